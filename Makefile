@@ -1,0 +1,110 @@
+# Everything a developer runs. `make` alone lists the targets.
+
+PYTHON ?= python3
+JOBS ?= 2
+KILLS ?= 200
+ARGS ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+PYTEST := $(PY) -m pytest -n $(JOBS)
+
+BENCH_VENV := .venv-bench
+BENCH_STAMP := $(BENCH_VENV)/.installed
+# Benchmarks see nothing of the caller's environment, and not the caller's home either.
+BENCH_PY := env -i PATH="$(CURDIR)/$(BENCH_VENV)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(BENCH_VENV)/home" \
+	$(BENCH_VENV)/bin/python
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+# Tests start hundreds of processes; without byte code each one would compile us anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+# $(call make_venv,FOLDER): a fresh virtual environment, or one line that says what is missing.
+define make_venv
+@command -v "$(PYTHON)" >/dev/null || { echo "error: $(PYTHON) was not found; Segue needs Python 3.11 or newer" >&2; exit 1; }
+@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "error: Segue needs Python 3.11 or newer; choose one with: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "error: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+"$(PYTHON)" -m venv --clear $(1)
+endef
+
+# $(call byte_compile,FOLDER): a file of some dependency that does not compile is no failure of ours.
+define byte_compile
+@$(1)/bin/python -m compileall -q $(1)/lib || true
+endef
+
+# A stamp holds the folder it was made in: a copied checkout must not test its original.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+$(STAMP): FORCE
+endif
+$(STAMP): pyproject.toml
+	$(call make_venv,$(VENV))
+	$(PY) -m pip install -q -e '.[dev]'
+	$(call byte_compile,$(VENV))
+	@printf '%s\n' '$(CURDIR)' > $@
+
+$(BENCH_STAMP): pyproject.toml $(shell find src -name '*.py')
+	@test -x $(BENCH_VENV)/bin/pip || $(MAKE) --no-print-directory bench-venv
+	$(BENCH_VENV)/bin/python -m pip install -q '.[bench]'
+	$(BENCH_VENV)/bin/python -m pip install -q --force-reinstall --no-deps .
+	$(call byte_compile,$(BENCH_VENV))
+	@mkdir -p $(BENCH_VENV)/home
+	@touch $@
+
+.PHONY: FORCE bench-venv
+FORCE:
+bench-venv:
+	$(call make_venv,$(BENCH_VENV))
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: install
+install: $(STAMP) ## make .venv with Segue (editable) and the tools of its developers
+
+.PHONY: demo
+demo: $(STAMP) ## kill a working process, and see the next one go on
+	$(PY) demo/crash_and_resume.py
+
+.PHONY: test
+test: $(STAMP) ## the tests that need nothing but Python and git
+	$(PYTEST) -m "not slow" tests $(ARGS)
+
+# What `make test` leaves out. Add a target here for tests with other needs; nothing runs twice.
+.PHONY: test-all test-slow
+test-all: test test-slow ## `make test`, and everything that it leaves out
+test-slow: $(STAMP)
+	$(PYTEST) -m slow tests $(ARGS) || [ $$? -eq 5 ] # 5: no test is marked slow
+
+.PHONY: lint
+lint: $(STAMP) ## ruff and mypy, changing nothing
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+.PHONY: format
+format: $(STAMP) ## let ruff fix and format
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+.PHONY: soak
+soak: $(STAMP) ## the crash tests with KILLS=200 kills
+	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
+
+.PHONY: bench-store bench-startup
+bench-store: $(BENCH_STAMP) ## what a durable checkpoint costs, beside others
+	$(BENCH_PY) bench/store.py $(ARGS)
+bench-startup: $(BENCH_STAMP) ## what a command costs before it does anything
+	$(BENCH_PY) bench/startup.py $(ARGS)
+
+.PHONY: docs
+docs: $(STAMP) ## write docs/reference anew from the code
+	$(PY) -m segue.surfaces.cli.reference
+
+.PHONY: clean
+clean: ## remove all that the other targets made, the environments too
+	rm -rf $(VENV) $(BENCH_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
