@@ -1,0 +1,72 @@
+"""No test sees the developer's home, settings or git identity, and none sees another test's.
+
+Variables of Segue and git are removed and the folders that programs write to are moved, once
+for the whole session (for fixtures with a wide scope) and once more for each test. The number
+of kills in crash tests is read before that: ask for the fixture ``kill_count``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+KILL_COUNT = int(os.environ.get("SEGUE_KILLS", "10"))
+
+GIT_CONFIG = """\
+[user]
+    name = Test
+    email = test@example.org
+[init]
+    defaultBranch = main
+[commit]
+    gpgSign = false
+[safe]
+    directory = *
+"""
+
+hypothesis.settings.register_profile("segue", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("segue")
+
+
+def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
+    """Point everything that looks for a home at this folder."""
+    for name in list(os.environ):
+        if name.startswith(("SEGUE_", "GIT_")):
+            patch.delenv(name)
+    patch.setenv("HOME", str(home))
+    patch.setenv("SEGUE_HOME", str(home / "segue"))
+    for kind in ("data", "config", "cache", "state"):
+        patch.setenv(f"XDG_{kind.upper()}_HOME", str(home / kind))
+    runtime = home / "runtime"
+    runtime.mkdir(mode=0o700)
+    patch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    git_config = home / "gitconfig"
+    git_config.write_text(GIT_CONFIG)
+    patch.setenv("GIT_CONFIG_GLOBAL", str(git_config))
+    patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _isolated_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        isolate(patch, tmp_path_factory.mktemp("session-home"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def home(_isolated_session: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The home of this one test. ``$SEGUE_HOME`` is in it, and does not exist yet."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("home")
+        isolate(patch, folder)
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def kill_count() -> int:
+    """How often a crash test kills: ``SEGUE_KILLS``, or a few."""
+    return KILL_COUNT

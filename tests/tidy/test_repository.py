@@ -1,0 +1,84 @@
+"""What every file of the repository keeps to: it stands on its own, and stays readable."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINES_MAX = 500
+
+# Absolute or upward paths that exist only where somebody happens to work. Put together from
+# pieces, so that this file does not hold them.
+OUTSIDE = re.compile(
+    "|".join(
+        [
+            r"(?<![\w.~})>-])/" + r"work(?![\w-])",
+            r"\.\./" + r"shared(?![\w-])",
+            r"(?<![\w.~})>-])/root" + r"/",
+            r"/opt/" + r"(?:pypi|wheels)",
+        ]
+    )
+)
+
+
+def files() -> list[Path]:
+    """All files that are tracked, or would be if they were added."""
+    if not (ROOT / ".git").exists() or shutil.which("git") is None:
+        pytest.skip("not a git checkout")
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    paths = sorted({ROOT / name for name in listing.split("\0") if name})
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def outside_mentions(text: str) -> list[int]:
+    """The lines that mention a path outside of the repository."""
+    return [n for n, line in enumerate(text.splitlines(), 1) if OUTSIDE.search(line)]
+
+
+def test_no_file_mentions_a_path_outside_of_the_repository() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in files()
+        for line in outside_mentions(path.read_text(errors="replace"))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_an_outside_path_is_noticed_and_a_lookalike_is_not() -> None:
+    work, shared = "/" + "work", "../" + "shared"
+    assert outside_mentions(f"fine\nsee {work}/main\n`{work}`\n[x]({shared}/X.md)") == [2, 3, 4]
+    assert outside_mentions(f"https://example.org{work}/ src{work}s /{work[1:]}space {{tmp}}{work}") == []
+
+
+def test_a_file_is_executable_exactly_if_it_says_what_runs_it() -> None:
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in files()
+        if path.read_bytes().startswith(b"#!") != bool(path.stat().st_mode & 0o100)
+    ]
+    assert not wrong, "\n".join(wrong)
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
+
+
+def test_every_module_of_the_package_opens_with_a_docstring() -> None:
+    modules = sorted((ROOT / "src").rglob("*.py"))
+    bare = [str(m.relative_to(ROOT)) for m in modules if not ast.get_docstring(ast.parse(m.read_text()))]
+    assert not bare, "\n".join(bare)
+
+
+def test_no_source_file_is_longer_than_a_reader_can_hold() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in files() if path.suffix == ".py"}
+    long = [f"{path.relative_to(ROOT)}: {n} lines" for path, n in lengths.items() if n > LINES_MAX]
+    assert not long, "\n".join(long)
