@@ -1,0 +1,87 @@
+"""Segue: sessions that survive.
+
+    from segue import Segue
+    seg = Segue()
+    s = seg.start("Refactor authentication to JWT", items=["user model", "middleware"])
+    s.done("user model"); s.begin("middleware"); s.decide("HS256", why="one issuer only")
+    again = seg.session(s.id)          # any process, any time
+
+Public: this module, ``segue.errors`` through it, and ``segue.testing``. Names are loaded when
+they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .core.events import Event
+    from .core.state import SessionState
+    from .core.status import Card, SessionStatus
+    from .errors import (
+        AccessError,
+        ConflictError,
+        DamagedError,
+        Paused,
+        RefusedError,
+        SchemaTooNew,
+        SegueError,
+        SessionHeld,
+        SessionOver,
+        StaleVersion,
+        StoreBusy,
+        StoreError,
+        UnknownSession,
+        UsageError,
+    )
+    from .services.book import Saved
+    from .services.segue import Segue
+    from .services.sessions import Session
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Segue": "services.segue",
+    "Session": "services.sessions",
+    "Saved": "services.book",
+    "SessionState": "core.state",
+    "SessionStatus": "core.status",
+    "Card": "core.status",
+    "Event": "core.events",
+}
+_ERRORS = (
+    "AccessError",
+    "ConflictError",
+    "DamagedError",
+    "Paused",
+    "RefusedError",
+    "SchemaTooNew",
+    "SegueError",
+    "SessionHeld",
+    "SessionOver",
+    "StaleVersion",
+    "StoreBusy",
+    "StoreError",
+    "UnknownSession",
+    "UsageError",
+)
+
+__all__ = [
+    "AccessError", "Card", "ConflictError", "DamagedError", "Event", "Paused", "RefusedError", "Saved",
+    "SchemaTooNew", "Segue", "SegueError", "Session", "SessionHeld", "SessionOver", "SessionState",
+    "SessionStatus", "StaleVersion", "StoreBusy", "StoreError", "UnknownSession", "UsageError", "__version__",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    home = "errors" if name in _ERRORS else _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'segue' has no attribute {name!r}")
+    value = getattr(import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The pure part: types, decisions and folds. No clock, no input, no output."""

@@ -1,0 +1,71 @@
+"""Canonical JSON and the hash chain.
+
+Equal values give equal bytes, on every machine and in every version: keys sorted, no white
+space, UTF-8 unescaped, shortest numbers. What JSON cannot hold (NaN, infinities, integers
+beyond 64 bits, lone surrogates) is refused rather than changed. An event's hash covers its
+predecessor's hash, its header and the *hash* of its body, so that a body can be erased and
+the chain still verifies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from ..errors import UsageError
+
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder()
+
+GENESIS = bytes(32)
+"""The predecessor's hash of a stream's first event."""
+
+
+def encode(value: Any) -> bytes:
+    """The canonical bytes of a value that is known to be plain (our own Structs)."""
+    return _encoder.encode(value)
+
+
+def encode_strict(value: Any) -> bytes:
+    """The canonical bytes of a foreign value; refuses what would come back changed."""
+    try:
+        body = _encoder.encode(value)
+        same = _same(value, _decoder.decode(body))
+    except (TypeError, ValueError, OverflowError, RecursionError) as fault:
+        raise UsageError(
+            f"not a JSON value: {fault}", hint="use null, booleans, numbers, text, lists and objects"
+        ) from fault
+    if not same:
+        raise UsageError(
+            "not a JSON value: it would come back changed", hint="NaN, bytes and tuples are not JSON"
+        )
+    return body
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(_same(v, b[k]) for k, v in a.items())
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(_same, a, b))
+    return type(a) is type(b) and bool(a == b)
+
+
+def decode(body: bytes | str) -> Any:
+    """The value of canonical (or any) JSON bytes."""
+    return _decoder.decode(body)
+
+
+def digest(body: bytes) -> bytes:
+    """The 32 bytes that stand for a body."""
+    return hashlib.sha256(body).digest()
+
+
+HeaderFields = tuple[str, int, str, int, str, str, str, int]
+"""stream, version, kind, format, at, actor, run, left."""
+
+
+def link(prev: bytes, body_hash: bytes, header: HeaderFields) -> bytes:
+    """The hash of an event: what its successor names as ``prev``."""
+    return hashlib.sha256(prev + body_hash + _encoder.encode(header)).digest()

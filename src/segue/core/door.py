@@ -1,0 +1,110 @@
+"""The one door that every durable text passes: size, control characters, secrets.
+
+A text over its limit is refused, never cut. Control characters, escape sequences, bidi
+overrides and lone surrogates are taken out (new line and tab stay); emoji and right-to-left
+text pass as they are. Secrets are masked by the function that the caller hands in, because
+its rules are an effect's business. Names become parts of paths, so they are checked, not mended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..errors import BadName, TextTooLong, UsageError
+from .commands import Command, Create, Rewind, SaveAgent
+
+TEXT_LIMIT_BYTES = 256 * 1024
+"""For one text of a command: a note, a goal, a reason."""
+
+_CONTROLS = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI sequences: colours, cursor moves
+    "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+NAME_LIMIT = 128
+
+Mask = Callable[[str], str]
+C = TypeVar("C", bound=Command)
+
+
+def clean_text(
+    text: str, *, what: str = "text", limit: int = TEXT_LIMIT_BYTES, mask: Mask | None = None
+) -> str:
+    """A text as it may become durable."""
+    if not text.isascii() or not text.isprintable():
+        text = _SURROGATES.sub("\ufffd", text)
+        text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    size = len(text) if text.isascii() else len(text.encode())
+    if size > limit:
+        raise TextTooLong(
+            f"the {what} has {size:,} bytes; the limit is {limit:,}",
+            hint="keep long text in a file and name its path",
+        )
+    return mask(text) if mask and text else text
+
+
+def clean_name(name: str, *, what: str = "id") -> str:
+    """A name that can stand in a path on any platform, or BadName."""
+    if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT or ".." in name or name.endswith("."):
+        raise BadName(
+            f"{name[:60]!r} cannot be the {what}",
+            hint=f"letters, digits, dot, dash and underscore, beginning with a letter or digit, at most {NAME_LIMIT}",
+        )
+    if _WINDOWS.fullmatch(name):
+        raise BadName(f"{name!r} cannot be the {what}: some systems reserve it", hint="add a word to it")
+    return name
+
+
+def slug(text: str, *, limit: int = 40) -> str:
+    """A part of a name made of any text; never empty."""
+    plain = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:limit].strip("-")
+    return plain or "project"
+
+
+_MAY_BE_EMPTY = {
+    "reason",
+    "why",
+    "note",
+    "summary",
+    "status",
+    "position",
+    "note_id",
+    "note_title",
+    "file",
+    "cause",
+}
+
+
+def clean_command(command: C, mask: Mask | None = None) -> C:
+    """The command with every text in it cleaned; names are checked, empty wishes refused."""
+    if isinstance(command, Rewind | SaveAgent):
+        return command
+    changes = {}
+    for field in command.__struct_fields__:
+        value = getattr(command, field)
+        if isinstance(value, str):
+            cleaned = clean_text(value, what=field, mask=mask).strip()
+            if not cleaned and field not in _MAY_BE_EMPTY and not isinstance(command, Create):
+                raise UsageError(f"the {field} is empty", hint="say it in a few words")
+            if cleaned != value:
+                changes[field] = cleaned
+        elif isinstance(value, tuple | dict | list) and value:
+            changes[field] = _clean_nested(value, field, mask)
+    return msgspec.structs.replace(command, **changes) if changes else command
+
+
+def _clean_nested(value: Any, what: str, mask: Mask | None) -> Any:
+    if isinstance(value, str):
+        return clean_text(value, what=what, mask=mask).strip()
+    if isinstance(value, dict):
+        return {_clean_nested(k, what, mask): _clean_nested(v, what, mask) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(_clean_nested(v, what, mask) for v in value)
+    return value

@@ -1,0 +1,399 @@
+"""Events: declared facts, as they stand in the journal.
+
+An event is an envelope around a body. The envelope is the same for every kind and never
+changes meaning; a body is a frozen type per kind, written as canonical JSON. Bodies may gain
+fields with defaults; any other change raises ``format`` and adds an upcast. A kind that this
+version does not know is kept as it is and skipped by the fold: an older Segue may read, and
+pass on, what a newer one wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from . import canon
+from .values import Value
+
+
+class Event(Value, gc=False):
+    """One committed event: envelope and body."""
+
+    stream: str
+    version: int
+    """Its place in the stream, from 1."""
+    kind: str
+    at: str
+    """UTC, ISO 8601 with microseconds and ``Z``: sorts as text."""
+    actor: str
+    """Who declared it: ``user``, or the name of an agent."""
+    body: bytes
+    """Canonical JSON."""
+    body_hash: bytes
+    prev: bytes
+    """The hash of the predecessor, ``canon.GENESIS`` for the first."""
+    hash: bytes
+    """Its own: what the successor names as ``prev``."""
+    run: str = ""
+    """The run in which it was declared, if any."""
+    format: int = 1
+    """The version of the body's shape."""
+    left: int = 0
+    """How many events of the same commit follow: a tail with left > 0 is half a commit."""
+    erased: bool = False
+    """The body was rewritten by a scrub; its hash is that of the original."""
+
+    def intact(self) -> bool:
+        """Whether the body is the one that was written."""
+        return self.erased or canon.digest(self.body) == self.body_hash
+
+    def chained(self) -> bool:
+        """Whether the envelope is the one that was written."""
+        header = (self.stream, self.version, self.kind, self.format, self.at, self.actor, self.run, self.left)
+        return canon.link(self.prev, self.body_hash, header) == self.hash
+
+
+class Draft(Value, gc=False):
+    """An event before the store gave it its place in a stream."""
+
+    kind: str
+    body: bytes
+    at: str
+    actor: str
+    run: str = ""
+    format: int = 1
+
+
+class Body(Value, omit_defaults=True, gc=False):
+    """Base of all bodies."""
+
+    KIND: ClassVar[str] = ""
+    FORMAT: ClassVar[int] = 1
+
+
+# -- lifecycle ---------------------------------------------------------------------------------
+
+
+class Created(Body):
+    KIND = "session.created"
+    id: str
+    goal: str
+    organization: str
+    project: str
+    type: str
+    project_name: str = ""
+
+
+class Started(Body):
+    KIND = "session.started"
+
+
+class SessionPaused(Body):
+    KIND = "session.paused"
+    reason: str = ""
+    cause: str = "user"
+    """user, budget, timeout, error, system or unknown."""
+
+
+class Resumed(Body):
+    KIND = "session.resumed"
+
+
+class Completed(Body):
+    KIND = "session.completed"
+    summary: str = ""
+
+
+class Abandoned(Body):
+    KIND = "session.abandoned"
+    reason: str = ""
+
+
+class Described(Body):
+    KIND = "session.described"
+    goal: str | None = None
+    summary: str | None = None
+
+
+class Handed(Body):
+    KIND = "session.handed"
+    to: str
+    note: str = ""
+
+
+class Rewound(Body):
+    KIND = "session.rewound"
+    to: int
+    """The version whose state this brings back."""
+    patch: dict[str, Any]
+    name: str = ""
+    """The checkpoint's name; empty for an undo."""
+
+
+class Gap(Body):
+    KIND = "session.gap"
+    first: int
+    last: int
+    """Versions of the damaged journal that could not be read."""
+    reason: str = ""
+
+
+class Erased(Body):
+    KIND = "journal.erased"
+    versions: list[int]
+    bodies: list[str]
+    """The hex hashes of the bodies that stand there now, in the order of ``versions``."""
+
+
+# -- plan --------------------------------------------------------------------------------------
+
+
+class ItemAdded(Body):
+    KIND = "item.added"
+    text: str
+
+
+class ItemBegun(Body):
+    KIND = "item.begun"
+    text: str
+    quiet: bool = False
+    """Begun as a consequence of another action of the same commit, which stays the last one."""
+
+
+class ItemDone(Body):
+    KIND = "item.done"
+    text: str
+
+
+class ItemBlocked(Body):
+    KIND = "item.blocked"
+    text: str
+    reason: str = ""
+
+
+class ItemUnblocked(Body):
+    KIND = "item.unblocked"
+    text: str
+
+
+class ItemDropped(Body):
+    KIND = "item.dropped"
+    text: str
+    reason: str = ""
+
+
+# -- what is known -----------------------------------------------------------------------------
+
+
+class Noted(Body):
+    KIND = "note.taken"
+    text: str
+
+
+class Decided(Body):
+    KIND = "decision.made"
+    text: str
+    why: str = ""
+
+
+class Asked(Body):
+    KIND = "question.asked"
+    text: str
+
+
+class Answered(Body):
+    KIND = "question.answered"
+    text: str
+    answer: str
+
+
+class Learnt(Body):
+    KIND = "finding.learnt"
+    text: str
+
+
+class ErrorSeen(Body):
+    KIND = "error.seen"
+    text: str
+
+
+class ErrorSolved(Body):
+    KIND = "error.solved"
+    text: str
+    solution: str
+
+
+class ThreadMoved(Body):
+    KIND = "thread.moved"
+    topic: str
+    status: str = "in_progress"
+    notes: list[str] = []
+
+
+class FocusSet(Body):
+    KIND = "focus.set"
+    note_id: str = ""
+    note_title: str = ""
+    file: str = ""
+    position: str = ""
+
+
+class NotesLoaded(Body):
+    KIND = "notes.loaded"
+    ids: list[str]
+    tokens: int = 0
+    paths: dict[str, str] = {}
+
+
+class ChangesSeen(Body):
+    KIND = "changes.seen"
+    changes: list[tuple[str, str]]
+    """(file, created | modified | deleted): the whole list, replacing the one before."""
+
+
+class ContextNoted(Body):
+    KIND = "context.noted"
+    values: dict[str, Any]
+    """Fields of ``Context`` to set."""
+
+
+class Counted(Body):
+    KIND = "metrics.counted"
+    counts: dict[str, float]
+
+
+# -- agents ------------------------------------------------------------------------------------
+
+
+class AgentNoted(Body):
+    KIND = "agent.noted"
+    agent: str
+    values: dict[str, Any]
+    """Fields of ``AgentState`` to set: mode, pid, active and so on."""
+
+
+class AgentSaved(Body):
+    KIND = "agent.saved"
+    agent: str
+    size: int
+    """Bytes of the whole value."""
+    splices: list[tuple[int, int, list[str]]]
+    """(place, how many go, hex hashes that come), applied in order to the pieces of before."""
+
+
+class AgentDropped(Body):
+    KIND = "agent.dropped"
+    agent: str
+
+
+class Marked(Body):
+    KIND = "checkpoint.named"
+    name: str
+    note: str = ""
+
+
+# -- other streams -----------------------------------------------------------------------------
+
+
+class TreeBound(Body):
+    KIND = "tree.bound"
+    path: str
+    project: str
+    root_commit: str = ""
+
+
+class TreeCurrent(Body):
+    KIND = "tree.current"
+    session: str
+    """Empty: no session is current."""
+
+
+class Trusted(Body):
+    KIND = "project.trusted"
+    file: str
+    hash: str
+
+
+class HoldTaken(Body):
+    KIND = "hold.taken"
+    holder: str
+    run: str
+    host: str
+    pid: int
+    pid_start: str
+    fence: int
+    until: str
+    share: bool = False
+
+
+class HoldRenewed(Body):
+    KIND = "hold.renewed"
+    run: str
+    until: str
+
+
+class HoldReleased(Body):
+    KIND = "hold.released"
+    run: str
+
+
+def _kinds(base: type[Body]) -> dict[str, type[Body]]:
+    return {body.KIND: body for body in base.__subclasses__()}
+
+
+BODIES: dict[str, type[Body]] = _kinds(Body)
+_decoders: dict[str, msgspec.json.Decoder[Any]] = {}
+
+UPCASTS: dict[tuple[str, int], Callable[[Any], Any]] = {}
+"""(kind, format) to a function that lifts a decoded body of that format by one."""
+
+
+def read_body(event: Event) -> Body | None:
+    """The typed body, or None for a kind, a format or a shape that this version does not know."""
+    body_type = BODIES.get(event.kind)
+    if body_type is None or event.format > body_type.FORMAT:
+        return None
+    try:
+        if event.format < body_type.FORMAT:
+            return _upcast(event, body_type)
+        decoder = _decoders.get(event.kind)
+        if decoder is None:
+            decoder = _decoders[event.kind] = msgspec.json.Decoder(body_type)
+        body: Body = decoder.decode(event.body)
+        return body
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _upcast(event: Event, body_type: type[Body]) -> Body | None:
+    raw = canon.decode(event.body)
+    for older in range(event.format, body_type.FORMAT):
+        lift = UPCASTS.get((event.kind, older))
+        if lift is None:
+            return None
+        raw = lift(raw)
+    body: Body = msgspec.convert(raw, body_type)
+    return body
+
+
+def draft(body: Body, *, at: str, actor: str, run: str = "") -> Draft:
+    """A body with its envelope, ready for a store."""
+    return Draft(kind=body.KIND, body=canon.encode(body), at=at, actor=actor, run=run, format=body.FORMAT)
+
+
+def seal(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[Event]:
+    """The events that these drafts become behind version ``after`` of a stream."""
+    events: list[Event] = []
+    version, left = after, len(drafts)
+    for d in drafts:
+        version, left = version + 1, left - 1
+        body_hash = canon.digest(d.body)
+        header = (stream, version, d.kind, d.format, d.at, d.actor, d.run, left)
+        own = canon.link(prev, body_hash, header)
+        events.append(
+            Event(stream, version, d.kind, d.at, d.actor, d.body, body_hash, prev, own, d.run, d.format, left)
+        )
+        prev = own
+    return events

@@ -1,0 +1,1 @@
+"""What touches the world, one thing a module, handed all that it needs."""

@@ -1,0 +1,69 @@
+"""Files that are whole or not there, private to the user.
+
+A write goes to a temporary file in the same folder, is synced, renamed over the target, and
+the folder is synced: after a crash the old or the new content is there, never a mix.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from .._trip import trip
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made if need be, readable by its owner only."""
+    path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    return path
+
+
+def sync_file(descriptor: int) -> None:
+    """To the disk, really: macOS needs more than fsync."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Make renames in a folder durable, where the platform can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_whole(path: Path, body: bytes, *, mode: int = PRIVATE_FILE) -> None:
+    """Replace a file's content, atomically and durably."""
+    private_folder(path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.chmod(name, mode)
+            file.write(body)
+            file.flush()
+            sync_file(file.fileno())
+        trip("files.write.before_rename")
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    trip("files.write.after_rename")
+    sync_folder(path.parent)
+
+
+def too_open(path: Path) -> bool:
+    """Whether others than the owner may read or enter."""
+    return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)

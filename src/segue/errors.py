@@ -1,0 +1,232 @@
+"""Every error that Segue raises, in one tree.
+
+A branch exists because a caller would catch it; everything else is a message. Each class
+carries a stable ``code``, the exit status of the CLI, the HTTP status of the server and
+whether trying again can help. ``hint`` names a safe next step: agents copy commands out of
+error texts, so no hint ever holds a destructive one.
+
+    SegueError
+    ├─ UsageError            64 / 400   the call itself is wrong
+    │  ├─ UnknownSession        404
+    │  ├─ UnknownCheckpoint     404
+    │  ├─ UnknownAgent          404
+    │  ├─ BadName                      an id or a name that cannot be one
+    │  ├─ TextTooLong
+    │  ├─ BadSettings
+    │  └─ BadImport                    a file that does not hold a session
+    ├─ RefusedError          65 / 409   understood, and not allowed now
+    │  ├─ SessionOver                  completed or abandoned
+    │  ├─ NothingToUndo
+    │  └─ Paused                       a PAUSE file is in force
+    ├─ ConflictError         66 / 409   somebody else was faster
+    │  ├─ StaleVersion                 (stream, expected, actual)
+    │  └─ SessionHeld                  (holder)
+    ├─ StoreError            74 / 503   the store did not take it; nothing was half-written
+    │  ├─ StoreBusy *
+    │  ├─ StoreUnavailable *
+    │  ├─ StoreFull *
+    │  └─ SchemaTooNew
+    ├─ DamagedError          70 / 500   (source, where, reason)
+    └─ AccessError           77 / 403   a folder or file that may not be read or written
+    (* retryable)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SegueError(Exception):
+    """The root: a message for people and, where there is one, a safe next step."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 70
+    http_status: ClassVar[int] = 500
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def facts(self) -> dict[str, object]:
+        """What a program needs to react, beyond the message."""
+        return {}
+
+
+class UsageError(SegueError):
+    """The call itself is wrong; the same call will fail again."""
+
+    code = "usage"
+    exit_code = 64
+    http_status = 400
+
+
+class UnknownSession(UsageError):
+    """No session has this id, or none is current in this working tree."""
+
+    code = "unknown_session"
+    http_status = 404
+
+
+class UnknownCheckpoint(UsageError):
+    """The session has no checkpoint of this name."""
+
+    code = "unknown_checkpoint"
+    http_status = 404
+
+
+class UnknownAgent(UsageError):
+    """The session holds no state of an agent of this name."""
+
+    code = "unknown_agent"
+    http_status = 404
+
+
+class BadName(UsageError):
+    """An id or a name that cannot be one, for instance because it would leave the data folder."""
+
+    code = "bad_name"
+
+
+class TextTooLong(UsageError):
+    """A text over its limit; nothing was stored and nothing was cut."""
+
+    code = "text_too_long"
+
+
+class BadSettings(UsageError):
+    """A setting that is unknown, has the wrong type, or may not stand where it stands."""
+
+    code = "bad_settings"
+
+
+class BadImport(UsageError):
+    """A file that does not hold what it should; nothing was imported."""
+
+    code = "bad_import"
+
+
+class RefusedError(SegueError):
+    """Understood, and not allowed in this state."""
+
+    code = "refused"
+    exit_code = 65
+    http_status = 409
+
+
+class SessionOver(RefusedError):
+    """The session is completed or abandoned and takes no more work."""
+
+    code = "session_over"
+
+
+class NothingToUndo(RefusedError):
+    """The journal holds no command that could be taken back."""
+
+    code = "nothing_to_undo"
+
+
+class Paused(RefusedError):
+    """A PAUSE file is in force: nothing writes until it is gone."""
+
+    code = "paused"
+
+
+class ConflictError(SegueError):
+    """Somebody else was faster; read again, then decide again."""
+
+    code = "conflict"
+    exit_code = 66
+    http_status = 409
+
+
+class StaleVersion(ConflictError):
+    """The stream moved on between reading and writing, and the command cannot be merged."""
+
+    code = "stale_version"
+
+    def __init__(self, stream: str, expected: int, actual: int) -> None:
+        super().__init__(
+            f"{stream} is at version {actual}, not {expected}: somebody else wrote in between",
+            hint="look at what changed with `segue log`, then run the command again",
+        )
+        self.stream, self.expected, self.actual = stream, expected, actual
+
+    def facts(self) -> dict[str, object]:
+        return {"stream": self.stream, "expected": self.expected, "actual": self.actual}
+
+
+class SessionHeld(ConflictError):
+    """Another living run holds the session."""
+
+    code = "session_held"
+
+    def __init__(self, session: str, by: str, since: str, until: str) -> None:
+        super().__init__(
+            f"session {session} is held by {by} since {since} (lease until {until})",
+            hint="wait for it, start another session, or share on purpose with --share",
+        )
+        self.session, self.by, self.since, self.until = session, by, since, until
+
+    def facts(self) -> dict[str, object]:
+        return {"session": self.session, "by": self.by, "since": self.since, "until": self.until}
+
+
+class StoreError(SegueError):
+    """The store did not take the write, or cannot be read; nothing was half-written."""
+
+    code = "store"
+    exit_code = 74
+    http_status = 503
+
+
+class StoreBusy(StoreError):
+    """Other writers held the store for longer than we wait."""
+
+    code = "store_busy"
+    retryable = True
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be opened or reached."""
+
+    code = "store_unavailable"
+    retryable = True
+
+
+class StoreFull(StoreError):
+    """No space is left for the store."""
+
+    code = "store_full"
+    retryable = True
+
+
+class SchemaTooNew(StoreError):
+    """A newer Segue wrote this store, in a way that this one cannot read."""
+
+    code = "schema_too_new"
+
+
+class DamagedError(SegueError):
+    """Bytes are not what was written: (source, where, reason)."""
+
+    code = "damaged"
+
+    def __init__(self, source: str, where: str, reason: str) -> None:
+        super().__init__(
+            f"{source} is damaged at {where}: {reason}",
+            hint="`segue recover` brings back what is readable; the damaged file is kept",
+        )
+        self.source, self.where, self.reason = source, where, reason
+
+    def facts(self) -> dict[str, object]:
+        return {"source": self.source, "where": self.where, "reason": self.reason}
+
+
+class AccessError(SegueError):
+    """A folder or a file that may not be read or written by this user."""
+
+    code = "access"
+    exit_code = 77
+    http_status = 403

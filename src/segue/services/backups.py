@@ -1,0 +1,92 @@
+"""Rotating backups of the embedded store, on a schedule of writes and time.
+
+Nothing runs in the background: whoever has written looks whether a backup is due, and makes
+it. A backup's name says when it was made and how many events it holds, so that any process
+can tell what is due without opening it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from ..core.values import Value
+from ..effects.files import private_folder, sync_folder
+from ..errors import SegueError, StoreUnavailable
+from ..settings import Settings
+from ..stores.base import Journal
+from .home import Home, now
+
+_LOOK_EVERY_WRITES = 64
+
+
+class Backup(Value):
+    """A backup that is there."""
+
+    path: Path
+    at: str
+    events: int
+    size: int
+
+
+class Backups:
+    """The backups of a data folder."""
+
+    def __init__(self, home: Home, journal: Journal, settings: Settings) -> None:
+        self._home = home
+        self._journal = journal
+        self._settings = settings
+        self._written = 0
+        self._total = 0
+
+    def list(self) -> list[Backup]:
+        """All backups, the newest first."""
+        found = []
+        for path in self._home.backups.glob("segue-*.db"):
+            _, at, events = path.stem.split("-", 2) if path.stem.count("-") == 2 else ("", "", "")
+            if events.isdecimal():
+                found.append(Backup(path, at, int(events), path.stat().st_size))
+        return sorted(found, key=lambda b: (b.at, b.events), reverse=True)
+
+    def written(self, count: int) -> None:
+        """Note writes; now and then look whether a backup is due."""
+        self._total += count
+        self._written += count
+        if self._written >= _LOOK_EVERY_WRITES:
+            self.if_due()
+
+    def if_due(self) -> Backup | None:
+        """Make a backup if enough was written, or the last one is old; never raises."""
+        if not self._written:
+            return None
+        self._written = 0
+        with suppress(SegueError, OSError):
+            newest = next(iter(self.list()), None)
+            if newest is None:
+                return self.make() if self._count() >= 2 else None
+            age_hours = (time.time() - newest.path.stat().st_mtime) / 3600
+            enough = self._count() - newest.events >= self._settings["backup_events"]
+            if enough or age_hours >= self._settings.number("backup_hours"):
+                return self.make()
+        return None
+
+    def make(self) -> Backup:
+        """A backup now; the oldest beyond those that are kept goes."""
+        from ..stores.sqlite import SqliteJournal
+        from ..stores.sqlite.upkeep import back_up
+
+        if not isinstance(self._journal, SqliteJournal):
+            raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")
+        private_folder(self._home.backups)
+        events = self._count()
+        stamp = now().replace("-", "").replace(":", "").partition(".")[0] + "Z"
+        target = self._home.backups / f"segue-{stamp}-{events}.db"
+        back_up(self._journal.database, target)
+        for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
+            old.path.unlink(missing_ok=True)
+        sync_folder(self._home.backups)
+        return next(b for b in self.list() if b.path == target)
+
+    def _count(self) -> int:
+        return sum(version for _, version in self._journal.streams())

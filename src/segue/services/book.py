@@ -1,0 +1,225 @@
+"""The book: loads sessions and commits commands. The only writer of session streams.
+
+Optimistic: a command is decided in the state that is known, and appended with that version.
+If somebody else was faster the new events are folded in and the command is decided again,
+provided that it merges with them; otherwise the caller gets StaleVersion. So no writer waits
+for another, and nobody's write is lost.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from .. import errors
+from ..core import snapshot
+from ..core.commands import Command, Refusal, decide_all, merges
+from ..core.door import clean_command, clean_name
+from ..core.events import Event
+from ..core.session import fold
+from ..core.state import SessionState
+from ..core.status import Card, card_of
+from ..core.values import Value
+from ..errors import SegueError, StaleVersion, StoreError, UnknownSession
+from ..stores.base import Append, Journal, Snapshot
+from .home import now
+from .place import Brake
+
+SNAPSHOT_EVENTS_READ = 64
+"""Whoever had to fold more than this leaves a snapshot for the next."""
+SNAPSHOT_EVENTS_WRITTEN = 256
+_CACHED_SESSIONS = 128
+_RETRIES = 1000
+
+_cards: msgspec.json.Decoder[Card] = msgspec.json.Decoder(Card)
+_ERRORS = {
+    kind.code: kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, SegueError) and kind.__init__ is SegueError.__init__
+}
+
+
+class Saved(Value):
+    """A command that is durable now."""
+
+    session: str
+    version: int
+    events: int
+    """How many facts it added; 0 if all was so already."""
+    warnings: tuple[str, ...] = ()
+
+
+def stream_of(session: str) -> str:
+    """The stream of a session; refuses an id that cannot be one."""
+    return "session/" + clean_name(session, what="session id")
+
+
+def refuse(refusal: Refusal) -> SegueError:
+    """The error that a refusal stands for."""
+    return _ERRORS.get(refusal.code, errors.RefusedError)(refusal.message, hint=refusal.hint)
+
+
+Guards = Callable[[], Sequence[Append]]
+
+
+class Book:
+    """Sessions of one store, as one actor sees and writes them."""
+
+    def __init__(
+        self, journal: Journal, *, actor: str, run: str = "", brake: Brake | None = None,
+        mask: Callable[[str], str] | None = None, after_write: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        self.journal = journal
+        self.actor = actor
+        self.run = run
+        self.brake = brake or Brake([])
+        self.mask = mask
+        self._after_write = after_write
+        self._states: OrderedDict[str, SessionState] = OrderedDict()
+        self._unsnapped: dict[str, int] = {}
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def state(self, session: str) -> SessionState:
+        """The state as of now; raises UnknownSession."""
+        state, _ = self._refresh(session)
+        if not state.version:
+            raise UnknownSession(
+                f"there is no session {session!r}", hint="`segue list --all` names those that exist"
+            )
+        return state
+
+    def known(self, session: str) -> SessionState:
+        """The state as last seen here: good enough to decide on, since appends are checked."""
+        return self._states.get(session) or self.state(session)
+
+    def exists(self, session: str) -> bool:
+        """Whether a session of this id was ever begun."""
+        return self.journal.head(stream_of(session)).version > 0
+
+    def state_at(self, session: str, version: int) -> SessionState:
+        """The state as it was at a version."""
+        return fold_all(self.journal.read(stream_of(session), limit=version))
+
+    def _refresh(self, session: str) -> tuple[SessionState, list[Event]]:
+        """The newest state, and the events that the cached one did not have yet."""
+        stream = stream_of(session)
+        state = self._states.get(session)
+        kept = state.version if state else 0
+        if state is None:
+            state, kept = self._from_snapshot(stream)
+        events = self.journal.read(stream, after=state.version)
+        for event in events:
+            state = fold(state, event)
+        if state.version:
+            self._remember(session, state)
+        if state.version - kept > SNAPSHOT_EVENTS_READ:
+            self._snap(session, state)
+        return state, events
+
+    def _from_snapshot(self, stream: str) -> tuple[SessionState, int]:
+        kept = self.journal.snapshots([stream]).get(stream)
+        if kept is not None and kept.fold == snapshot.FOLD:
+            with suppress(msgspec.MsgspecError):
+                return snapshot.decode(kept.state), kept.version
+        return SessionState(), 0
+
+    def _remember(self, session: str, state: SessionState) -> None:
+        self._states[session] = state
+        self._states.move_to_end(session)
+        if len(self._states) > _CACHED_SESSIONS:
+            self._states.popitem(last=False)
+
+    def forget(self, session: str = "") -> None:
+        """Drop what is cached: the store was changed behind our back."""
+        if session:
+            self._states.pop(session, None)
+        else:
+            self._states.clear()
+
+    def _snap(self, session: str, state: SessionState) -> None:
+        """Leave a snapshot; it is a cache, so a store that cannot take it is no fault."""
+        if self.brake.in_force():
+            return
+        with suppress(StoreError, errors.AccessError):
+            self.journal.keep(snapshot_of(session, state))
+            self._unsnapped[session] = 0
+
+    def cards(self) -> list[Card]:
+        """Every session, the most recently active first."""
+        heads = self.journal.streams("session/")
+        kept = self.journal.snapshots((name for name, _ in heads), cards=True)
+        cards = []
+        for name, version in heads:
+            found = kept.get(name)
+            if found is not None and found.version == version and found.fold == snapshot.FOLD and found.card:
+                cards.append(_cards.decode(found.card))
+            else:
+                session = name.removeprefix("session/")
+                state = self.state(session)
+                cards.append(card_of(state))
+                if state.status not in ("active", "created"):
+                    self._snap(session, state)
+        return sorted(cards, key=lambda card: (card.last_active, card.id), reverse=True)
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def commit(
+        self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
+        guards: Guards | None = None, fresh: bool = False,
+    ) -> Saved:  # fmt: skip
+        """Make commands durable, all or none. ``guards`` adds what must hold or happen with it."""
+        self.brake.check()
+        commands = [clean_command(command, self.mask) for command in commands]
+        stream = stream_of(session)
+        cached = None if fresh or not all(c.MERGES for c in commands) else self._states.get(session)
+        state = cached or self._refresh(session)[0]
+        for _ in range(_RETRIES):
+            outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
+            if isinstance(outcome, Refusal) or not outcome.drafts:
+                if cached is not None:
+                    cached, state = None, self._refresh(session)[0]
+                    continue
+                if isinstance(outcome, Refusal):
+                    raise refuse(outcome)
+                return Saved(session, state.version, 0)
+            try:
+                own = Append(stream, state.version, outcome.drafts)
+                self.journal.append(own, *(guards() if guards else ()), pieces=pieces)
+            except StaleVersion as stale:
+                if stale.stream != stream:
+                    raise
+                cached = None
+                state, theirs = self._refresh(session)
+                if not all(merges(command, event) for command in commands for event in theirs):
+                    raise
+                continue
+            self._remember(session, outcome.state)
+            self._written(session, outcome.state, len(outcome.drafts))
+            return Saved(session, outcome.state.version, len(outcome.drafts))
+        raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
+
+    def _written(self, session: str, state: SessionState, count: int) -> None:
+        unsnapped = self._unsnapped.get(session, 0) + count
+        self._unsnapped[session] = unsnapped
+        if unsnapped >= SNAPSHOT_EVENTS_WRITTEN:
+            self._snap(session, state)
+        if self._after_write is not None:
+            self._after_write(count)
+
+
+def fold_all(events: Sequence[Event]) -> SessionState:
+    """The state that a whole journal comes to."""
+    state = SessionState()
+    for event in events:
+        state = fold(state, event)
+    return state
+
+
+def snapshot_of(session: str, state: SessionState) -> Snapshot:
+    """The snapshot of a state, as it is stored."""
+    card = msgspec.json.encode(card_of(state), order="sorted")
+    return Snapshot(stream_of(session), state.version, snapshot.FOLD, snapshot.encode(state), card)

@@ -1,0 +1,59 @@
+"""The data folder: where things are on a user's machine, private to that user."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ..core.door import clean_name
+from ..effects.files import private_folder
+from ..errors import AccessError, StoreUnavailable
+
+
+def now() -> str:
+    """This moment, as events carry it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class Home:
+    """Paths of the data folder; a folder exists once something is kept in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def database(self) -> Path:
+        return self.path / "segue.db"
+
+    @property
+    def backups(self) -> Path:
+        return self.path / "backups"
+
+    @property
+    def emergency(self) -> Path:
+        return self.path / "emergency"
+
+    @property
+    def archive(self) -> Path:
+        return self.path / "archive" / "sessions"
+
+    @property
+    def damaged(self) -> Path:
+        """Where a recovery keeps the originals."""
+        return self.path / "damaged"
+
+    def archived(self, session: str) -> Path:
+        """The archive file of a session; the id cannot lead out of the folder."""
+        return self.archive / f"{clean_name(session)}.jsonl.gz"
+
+    def make(self) -> None:
+        """Have the folder, for its owner only."""
+        try:
+            private_folder(self.path)
+        except PermissionError as fault:
+            hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
+            raise AccessError(f"cannot make {self.path}: {fault.strerror}", hint=hint) from fault
+        except OSError as fault:
+            raise StoreUnavailable(
+                f"cannot make {self.path}: {fault.strerror}", hint="see `segue doctor`"
+            ) from fault

@@ -1,0 +1,162 @@
+"""The place where a command runs: working tree, project, current session, trust, PAUSE.
+
+The working tree is git's, else the folder with ``segue.toml``, else a folder that is known
+already, else the folder itself. Its stream remembers which projects it was bound to (a remote
+added later must not hide older sessions) and which session is current in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from ..core import events as ev
+from ..core.door import slug
+from ..core.values import Value
+from ..effects import git
+from ..errors import Paused
+from ..settings import PROJECT_FILE, Settings, content_hash
+from ..stores.base import Append, Journal
+
+TRUST_STREAM = "ledger/trust"
+
+
+class Tree(Value):
+    """A working tree as its stream tells it."""
+
+    path: str
+    version: int = 0
+    projects: tuple[str, ...] = ()
+    """Every key this tree was bound to, the newest last."""
+    root_commit: str = ""
+    current: str = ""
+
+
+def tree_stream(path: str) -> str:
+    """The stream of a working tree."""
+    return "tree/" + hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:24]
+
+
+def fold_tree(tree: Tree, event: ev.Event) -> Tree:
+    """The tree after an event of its stream."""
+    body = ev.read_body(event)
+    projects, root_commit, current = tree.projects, tree.root_commit, tree.current
+    if isinstance(body, ev.TreeBound):
+        projects = (*(p for p in projects if p != body.project), body.project)
+        root_commit = body.root_commit or root_commit
+    elif isinstance(body, ev.TreeCurrent):
+        current = body.session
+    return Tree(tree.path, event.version, projects, root_commit, current)
+
+
+class Place:
+    """Where we are. Everything is looked up when it is first asked for."""
+
+    def __init__(self, folder: Path, journal: Journal) -> None:
+        self._journal = journal
+        self.folder = folder
+        self.repository = git.find(folder)
+        self.root = self._find_root()
+        self._tree: Tree | None = None
+
+    def _find_root(self) -> Path:
+        if self.repository is not None:
+            return self.repository.root
+        for top in (self.folder, *self.folder.parents):
+            if (top / PROJECT_FILE).is_file():
+                return top
+        for top in (self.folder, *self.folder.parents):
+            if self._journal.head(tree_stream(str(top))).version:
+                return top
+        return self.folder
+
+    @property
+    def project_file(self) -> Path:
+        return self.root / PROJECT_FILE
+
+    def trusted(self) -> bool:
+        """Whether the content of the project's file was accepted."""
+        found = content_hash(self.project_file)
+        return bool(found) and found in {t.hash for t in _trusted(self._journal)}
+
+    def trust(self, *, at: str, actor: str) -> str:
+        """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
+        found = content_hash(self.project_file)
+        if found and not self.trusted():
+            body = ev.Trusted(str(self.project_file), found)
+            version = self._journal.head(TRUST_STREAM).version
+            self._journal.append(Append(TRUST_STREAM, version, [ev.draft(body, at=at, actor=actor)]))
+        return found
+
+    def tree(self, *, fresh: bool = False) -> Tree:
+        """The working tree's own facts."""
+        if self._tree is None or fresh:
+            tree = Tree(str(self.root))
+            for event in self._journal.read(tree_stream(tree.path)):
+                tree = fold_tree(tree, event)
+            self._tree = tree
+        return self._tree
+
+    def project_key(self, settings: Settings) -> tuple[str, str]:
+        """(key, root commit if that is what the key is)."""
+        given = settings.text("project")
+        if given:
+            return given, ""
+        if self.repository is not None:
+            url = git.remote_url(self.repository)
+            if url:
+                return git.normalise_url(url), ""
+            commit = self.tree().root_commit or git.root_commit(self.repository)
+            if commit:
+                return f"commit:{commit}", commit
+        return str(self.root), ""
+
+    def project_name(self, key: str) -> str:
+        """The project in a word, for ids."""
+        if key.startswith("commit:") or key == str(self.root):
+            return slug(self.root.name)
+        return slug(key.rstrip("/").rpartition("/")[2])
+
+    def project_keys(self, settings: Settings) -> tuple[str, ...]:
+        """Every key whose sessions belong to this tree."""
+        key, _ = self.project_key(settings)
+        return (*(p for p in self.tree().projects if p != key), key)
+
+    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
+        """What makes a session the current one here; None if it is already."""
+        tree = self.tree(fresh=True)
+        bodies: list[ev.Body] = []
+        if not tree.projects or tree.projects[-1] != key:
+            bodies.append(ev.TreeBound(tree.path, key, root_commit))
+        if tree.current != session:
+            bodies.append(ev.TreeCurrent(session))
+        if not bodies:
+            return None
+        drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]
+        return Append(tree_stream(tree.path), tree.version, drafts)
+
+
+def _trusted(journal: Journal) -> list[ev.Trusted]:
+    bodies = (ev.read_body(event) for event in journal.read(TRUST_STREAM))
+    return [body for body in bodies if isinstance(body, ev.Trusted)]
+
+
+class Brake:
+    """The PAUSE file: while one exists, every service write is refused. Reads are not asked."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = [str(path) for path in paths]
+
+    def in_force(self) -> str:
+        """The PAUSE file that brakes, or nothing."""
+        from os.path import lexists
+
+        return next((path for path in self.paths if lexists(path)), "")
+
+    def check(self) -> None:
+        """Raise Paused if a PAUSE file exists."""
+        path = self.in_force()
+        if path:
+            raise Paused(
+                f"{path} exists: nothing is written until it is gone", hint="ask whoever put it there"
+            )

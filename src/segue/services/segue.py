@@ -1,0 +1,242 @@
+"""The façade: wiring only. ``Segue()`` reads the environment; ``Segue(home=…)`` reads none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ..core import commands as do
+from ..core.door import clean_name, clean_text, slug
+from ..core.state import TYPES
+from ..core.status import Card
+from ..effects.redact import redact
+from ..errors import BadSettings, StaleVersion, UnknownSession, UsageError
+from ..settings import Settings, data_folder, environment_now, resolve, user_file
+from ..stores.base import Journal
+from .agents import AgentStates
+from .backups import Backups
+from .book import Book, Saved, stream_of
+from .holds import Holds
+from .home import Home, now
+from .place import Brake, Place
+from .sessions import Session, Texts, texts
+
+_NUMBERS = 100_000
+
+
+class Segue:
+    """Sessions that survive, in a data folder.
+
+    >>> seg = Segue()
+    >>> s = seg.start("Refactor authentication to JWT", items=["user model", "middleware"])
+    >>> s.done("user model"); s.begin("middleware")
+    """
+
+    def __init__(
+        self, store: Journal | str | None = None, *, home: Path | str | None = None, folder: Path | str | None = None,
+        actor: str | None = None, run: str = "", session: str = "", environment: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:  # fmt: skip
+        bare = store is None and home is None and environment is None
+        variables = environment_now() if bare else dict(environment or {})
+        self.home = Home(Path(home).absolute() if home is not None else data_folder(variables))
+        self.folder = Path(folder).absolute() if folder is not None else Path.cwd()
+        flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
+        reads = bool(variables)
+        own = resolve(flags=flags, environment=variables, user_config=user_file(variables) if reads else None)
+        self.journal: Journal = store if store is not None and not isinstance(store, str) else self._open(own)
+        self.place = Place(self.folder, self.journal)
+        self.settings: Settings = resolve(
+            flags=flags,
+            environment=variables,
+            project_file=self.place.project_file,
+            project_trusted=self.place.project_file.is_file() and self.place.trusted(),
+            user_config=user_file(variables) if reads else None,
+        )
+        brakes = [self.place.root / "PAUSE", self.home.path / "PAUSE"]
+        if self.settings.text("pause_file"):
+            brakes.append(self.place.root / self.settings.text("pause_file"))
+        self.brake = Brake(brakes)
+        self.backups = Backups(self.home, self.journal, self.settings)
+        self.book = Book(
+            self.journal, actor=clean_text(self.settings.text("actor"), what="actor", limit=256), run=run,
+            brake=self.brake, mask=redact if self.settings["redact"] else None, after_write=self.backups.written,
+        )  # fmt: skip
+        self.holds = Holds(
+            self.journal, brake=self.brake, lease_seconds=self.settings.number("lease_seconds")
+        )
+        self.agents = AgentStates(self.book)
+        self._given = session or variables.get("SEGUE_SESSION", "")
+
+    def _open(self, settings: Settings) -> Journal:
+        where = settings.text("store")
+        if where and not where.startswith("sqlite:///"):
+            raise BadSettings(
+                f"unknown kind of store: {where.split(':')[0]}:", hint="sqlite:///path/to/segue.db"
+            )
+        self.home.make()
+        from ..stores.sqlite import SqliteJournal
+
+        path = Path(where.removeprefix("sqlite://")) if where else self.home.database
+        return SqliteJournal(path, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
+
+    def close(self) -> None:
+        """Let go of files; a backup that is due is made first."""
+        self.backups.if_due()
+        self.journal.close()
+
+    def __enter__(self) -> Segue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    def start(
+        self,
+        goal: str,
+        *,
+        items: Texts = (),
+        id: str = "",
+        type: str = "",
+        organization: str = "",
+        project: str = "",
+    ) -> Session:
+        """Begin a session and make it the current one here; with an id that exists, take that one."""
+        self.brake.check()
+        if id and self.book.exists(id):
+            return self.make_current(id)
+        kind = type or self.settings.text("type")
+        if kind not in TYPES:
+            raise UsageError(f"unknown type of session: {kind}", hint="one of " + ", ".join(TYPES))
+        text = clean_text(goal, what="goal", mask=self.book.mask).strip()
+        if not text:
+            raise UsageError("a session needs a goal", hint='for example: segue start "Refactor auth to JWT"')
+        plan = tuple(
+            t for t in (clean_text(i, what="item", mask=self.book.mask).strip() for i in texts(items)) if t
+        )
+        key, root_commit = (project, "") if project else self.place.project_key(self.settings)
+        wish = do.Create(
+            id=clean_name(id) if id else "", goal=text,
+            organization=organization or self.settings.text("organization"), project=key, type=kind,
+            project_name=slug(key.rstrip("/").rpartition("/")[2]) if project else self.place.project_name(key), items=plan,
+        )  # fmt: skip
+        return self._create(wish, root_commit)
+
+    def _create(self, wish: do.Create, root_commit: str) -> Session:
+        base = f"{datetime.now().date().isoformat()}-{wish.type}-{wish.project_name}"
+        number = 0 if wish.id else self._last_number(base)
+        for _ in range(_NUMBERS):
+            number += 1
+            session = wish.id or f"{base}-{number:03d}"
+            create = do.Create(
+                session, wish.goal, wish.organization, wish.project, wish.type, wish.project_name, wish.items
+            )
+            try:
+                saved = self.book.commit(
+                    session, [create], guards=lambda id=session: self._binding(id, wish.project, root_commit)
+                )
+            except StaleVersion as stale:
+                number -= stale.stream != stream_of(session)
+                continue
+            if saved.events or wish.id:
+                self.place.tree(fresh=True)
+                return Session(self, session) if saved.events else self.make_current(session)
+        raise UsageError(f"no free number for {base}", hint="give an id with --id")
+
+    def _last_number(self, base: str) -> int:
+        prefix = f"session/{base}-"
+        numbers = (name.removeprefix(prefix) for name, _ in self.journal.streams(prefix))
+        return max((int(n) for n in numbers if n.isdecimal()), default=0)
+
+    def _binding(self, session: str, project: str, root_commit: str = "") -> list[Any]:
+        append = self.place.bind(project, root_commit, session, at=now(), actor=self.book.actor)
+        return [append] if append else []
+
+    def make_current(self, id: str) -> Session:
+        """Make a session the one that commands in this working tree mean."""
+        self.brake.check()
+        self.book.state(id)
+        while True:
+            key, root_commit = self.place.project_key(self.settings)
+            append = self.place.bind(key, root_commit, id, at=now(), actor=self.book.actor)
+            try:
+                if append is not None:
+                    self.journal.append(append)
+            except StaleVersion:
+                continue
+            self.place.tree(fresh=True)
+            return Session(self, id)
+
+    def session(self, id: str = "") -> Session:
+        """The session of this id, else of SEGUE_SESSION, else the working tree's current one."""
+        wanted = id or self._given or self.place.tree(fresh=True).current
+        if not wanted:
+            raise UnknownSession(
+                "no session is current in this working tree",
+                hint='begin one with `segue start "…"`, or give an id; `segue list` shows them',
+            )
+        if not self.book.exists(wanted):
+            raise UnknownSession(f"there is no session {wanted!r}", hint=self._where_else(wanted))
+        return Session(self, wanted)
+
+    def _where_else(self, id: str) -> str:
+        if self.home.archived(id).is_file():
+            return f"it is archived; bring it back with `segue cleanup --restore {id}`"
+        return "`segue list --all` names those that exist"
+
+    def switch(self, id: str) -> tuple[Session | None, Session]:
+        """Pause the current session, take the other one up: (from, to)."""
+        target = self.session(id)
+        current = self.place.tree(fresh=True).current
+        before = (
+            Session(self, current) if current and current != target.id and self.book.exists(current) else None
+        )
+        if before is not None and before.state.status == "active":
+            before.pause(f"switched to {target.id}")
+        target.resume()
+        self.make_current(target.id)
+        return before, target
+
+    def list(
+        self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""
+    ) -> list[Card]:
+        """Sessions of this project, or of all, the most recently active first."""
+        keys = set() if everywhere or project or organization else set(self.place.project_keys(self.settings))
+        return [
+            card
+            for card in self.book.cards()
+            if (not keys or card.project in keys)
+            and (not status or card.status == status)
+            and (not project or project in (card.project, card.project_name))
+            and (not organization or card.organization == organization)
+        ]
+
+    def resumable(self, *, everywhere: bool = False) -> list[Card]:
+        """Paused, or left in the middle by a run that is gone, within the last days."""
+        days = self.settings.number("resumable_days")
+        since = (datetime.fromisoformat(now()) - timedelta(days=days)).isoformat().replace("+00:00", "Z")
+        cards = self.list(everywhere=everywhere)
+        return [
+            card
+            for card in cards
+            if card.last_active >= since
+            and (
+                card.status == "paused"
+                or (card.status in ("active", "created") and not self.holds.living(card.id))
+            )
+        ]
+
+    def with_warnings(self, saved: Saved) -> Saved:
+        """A result that says if another living run holds the session."""
+        if not self.journal.head(f"hold/{saved.session}").version:
+            return saved
+        others = [h for h in self.holds.living(saved.session) if h.run != self.book.run]
+        words = tuple(
+            f"{h.holder} ({h.run}, pid {h.pid} on {h.host}) holds this session since {h.since}"
+            for h in others
+        )
+        return Saved(saved.session, saved.version, saved.events, words)

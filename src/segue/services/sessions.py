@@ -1,0 +1,341 @@
+"""A session in a program's hands: every way to work on it, typed.
+
+A handle holds no state of its own beyond an id and, maybe, a hold: two handles of one session,
+in one process or two, see and merge each other's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..core import commands as do
+from ..core import events as ev
+from ..core.commands import Command
+from ..core.door import clean_name
+from ..core.state import SessionState
+from ..core.status import SessionStatus, status_of
+from ..errors import NothingToUndo, UnknownCheckpoint, UsageError
+from .book import Book, Saved, fold_all, stream_of
+from .holds import Hold, Holds, new_run
+
+if TYPE_CHECKING:
+    from .emergency import Guard
+    from .segue import Segue
+
+Texts = str | Iterable[str]
+
+
+def texts(value: Texts | None) -> tuple[str, ...]:
+    """One text or several, as several."""
+    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+class Session:
+    """A piece of work that outlives any process."""
+
+    def __init__(self, segue: Segue, id: str) -> None:
+        self._segue = segue
+        self._book: Book = segue.book
+        self._holds: Holds = segue.holds
+        self._hold: Hold | None = None
+        self._guard: Guard | None = None
+        self.id = id
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id}>"
+
+    # -- looking -------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> SessionState:
+        """Everything that is known of it, as of now."""
+        return self._book.state(self.id)
+
+    def status(self) -> SessionStatus:
+        """What is done, under way, next and blocked, and all the rest worth showing."""
+        living = self._holds.living(self.id)
+        return status_of(self.state, held_by=", ".join(f"{h.holder} ({h.run})" for h in living))
+
+    def log(self, *, after: int = 0, limit: int = 0) -> list[ev.Event]:
+        """The journal, in order."""
+        return self._book.journal.read(stream_of(self.id), after=after, limit=limit)
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def apply(self, *commands: Command, pieces: dict[str, bytes] | None = None) -> Saved:
+        """Make commands durable, all or none; every other writing method is a form of this."""
+        hold = self._hold
+        if hold is not None:
+            hold.renew_if_due()
+        try:
+            saved = self._book.commit(self.id, commands, pieces=pieces, guards=hold.guard if hold else None)
+        except BaseException as fault:
+            if self._guard is not None:
+                self._guard.keep_unsaved(commands, fault)
+            raise
+        return saved if hold is not None else self._segue.with_warnings(saved)
+
+    def add(self, *items: str) -> Saved:
+        """Plan items, behind those that are planned."""
+        return self.apply(*(do.Add(item) for item in items))
+
+    def begin(self, *items: str) -> Saved:
+        """These are under way now; an unknown one is added."""
+        return self.apply(*(do.Begin(item) for item in items))
+
+    def done(self, *items: str) -> Saved:
+        """These are finished; an unknown one is added."""
+        return self.apply(*(do.Done(item) for item in items))
+
+    def block(self, item: str, reason: str = "", *, stay: bool = False) -> Saved:
+        """It waits for something. If it was the one under way the next begins, unless ``stay``."""
+        return self.apply(do.Block(item, reason, stay))
+
+    def unblock(self, *items: str) -> Saved:
+        """They wait no more and are next, at their place in the plan."""
+        return self.apply(*(do.Unblock(item) for item in items))
+
+    def drop(self, item: str, reason: str = "") -> Saved:
+        """It will not be done."""
+        return self.apply(do.Drop(item, reason))
+
+    def note(self, text: str) -> Saved:
+        """What was just done: the last action."""
+        return self.apply(do.Note(text))
+
+    def decide(self, text: str, why: str = "") -> Saved:
+        """A choice was made."""
+        return self.apply(do.Decide(text, why))
+
+    def ask(self, text: str) -> Saved:
+        """A question is open."""
+        return self.apply(do.Ask(text))
+
+    def answer(self, question: str, answer: str) -> Saved:
+        """A question is answered."""
+        return self.apply(do.Answer(question, answer))
+
+    def learn(self, text: str) -> Saved:
+        """Something was found out."""
+        return self.apply(do.Learn(text))
+
+    def error(self, text: str) -> Saved:
+        """An error was seen."""
+        return self.apply(do.Fail(text))
+
+    def solved(self, error: str, solution: str) -> Saved:
+        """An error was solved, and how."""
+        return self.apply(do.Solve(error, solution))
+
+    def thread(self, topic: str, status: str = "in_progress", notes: Texts = ()) -> Saved:
+        """A line of thought moved."""
+        return self.apply(do.Thread(topic, status, texts(notes)))
+
+    def focus(self, *, file: str = "", position: str = "", note_id: str = "", note_title: str = "") -> Saved:
+        """Where the attention is."""
+        return self.apply(do.Focus(note_id, note_title, file, position))
+
+    def load_notes(self, ids: Texts, *, tokens: int = 0, paths: dict[str, str] | None = None) -> Saved:
+        """Notes were loaded; those used most are recommended at a resumption."""
+        return self.apply(do.LoadNotes(texts(ids), tokens, paths or {}))
+
+    def see_changes(self, changes: Iterable[tuple[str, str]]) -> Saved:
+        """The uncommitted changes of the working tree, as (file, created | modified | deleted)."""
+        pairs = tuple((file, kind) for file, kind in changes)
+        wrong = next((kind for _, kind in pairs if kind not in ("created", "modified", "deleted")), None)
+        if wrong is not None:
+            raise UsageError(f"unknown kind of change: {wrong}", hint="created, modified or deleted")
+        return self.apply(do.SeeChanges(pairs))
+
+    def note_context(self, **values: Any) -> Saved:
+        """Facts of the loaded context: fields of ``Context``."""
+        return self.apply(do.NoteContext(values))
+
+    def count(self, **counts: float) -> Saved:
+        """Add to the session's metrics: fields of ``Metrics``."""
+        return self.apply(do.Count(counts))
+
+    def describe(self, *, goal: str | None = None, summary: str | None = None) -> Saved:
+        """Change the goal or the summary."""
+        return self.apply(do.Describe(goal, summary))
+
+    def checkpoint(
+        self, name: str = "", *, done: Texts = (), begin: Texts = (), block: Iterable[tuple[str, str]] = (),
+        unblock: Texts = (), drop: Texts = (), add: Texts = (), note: str = "",
+        decide: Iterable[str | tuple[str, str]] | str = (), ask: Texts = (),
+        answer: Iterable[tuple[str, str]] = (), thread: Iterable[str | tuple[str, str]] | str = (),
+        focus: str = "", learn: Texts = (), summary: str = "", stay: bool = False,
+    ) -> Saved:  # fmt: skip
+        """Any mix of changes, all or none; with a name, a state to come back to."""
+        finished = texts(done)
+        quiet = bool(finished) or bool(note)
+        wishes: list[Command] = [do.Add(item) for item in texts(add)]
+        wishes += [do.Done(item) for item in finished]
+        wishes += [do.Unblock(item) for item in texts(unblock)]
+        wishes += [do.Block(item, reason, stay) for item, reason in block]
+        wishes += [do.Drop(item) for item in texts(drop)]
+        wishes += [do.Begin(item, quiet) for item in texts(begin)]
+        wishes += [do.Decide(*_pair(choice)) for choice in ([decide] if isinstance(decide, str) else decide)]
+        wishes += [do.Ask(question) for question in texts(ask)]
+        wishes += [do.Answer(question, answered) for question, answered in answer]
+        for topic in [thread] if isinstance(thread, str) else thread:
+            first, second = _pair(topic)
+            wishes.append(do.Thread(first, second or "in_progress"))
+        wishes += [do.Learn(text) for text in texts(learn)]
+        if focus:
+            file, _, position = focus.partition(":")
+            wishes.append(do.Focus(file=file, position=position))
+        if summary:
+            wishes.append(do.Describe(summary=summary))
+        if note:
+            wishes.append(do.Note(note))
+        if name:
+            wishes.append(do.Mark(clean_name(name, what="checkpoint's name"), note))
+        if not wishes:
+            raise UsageError(
+                "an empty checkpoint", hint="say what is done, begun, blocked or learnt, or give a name"
+            )
+        return self.apply(*wishes)
+
+    # -- lifecycle -----------------------------------------------------------------------------
+
+    def pause(self, reason: str = "", *, cause: str = "user") -> Saved:
+        """Stop for now; unrelated to the PAUSE file."""
+        return self.apply(do.Pause(reason, cause))
+
+    def resume(self) -> Saved:
+        """Go on. A session that is over stays over: the caller looks at ``status``."""
+        return self.apply(do.Resume())
+
+    def complete(self, summary: str = "") -> Saved:
+        """The goal is reached."""
+        return self.apply(do.Complete(summary))
+
+    def abandon(self, reason: str = "") -> Saved:
+        """The goal is given up."""
+        return self.apply(do.Abandon(reason))
+
+    def hand(self, to: str, note: str = "") -> Saved:
+        """Pass the session to another agent, by name."""
+        return self.apply(do.Hand(to, note))
+
+    # -- going back ----------------------------------------------------------------------------
+
+    def rewind(self, name: str) -> Saved:
+        """Back to the work as it was at a named checkpoint; what came after stays in the log."""
+        mark = self.state.marks.get(name)
+        if mark is None:
+            names = ", ".join(self.state.marks) or "none yet"
+            raise UnknownCheckpoint(f"no checkpoint {name!r} in {self.id}", hint=f"there are: {names}")
+        then = self._book.state_at(self.id, mark.version)
+        return self.apply(do.Rewind(mark.version, then, name))
+
+    def undo(self) -> Saved:
+        """Take the last command back; again, the one before it."""
+        events = self.log()
+        target = _before_last_command(events)
+        if target < 1:
+            raise NothingToUndo(f"nothing in {self.id} can be taken back", hint="see `segue log`")
+        then = fold_all(events[:target])
+        return self.apply(do.Rewind(target, then, lifecycle=True))
+
+    # -- agents --------------------------------------------------------------------------------
+
+    def save_agent(self, agent: str, value: Any) -> Saved:
+        """Keep an agent's own state: any JSON value, of any size; only what changed is stored."""
+        return self._segue.agents.save(self, clean_name(agent, what="agent's name"), value)
+
+    def load_agent(self, agent: str) -> Any:
+        """The agent's state as it was last saved."""
+        return self._segue.agents.load(self, agent)
+
+    def note_agent(self, agent: str, **values: Any) -> Saved:
+        """Facts about an agent: mode, pid, active, last_topic and so on (fields of AgentState)."""
+        return self.apply(do.NoteAgent(clean_name(agent, what="agent's name"), values))
+
+    def drop_agent(self, agent: str) -> Saved:
+        """Forget an agent."""
+        return self.apply(do.DropAgent(agent))
+
+    # -- for a run -----------------------------------------------------------------------------
+
+    def hold(
+        self, *, holder: str = "", run: str = "", share: bool = False, lease_seconds: float | None = None
+    ) -> SessionHold:
+        """Hold the session for a run: ``with s.hold(): ...``; SessionHeld if another does."""
+        name = run or self._book.run or new_run()
+        held = self._holds.take(
+            self.id, holder=holder or self._book.actor, run=name, share=share, lease_seconds=lease_seconds
+        )
+        return SessionHold(self, held)
+
+    def guard(self, **agents: Any) -> Guard:
+        """Save what is not durable yet when the process is ended: ``with s.guard(): ...``.
+
+        Keyword arguments are agents' names with a function that gives their state at that moment.
+        """
+        from .emergency import Guard
+
+        return Guard(self, agents)
+
+
+class SessionHold:
+    """A hold taken through a session's handle: while it lasts, writes of that handle are fenced."""
+
+    def __init__(self, session: Session, hold: Hold) -> None:
+        self._session = session
+        self._held = hold
+        session._hold = hold
+
+    @property
+    def fence(self) -> int:
+        """The fencing number; a later hold has a higher one."""
+        return self._held.fence
+
+    @property
+    def run(self) -> str:
+        """The run that holds."""
+        return self._held.run
+
+    def renew(self) -> None:
+        """Prolong the lease now."""
+        self._held.renew()
+
+    def release(self) -> None:
+        """Let go."""
+        self._session._hold = None
+        self._held.release()
+
+    def __enter__(self) -> SessionHold:
+        self._held.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _pair(value: str | tuple[str, str]) -> tuple[str, str]:
+    return (value, "") if isinstance(value, str) else value
+
+
+def _before_last_command(events: Sequence[ev.Event]) -> int:
+    """The version before the newest command that was not taken back yet."""
+    version = len(events)
+    while version > 0:
+        event = events[version - 1]
+        body = ev.read_body(event)
+        if isinstance(body, ev.Rewound) and not body.name:
+            version = body.to
+            continue
+        start = version
+        while start > 1 and events[start - 2].left > 0:
+            start -= 1
+        kinds = {e.kind for e in events[start - 1 : version]}
+        if kinds & {ev.Created.KIND, ev.Gap.KIND}:
+            return 0
+        if kinds <= {ev.Erased.KIND}:
+            version = start - 1
+            continue
+        return start - 1
+    return 0

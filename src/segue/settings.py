@@ -1,0 +1,212 @@
+"""Settings: flag > environment > the project's segue.toml > the user's file > default.
+
+The one place that reads the environment. Every setting is declared here with its type, its
+default and whether a project may set it: store, keys and endpoints never come from a project,
+and a project's file counts only once its content was accepted (``segue trust``). Unknown keys
+are refused with the nearest name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .core.values import Value
+from .errors import BadSettings
+
+
+class Setting(Value):
+    """A setting that exists."""
+
+    name: str
+    type: type[str] | type[int] | type[float] | type[bool]
+    default: Any
+    about: str
+    env: str = ""
+    in_project: bool = True
+
+
+DECLARED: tuple[Setting, ...] = (
+    Setting(
+        "store", str, "", "where sessions are kept; empty: segue.db in the data folder", "SEGUE_STORE", False
+    ),
+    Setting("api_key", str, "", "the key for a Segue server", "SEGUE_API_KEY", False),
+    Setting("actor", str, "user", "who declares events: `user` or an agent's name", "SEGUE_ACTOR", False),
+    Setting("organization", str, "personal", "the organization of new sessions", "SEGUE_ORG"),
+    Setting("project", str, "", "the project's key; empty: found from git, else the path", "SEGUE_PROJECT"),
+    Setting("type", str, "coding", "the type of new sessions", "SEGUE_TYPE"),
+    Setting("pause_file", str, "", "one more place where a PAUSE file brakes", "SEGUE_PAUSE_FILE"),
+    Setting(
+        "busy_timeout_ms", int, 10_000, "how long to wait for a busy store", "SEGUE_BUSY_TIMEOUT_MS", False
+    ),
+    Setting("backup_keep", int, 5, "how many backups are kept", "SEGUE_BACKUP_KEEP", False),
+    Setting("backup_events", int, 500, "a backup is due after so many writes", "SEGUE_BACKUP_EVENTS", False),
+    Setting(
+        "backup_hours",
+        float,
+        24.0,
+        "or, after any write, when the last is so old",
+        "SEGUE_BACKUP_HOURS",
+        False,
+    ),
+    Setting("lease_seconds", float, 900.0, "how long a hold lasts without renewal", "SEGUE_LEASE_SECONDS"),
+    Setting(
+        "resumable_days", int, 7, "how long a paused or crashed session is offered", "SEGUE_RESUMABLE_DAYS"
+    ),
+    Setting("cleanup_days", int, 30, "ended sessions older than this are archived", "SEGUE_CLEANUP_DAYS"),
+    Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
+)
+_BY_NAME = {setting.name: setting for setting in DECLARED}
+PROJECT_FILE = "segue.toml"
+
+
+class Origin(Value):
+    """A setting's value and where it came from."""
+
+    name: str
+    value: Any
+    origin: str
+    about: str
+
+
+class Settings:
+    """All settings, resolved. Attributes are not typed per name; ``get`` is."""
+
+    def __init__(self, values: Mapping[str, Origin]) -> None:
+        self._values = dict(values)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name].value
+
+    def text(self, name: str) -> str:
+        """A setting that is text."""
+        return str(self._values[name].value)
+
+    def number(self, name: str) -> float:
+        """A setting that is a number."""
+        return float(self._values[name].value)
+
+    def origins(self) -> list[Origin]:
+        """Every setting, in the order of its declaration."""
+        return [self._values[setting.name] for setting in DECLARED]
+
+
+def data_folder(environment: Mapping[str, str]) -> Path:
+    """``$SEGUE_HOME``, else the platform's data folder."""
+    given = environment.get("SEGUE_HOME")
+    if given:
+        return Path(given).expanduser().absolute()
+    home = Path(environment.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "segue"
+    if os.name == "nt":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "segue"
+    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "segue"
+
+
+def user_file(environment: Mapping[str, str]) -> Path:
+    """The user's own settings file."""
+    given = environment.get("SEGUE_CONFIG")
+    if given:
+        return Path(given).expanduser()
+    home = Path(environment.get("HOME") or Path.home())
+    if os.name == "nt":
+        return Path(environment.get("APPDATA") or home / "AppData" / "Roaming") / "segue" / "config.toml"
+    return Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "segue" / "config.toml"
+
+
+def environment_now() -> dict[str, str]:
+    """The process's environment: read by ``Segue()`` and the surfaces, by nothing else."""
+    return dict(os.environ)
+
+
+def content_hash(path: Path) -> str:
+    """What ``segue trust`` accepts of a project's file; empty if there is no file."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+def resolve(
+    *,
+    flags: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    project_file: Path | None = None,
+    project_trusted: bool = False,
+    user_config: Path | None = None,
+) -> Settings:
+    """Every setting's value, by the order of the layers."""
+    values = {s.name: Origin(s.name, s.default, "default", s.about) for s in DECLARED}
+    if user_config is not None and user_config.is_file():
+        for name, value in _read_toml(user_config).items():
+            values[name] = _origin(name, value, str(user_config))
+    if project_file is not None and project_file.is_file() and project_trusted:
+        for name, value in _read_toml(project_file).items():
+            if not _BY_NAME[name].in_project:
+                raise BadSettings(
+                    f"{project_file}: `{name}` may not be set by a project",
+                    hint="set it in your own settings file or in the environment",
+                )
+            values[name] = _origin(name, value, str(project_file))
+    for setting in DECLARED:
+        raw = (environment or {}).get(setting.env, "")
+        if setting.env and raw:
+            values[setting.name] = _origin(setting.name, _from_text(setting, raw), setting.env)
+    for name, value in (flags or {}).items():
+        if value is not None:
+            values[name] = _origin(name, value, "flag")
+    return Settings(values)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+        raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
+    for name in content:
+        if name not in _BY_NAME:
+            near = difflib.get_close_matches(name, _BY_NAME, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else "`segue config` lists them all"
+            raise BadSettings(f"{path}: unknown setting `{name}`", hint=hint)
+    return content
+
+
+def _origin(name: str, value: Any, origin: str) -> Origin:
+    setting = _BY_NAME.get(name)
+    if setting is None:
+        near = difflib.get_close_matches(name, _BY_NAME, n=1)
+        raise BadSettings(f"unknown setting `{name}`", hint=f"did you mean `{near[0]}`?" if near else "")
+    if setting.type is float and type(value) is int:
+        value = float(value)
+    if type(value) is not setting.type:
+        wanted = setting.type.__name__
+        raise BadSettings(
+            f"{origin}: `{name}` must be of type {wanted}, not {type(value).__name__}", hint=setting.about
+        )
+    return Origin(name, value, origin, setting.about)
+
+
+def _from_text(setting: Setting, text: str) -> Any:
+    if setting.type is bool:
+        if text.lower() in ("1", "true", "yes", "on"):
+            return True
+        if text.lower() in ("0", "false", "no", "off"):
+            return False
+    try:
+        return setting.type(text) if setting.type is not bool else _not_a_bool(text)
+    except ValueError as fault:
+        raise BadSettings(
+            f"{setting.env}={text!r} is not {setting.type.__name__}", hint=setting.about
+        ) from fault
+
+
+def _not_a_bool(text: str) -> bool:
+    raise ValueError(text)

@@ -1,0 +1,1 @@
+"""Where streams are kept. ``base`` holds the ports; each back end passes the same suite."""

@@ -1,0 +1,243 @@
+"""Connections to the one file: safe with many processes, threads and forks.
+
+One connection per thread. A forked child never touches an inherited connection (closing it
+would drop the parent's locks): it opens its own. WAL only where it is safe: with an SQLite
+that has the WAL-reset fix, on a local file system. FULL sync: a commit that returned is on
+the disk, on macOS through ``F_FULLFSYNC``.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import apsw
+
+from ...errors import (
+    AccessError,
+    DamagedError,
+    SegueError,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
+from . import schema
+
+T = TypeVar("T")
+BUSY_TIMEOUT_MS = 10_000
+_NETWORK = {
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "afs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "webdav",
+    "afpfs",
+}
+_orphans: list[apsw.Connection] = []
+
+
+def wal_is_safe(version: str) -> bool:
+    """Whether this SQLite keeps committed transactions when processes write and checkpoint."""
+    numbers = tuple(int(part) for part in version.split(".")[:3])
+    return numbers >= (3, 51, 3) or (3, 50, 7) <= numbers < (3, 51, 0) or (3, 44, 6) <= numbers < (3, 45, 0)
+
+
+def is_network(path: Path, mounts: str) -> bool:
+    """Whether a path lies on a network file system, by a text like /proc/self/mounts or mount(8)."""
+    best, kind = "", ""
+    real = os.path.realpath(path)
+    for line in mounts.splitlines():
+        if " on " in line and " (" in line:  # mount(8), as on macOS
+            point, _, options = line.partition(" on ")[2].rpartition(" (")
+            name = options.split(",")[0].strip(") ")
+        else:
+            fields = line.split(" ")
+            if len(fields) < 3:
+                continue
+            point, name = fields[1].replace("\\040", " "), fields[2]
+        inside = real == point or real.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, name
+    return kind in _NETWORK or kind.startswith("fuse.sshfs")
+
+
+def _mounts() -> str:
+    try:
+        if sys.platform == "darwin":
+            return subprocess.run(
+                ["/sbin/mount"], capture_output=True, text=True, timeout=2, check=False
+            ).stdout
+        return Path("/proc/self/mounts").read_text(errors="replace")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+class Database:
+    """The file and its connections."""
+
+    def __init__(self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None) -> None:
+        self.path = path
+        self._name = str(path)
+        self.busy_timeout_ms = busy_timeout_ms
+        self._vfs = vfs
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._open: list[apsw.Connection] = []
+        self._pid = os.getpid()
+        self._inode = 0
+        self.writable = True
+        self.journal_mode = ""
+
+    def connection(self) -> apsw.Connection:
+        """This thread's connection of this process."""
+        if self._pid != os.getpid():
+            self._forget()
+        db: apsw.Connection | None = getattr(self._local, "db", None)
+        if db is None:
+            db = self._local.db = self._connect()
+        return db
+
+    def replaced(self) -> bool:
+        """Whether another file has our path since we opened it."""
+        if not self._inode:
+            return False
+        try:
+            return os.stat(self._name).st_ino != self._inode
+        except FileNotFoundError:
+            return True
+
+    def _forget(self) -> None:
+        with self._lock:
+            if self._pid != os.getpid():
+                _orphans.extend(self._open)
+                self._open, self._local, self._pid = [], threading.local(), os.getpid()
+
+    def _connect(self) -> apsw.Connection:
+        try:
+            self._create_private()
+            deadline = time.monotonic() + self.busy_timeout_ms / 1000
+            while True:
+                try:
+                    return self._configured()
+                except (apsw.BusyError, apsw.LockedError):
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.01)
+        except OSError as fault:
+            self._no_folder(fault)
+        except apsw.Error as fault:
+            raise self.translate(fault) from fault
+
+    def _create_private(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+    def _no_folder(self, fault: OSError) -> NoReturn:
+        if isinstance(fault, PermissionError) or fault.errno == 30:
+            raise AccessError(
+                f"cannot write in {self.path.parent}: {fault.strerror}",
+                hint="mend the folder's permissions, or choose another with SEGUE_HOME",
+            ) from fault
+        if fault.errno == 28:
+            raise StoreFull(
+                f"no space left for {self.path}", hint="free some space, then try again"
+            ) from fault
+        raise StoreUnavailable(
+            f"cannot open {self.path}: {fault.strerror}", hint="see `segue doctor`"
+        ) from fault
+
+    def _configured(self) -> apsw.Connection:
+        db = apsw.Connection(str(self.path), vfs=self._vfs)
+        try:
+            db.set_busy_timeout(self.busy_timeout_ms)
+            db.pragma("synchronous", "FULL")
+            mode = str(db.pragma("journal_mode"))
+            if mode != "wal" and self._may_use_wal():
+                mode = str(db.pragma("journal_mode", "wal"))
+            elif mode == "wal" and not wal_is_safe(apsw.sqlite_lib_version()):
+                mode = str(db.pragma("journal_mode", "delete"))
+            self.journal_mode = mode
+            db.pragma("journal_size_limit", 4 << 20)
+            if sys.platform == "darwin":
+                db.pragma("fullfsync", 1)
+                db.pragma("checkpoint_fullfsync", 1)
+            self.writable = schema.prepare(db)
+        except BaseException:
+            db.close()
+            raise
+        with self._lock:
+            self._open.append(db)
+            self._inode = os.stat(self._name).st_ino
+        return db
+
+    def _may_use_wal(self) -> bool:
+        return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, _mounts())
+
+    def close(self) -> None:
+        """Close all connections of this process; the next call opens anew."""
+        if self._pid != os.getpid():
+            self._forget()
+        with self._lock:
+            for db in self._open:
+                db.close()
+            self._open, self._local, self._inode = [], threading.local(), 0
+
+    def writing(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run work in one durable transaction; on any fault nothing of it stays."""
+        db = self.connection()
+        self.refuse_newer(db)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(db)
+                db.execute("COMMIT")
+            except BaseException:
+                if not db.get_autocommit():
+                    db.execute("ROLLBACK")
+                raise
+        except apsw.Error as fault:
+            raise self.translate(fault) from fault
+        return result
+
+    def refuse_newer(self, db: apsw.Connection) -> None:
+        """SchemaTooNew if this store may only be read here."""
+        if not self.writable:
+            raise schema.too_new(db.pragma("user_version"))
+
+    def translate(self, fault: apsw.Error) -> SegueError:
+        """Our error for one of SQLite's."""
+        if isinstance(fault, apsw.BusyError | apsw.LockedError):
+            return StoreBusy(
+                f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
+                hint="try again; `segue doctor` names who holds it",
+            )
+        if isinstance(fault, apsw.FullError):
+            return StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
+        if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
+            return DamagedError("the store", str(self.path), str(fault))
+        if isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
+            return AccessError(
+                f"cannot write {self.path}: {fault}",
+                hint="mend the permissions, or choose another folder with SEGUE_HOME",
+            )
+        if isinstance(fault, apsw.CantOpenError):
+            return StoreUnavailable(f"cannot open {self.path}: {fault}", hint="see `segue doctor`")
+        if isinstance(fault, apsw.IOError):
+            return StoreUnavailable(
+                f"the disk did not take it: {fault}", hint="check space and quotas with `df`, then try again"
+            )
+        return StoreError(f"the store failed: {fault}", hint="see `segue doctor`")

@@ -1,0 +1,260 @@
+"""The journal port on SQLite.
+
+An append is one transaction. The common case, one event behind the head that this journal saw
+last, is one statement: a file only grows, so the uniqueness of (stream, version) is the whole check.
+A file that was replaced (by a recovery) is noticed by its inode and opened anew. Bodies are verified against their hashes when they are
+read: what comes out is what went in, or DamagedError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import apsw
+
+from ..._trip import trip
+from ...core import canon
+from ...core.events import Event, seal
+from ...core.pieces import address as address_of
+from ...errors import DamagedError, StaleVersion
+from ..base import Append, Head, Rewrite, Snapshot
+from .database import BUSY_TIMEOUT_MS, Database
+from .schema import id_of
+
+_COLUMNS = "id & 0xffffffff, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased"
+_INSERT = (
+    "INSERT INTO events (id, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
+)
+
+
+class SqliteJournal:
+    """A journal in one SQLite file."""
+
+    def __init__(
+        self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None
+    ) -> None:
+        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs)
+        self._numbers: dict[str, int] = {}
+        self._seen: dict[str, tuple[int, bytes]] = {}
+        """The last head of each stream that was read or written here."""
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
+        db = self._current()
+        if len(appends) == 1 and not pieces and len(appends[0].drafts) == 1:
+            seen = self._seen.get(appends[0].stream)
+            if seen is not None and seen[0] == appends[0].expect:
+                return self._append_one(db, appends[0], seen[1])
+        numbers: dict[str, int] = {}
+
+        def work(db: apsw.Connection) -> list[Event]:
+            events: list[Event] = []
+            for wish in appends:
+                number = self._number(db, wish.stream, make=bool(wish.drafts))
+                numbers[wish.stream] = number
+                events += self._append_many(db, number, wish)
+            if pieces:
+                rows = [(bytes.fromhex(a), body) for a, body in pieces.items()]
+                db.executemany("INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)", rows)
+            trip("store.append.before_commit")
+            return events
+
+        events = self.database.writing(work)
+        trip("store.append.after_commit")
+        self._numbers.update((name, no) for name, no in numbers.items() if no)
+        for event in events:
+            self._seen[event.stream] = (event.version, event.hash)
+        return events
+
+    def _current(self) -> apsw.Connection:
+        """This thread's connection, to the file that has the path now."""
+        if self.database.replaced():
+            self.close()
+        return self.database.connection()
+
+    def _append_one(self, db: apsw.Connection, wish: Append, prev: bytes) -> list[Event]:
+        events = seal(wish.stream, wish.expect, prev, wish.drafts)
+        self.database.refuse_newer(db)
+        trip("store.append.before_commit")
+        try:
+            db.execute(_INSERT, _row(self._numbers[wish.stream], events[0]))
+        except apsw.ConstraintError:
+            raise StaleVersion(wish.stream, wish.expect, self.head(wish.stream).version) from None
+        except apsw.Error as fault:
+            raise self.database.translate(fault) from fault
+        trip("store.append.after_commit")
+        self._seen[wish.stream] = (wish.expect + 1, events[0].hash)
+        return events
+
+    def _append_many(self, db: apsw.Connection, number: int, wish: Append) -> list[Event]:
+        version, head = self._head(db, number)
+        if version != wish.expect:
+            raise StaleVersion(wish.stream, wish.expect, version)
+        events = seal(wish.stream, version, head, wish.drafts)
+        for event in events:
+            db.execute(_INSERT, _row(number, event))
+            trip("store.append.between")
+        return events
+
+    def _number(self, db: apsw.Connection, stream: str, *, make: bool) -> int:
+        number = self._numbers.get(stream)
+        if number is None:
+            row = db.execute("SELECT no FROM streams WHERE name = ?", (stream,)).fetchone()
+            if row is not None:
+                number = int(row[0])
+            elif make:
+                db.execute("INSERT INTO streams (name) VALUES (?)", (stream,))
+                number = db.last_insert_rowid()
+        return number or 0
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
+        number = self._known(stream)
+        if not number:
+            return []
+        sql = f"SELECT {_COLUMNS} FROM events WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+        rows = self._fetch(sql, (id_of(number, after), id_of(number + 1, 0), limit or -1))
+        events = [self._event(stream, row) for row in rows]
+        if events and not limit:
+            self._seen[stream] = (events[-1].version, events[-1].hash)
+        return events
+
+    def _event(self, stream: str, row: tuple) -> Event:  # type: ignore[type-arg]
+        version, kind, form, at, actor, run, left, body, body_hash, prev, own, erased = row
+        event = Event(
+            stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left, bool(erased)
+        )
+        if not event.intact():
+            where = f"{stream} version {version}"
+            raise DamagedError(
+                "the journal", where, "the body does not have the hash that it was stored with"
+            )
+        return event
+
+    def head(self, stream: str) -> Head:
+        number = self._known(stream)
+        if not number:
+            return Head(0, canon.GENESIS)
+        try:
+            seen = self._head(self._current(), number)
+            self._seen[stream] = seen
+            return Head(*seen)
+        except apsw.Error as fault:
+            raise self.database.translate(fault) from fault
+
+    @staticmethod
+    def _head(db: apsw.Connection, number: int) -> tuple[int, bytes]:
+        sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
+        row = db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchone() if number else None
+        return (row[0], row[1]) if row else (0, canon.GENESIS)
+
+    def streams(self, prefix: str = "") -> list[tuple[str, int]]:
+        sql = (
+            "SELECT name, (SELECT id FROM events WHERE id > no << 32 AND id < (no + 1) << 32 "
+            "ORDER BY id DESC LIMIT 1) & 0xffffffff AS head FROM streams "
+            "WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 AND head > 0 ORDER BY name"
+        )
+        return [(str(name), int(head)) for name, head in self._fetch(sql, (prefix,))]
+
+    def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for address in addresses:
+            sql = "SELECT body, erased FROM pieces WHERE address = ?"
+            for body, erased in self._fetch(sql, (bytes.fromhex(address),)):
+                if not erased and address_of(body) != address:
+                    raise DamagedError("a piece", address, "its bytes do not have its address")
+                found[address] = body
+        return found
+
+    def _known(self, stream: str) -> int:
+        number = self._numbers.get(stream)
+        if number is None:
+            rows = self._fetch("SELECT no FROM streams WHERE name = ?", (stream,))
+            if not rows:
+                return 0
+            number = self._numbers[stream] = int(rows[0][0])
+        return number
+
+    def _fetch(self, sql: str, values: tuple) -> list[tuple]:  # type: ignore[type-arg]
+        try:
+            return self._current().execute(sql, values).fetchall()
+        except apsw.Error as fault:
+            raise self.database.translate(fault) from fault
+
+    # -- the cache -----------------------------------------------------------------------------
+
+    def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
+        found: dict[str, Snapshot] = {}
+        state_column = "x''" if cards else "state"
+        for stream in streams:
+            number = self._known(stream)
+            sql = f"SELECT version, fold, {state_column}, card FROM snapshots WHERE stream = ?"
+            for version, fold, state, card in self._fetch(sql, (number,)):
+                found[stream] = Snapshot(stream, version, fold, state, card)
+        return found
+
+    def keep(self, snapshot: Snapshot) -> None:
+        sql = (
+            "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version,"
+            " fold = excluded.fold, state = excluded.state, card = excluded.card"
+            " WHERE (snapshots.fold, snapshots.version) < (excluded.fold, excluded.version)"
+        )
+        number = self._known(snapshot.stream)
+        if number:
+            row = (number, snapshot.version, snapshot.fold, snapshot.state, snapshot.card)
+            self.database.writing(lambda db: db.execute(sql, row))
+            trip("store.snapshot.after_commit")
+
+    # -- erasing -------------------------------------------------------------------------------
+
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+        def work(db: apsw.Connection) -> None:
+            for wish in appends:
+                self._append_many(db, self._number(db, wish.stream, make=False), wish)
+            for rewrite in rewrites:
+                number = self._number(db, rewrite.stream, make=False)
+                sql = "UPDATE events SET body = ?, erased = 1 WHERE id = ?"
+                db.execute(sql, (rewrite.body, id_of(number, rewrite.version)))
+            for address, body in pieces.items():
+                sql = "UPDATE pieces SET body = ?, erased = 1 WHERE address = ?"
+                db.execute(sql, (body, bytes.fromhex(address)))
+            for stream in {r.stream for r in rewrites} | {a.stream for a in appends}:
+                db.execute("DELETE FROM snapshots WHERE stream = ?", (self._number(db, stream, make=False),))
+            trip("store.erase.before_commit")
+
+        self.database.connection().pragma("secure_delete", 1)
+        self.database.writing(work)
+        trip("store.erase.after_commit")
+
+    def drop(self, *streams: Append, pieces: Iterable[str] = ()) -> None:
+        def work(db: apsw.Connection) -> None:
+            for wish in streams:
+                number = self._number(db, wish.stream, make=False)
+                version, _ = self._head(db, number)
+                if version != wish.expect:
+                    raise StaleVersion(wish.stream, wish.expect, version)
+                span = (id_of(number, 0), id_of(number + 1, 0))
+                db.execute("DELETE FROM events WHERE id > ? AND id < ?", span)
+                db.execute("DELETE FROM snapshots WHERE stream = ?", (number,))
+            rows = [(bytes.fromhex(address),) for address in pieces]
+            db.executemany("DELETE FROM pieces WHERE address = ?", rows)
+            trip("store.drop.before_commit")
+
+        self.database.writing(work)
+        for wish in streams:
+            self._seen.pop(wish.stream, None)
+
+    def close(self) -> None:
+        self.database.close()
+        self._numbers, self._seen = {}, {}
+
+
+def _row(number: int, event: Event) -> tuple[object, ...]:
+    return (
+        id_of(number, event.version), event.kind, event.format, event.at, event.actor, event.run, event.left, event.body,
+        event.body_hash, event.prev, event.hash,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""The tables, as numbered migrations that are never edited once released.
+
+Migrations only add, so the Segue of one minor version ago can still read. A store says in
+``meta`` from which schema on it can be read; a schema that says nothing of the kind is refused.
+
+An event's id is its stream's number and its version in one integer (``id_of``): one tree holds
+the streams in order, and its uniqueness is the version check. Rows of ``events`` carry their own hash beside their predecessor's, so that each can be checked
+alone when pages around it are gone (``salvage``).
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from ...errors import SchemaTooNew
+
+APPLICATION_ID = 0x53454755
+"""``SEGU``, in the file's header."""
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE streams (no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE events (
+        id INTEGER PRIMARY KEY,
+        kind TEXT NOT NULL,
+        format INTEGER NOT NULL,
+        at TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        run TEXT NOT NULL,
+        left INTEGER NOT NULL,
+        body BLOB NOT NULL,
+        body_hash BLOB NOT NULL,
+        prev BLOB NOT NULL,
+        hash BLOB NOT NULL,
+        erased INTEGER NOT NULL
+    );
+    CREATE TABLE pieces (
+        no INTEGER PRIMARY KEY, address BLOB NOT NULL, erased INTEGER NOT NULL, body BLOB NOT NULL
+    );
+    CREATE UNIQUE INDEX pieces_by_address ON pieces (address);
+    CREATE TABLE snapshots (
+        stream INTEGER PRIMARY KEY, version INTEGER NOT NULL, fold INTEGER NOT NULL,
+        state BLOB NOT NULL, card BLOB NOT NULL
+    );
+    """,
+)
+STREAM_BITS = 32
+
+
+def id_of(stream: int, version: int) -> int:
+    """The id of an event."""
+    return stream << STREAM_BITS | version
+
+
+SCHEMA = len(MIGRATIONS)
+READABLE_FROM = 1
+"""The oldest schema whose Segue can read a store of this schema."""
+
+
+def prepare(db: apsw.Connection) -> bool:
+    """Bring a store to this schema; says whether it may be written. Raises SchemaTooNew."""
+    if _version(db) == SCHEMA:
+        return True
+    if _version(db) > SCHEMA:
+        return _readable(db)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        current = _version(db)
+        if current < SCHEMA:
+            for script in MIGRATIONS[current:]:
+                for statement in script.split(";"):
+                    db.execute(statement)
+            readable = f"{SCHEMA}:{READABLE_FROM}"
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('readable_from', ?)", (readable,))
+            db.pragma("application_id", APPLICATION_ID)
+            db.pragma("user_version", SCHEMA)
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    return prepare(db) if current > SCHEMA else True
+
+
+def _version(db: apsw.Connection) -> int:
+    version: int = db.pragma("user_version")
+    return version
+
+
+def _readable(db: apsw.Connection) -> bool:
+    """A newer schema: False if it says that this Segue may read it; never to be written here."""
+    newer = _version(db)
+    row = db.execute("SELECT value FROM meta WHERE key = 'readable_from'").fetchone()
+    schema, _, oldest = str(row[0] if row else "").partition(":")
+    if schema == str(newer) and oldest.isdecimal() and int(oldest) <= SCHEMA:
+        return False
+    raise too_new(newer)
+
+
+def too_new(newer: int) -> SchemaTooNew:
+    """The error for a store of a newer schema."""
+    return SchemaTooNew(
+        f"this store has schema {newer}, and this Segue knows up to {SCHEMA}",
+        hint="upgrade Segue on this machine; the store was not touched",
+    )

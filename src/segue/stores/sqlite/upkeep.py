@@ -1,0 +1,65 @@
+"""Care of the file: online backups, integrity, vacuum."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from ..._trip import trip
+from .database import Database
+
+PAGES_A_STEP = 4096
+
+
+def back_up(database: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
+    """A consistent copy while others write; whole and synced, or not there."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600))
+        copy = apsw.Connection(str(partial))
+        try:
+            with copy.backup("main", database.connection(), "main") as backup:
+                while not backup.done:
+                    backup.step(PAGES_A_STEP)
+                    if progress:
+                        progress(backup.page_count - backup.remaining, backup.page_count)
+            copy.pragma("journal_mode", "delete")
+        finally:
+            copy.close()
+        descriptor = os.open(partial, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        trip("backup.before_rename")
+        os.replace(partial, target)
+        trip("backup.after_rename")
+    except apsw.Error as fault:
+        raise database.translate(fault) from fault
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def integrity(database: Database) -> list[str]:
+    """What SQLite finds wrong with the file; empty if nothing."""
+    try:
+        rows = database.connection().execute("PRAGMA integrity_check(20)").fetchall()
+    except apsw.Error as fault:
+        return [str(fault)]
+    return [str(row[0]) for row in rows if row[0] != "ok"]
+
+
+def compact(database: Database) -> None:
+    """Rewrite the file and empty the write-ahead log: nothing that was deleted stays readable."""
+    try:
+        db = database.connection()
+        db.execute("VACUUM")
+        if database.journal_mode == "wal":
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except apsw.Error as fault:
+        raise database.translate(fault) from fault

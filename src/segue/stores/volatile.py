@@ -1,0 +1,97 @@
+"""The reference store: dictionaries and a lock. Everything is gone with the process.
+
+It is the shortest program that keeps the contract of ``base.Journal``; the suite that every
+store passes was written against it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from ..core import canon
+from ..core.events import Event, seal
+from ..errors import StaleVersion
+from .base import Append, Head, Rewrite, Snapshot
+
+
+class VolatileJournal:
+    """A journal in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._streams: dict[str, list[Event]] = {}
+        self._pieces: dict[str, bytes] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+
+    def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
+        with self._lock:
+            for wish in appends:
+                actual = len(self._streams.get(wish.stream, ()))
+                if actual != wish.expect:
+                    raise StaleVersion(wish.stream, wish.expect, actual)
+            events: list[Event] = []
+            for wish in appends:
+                sealed = seal(wish.stream, wish.expect, self.head(wish.stream).hash, wish.drafts)
+                if sealed:
+                    self._streams.setdefault(wish.stream, []).extend(sealed)
+                    events += sealed
+            for address, body in (pieces or {}).items():
+                self._pieces.setdefault(address, body)
+            return events
+
+    def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
+        with self._lock:
+            return self._streams.get(stream, [])[after : after + limit if limit else None]
+
+    def head(self, stream: str) -> Head:
+        with self._lock:
+            events = self._streams.get(stream)
+            return Head(events[-1].version, events[-1].hash) if events else Head(0, canon.GENESIS)
+
+    def streams(self, prefix: str = "") -> list[tuple[str, int]]:
+        with self._lock:
+            return sorted(
+                (name, len(rows)) for name, rows in self._streams.items() if name.startswith(prefix)
+            )
+
+    def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
+        with self._lock:
+            return {a: self._pieces[a] for a in addresses if a in self._pieces}
+
+    def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
+        with self._lock:
+            return {s: self._snapshots[s] for s in streams if s in self._snapshots}
+
+    def keep(self, snapshot: Snapshot) -> None:
+        with self._lock:
+            old = self._snapshots.get(snapshot.stream)
+            if old is None or (old.fold, old.version) < (snapshot.fold, snapshot.version):
+                self._snapshots[snapshot.stream] = snapshot
+
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+        with self._lock:
+            self.append(*appends)
+            for rewrite in rewrites:
+                rows = self._streams[rewrite.stream]
+                rows[rewrite.version - 1] = replace(rows[rewrite.version - 1], body=rewrite.body, erased=True)
+            self._pieces.update(pieces)
+            for stream in {r.stream for r in rewrites} | {a.stream for a in appends}:
+                self._snapshots.pop(stream, None)
+
+    def drop(self, *streams: Append, pieces: Iterable[str] = ()) -> None:
+        with self._lock:
+            for wish in streams:
+                actual = len(self._streams.get(wish.stream, ()))
+                if actual != wish.expect:
+                    raise StaleVersion(wish.stream, wish.expect, actual)
+            for wish in streams:
+                self._streams.pop(wish.stream, None)
+                self._snapshots.pop(wish.stream, None)
+            for address in pieces:
+                self._pieces.pop(address, None)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
