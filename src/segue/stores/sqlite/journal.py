@@ -1,7 +1,7 @@
 """The journal port on SQLite.
 
 An append is one transaction. The common case, one event behind the head that this journal saw
-last, is one statement: a file only grows, so the uniqueness of (stream, version) is the whole check.
+last, is one statement: it finds the predecessor that it names, and its own place empty, or it is stale.
 A file that was replaced (by a recovery) is noticed by its inode and opened anew. Bodies are verified against their hashes when they are
 read: what comes out is what went in, or DamagedError.
 """
@@ -26,6 +26,10 @@ _COLUMNS = "id & 0xffffffff, kind, format, at, actor, run, left, body, body_hash
 _INSERT = (
     "INSERT INTO events (id, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
+)
+_INSERT_BEHIND = (
+    "INSERT INTO events (id, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased) "
+    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0 FROM events WHERE id = ?1 - 1 AND hash = ?10"
 )
 
 
@@ -80,11 +84,15 @@ class SqliteJournal:
         self.database.refuse_newer(db)
         trip("store.append.before_commit")
         try:
-            db.execute(_INSERT, _row(self._numbers[wish.stream], events[0]))
+            sql = _INSERT_BEHIND if wish.expect else _INSERT
+            db.execute(sql, _row(self._numbers[wish.stream], events[0]))
+            stale = not db.changes()
         except apsw.ConstraintError:
-            raise StaleVersion(wish.stream, wish.expect, self.head(wish.stream).version) from None
+            stale = True
         except apsw.Error as fault:
             raise self.database.translate(fault) from fault
+        if stale:
+            raise StaleVersion(wish.stream, wish.expect, self.head(wish.stream).version)
         trip("store.append.after_commit")
         self._seen[wish.stream] = (wish.expect + 1, events[0].hash)
         return events
