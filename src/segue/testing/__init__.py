@@ -1,0 +1,22 @@
+"""What Segue is tested with, for those who write a store or build on Segue.
+
+``JournalSuite`` is the contract of a store as tests: subclass it, say how a journal is made,
+and let pytest collect it. ``failpoints`` kills a process, or raises, at a named place.
+
+    from segue.testing import JournalSuite
+
+    class TestMyStore(JournalSuite):
+        durable = True
+
+        def make(self, tmp_path):
+            return MyJournal(tmp_path / "store")
+
+Nothing here needs pytest to be imported, and nothing of Segue imports this.
+"""
+
+from __future__ import annotations
+
+from .failpoints import Passed, all_failpoints, armed, kill_at, recording, spawn
+from .stores import JournalSuite
+
+__all__ = ["JournalSuite", "Passed", "all_failpoints", "armed", "kill_at", "recording", "spawn"]

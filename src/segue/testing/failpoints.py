@@ -1,0 +1,118 @@
+"""Dying on purpose, at a named place.
+
+The package marks every durable write with ``trip("room.action.when")``. A test chooses one of
+those names and how often it may be passed; at that passing the process gets SIGKILL, as from
+``kill -9``, or, inside one process, an exception is raised. Only one hook is in force at a
+time, in this process only: threads share it, and a forked child inherits it.
+
+From a shell or a test, in a process of its own:
+
+    python -m segue.testing.failpoints store.append.after_commit:3 -- script.py arguments…
+    python -m segue.testing.failpoints files.write.before_rename -- -m package.module arguments…
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import runpy
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from .. import _trip
+
+Passed = Counter[str]
+"""How often each failpoint was passed."""
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _hook(passed: Passed, name: str, count: int, act: Callable[[], None]) -> Callable[[str], None]:
+    def hook(at: str) -> None:
+        passed[at] += 1
+        if at == name and passed[at] == count:
+            act()
+
+    return hook
+
+
+def kill_at(name: str, count: int = 1) -> Passed:
+    """From now on: SIGKILL for this process when it passes ``name`` for the ``count``-th time."""
+    passed = Passed()
+    _trip.install(_hook(passed, name, count, _die))
+    return passed
+
+
+@contextmanager
+def armed(name: str, fault: BaseException, *, count: int = 1) -> Iterator[Passed]:
+    """Within the block: raise ``fault`` when ``name`` is passed for the ``count``-th time."""
+
+    def raise_it() -> None:
+        raise fault
+
+    passed = Passed()
+    _trip.install(_hook(passed, name, count, raise_it))
+    try:
+        yield passed
+    finally:
+        _trip.install(None)
+
+
+@contextmanager
+def recording() -> Iterator[Passed]:
+    """Within the block: only count what is passed."""
+    passed = Passed()
+    _trip.install(_hook(passed, "", 0, lambda: None))
+    try:
+        yield passed
+    finally:
+        _trip.install(None)
+
+
+def all_failpoints(package: Path = _PACKAGE) -> frozenset[str]:
+    """Every name that the source of the package can trip over; a test exercises each of them."""
+    names: set[str] = set()
+    for path in sorted(package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(func=ast.Name(id="trip"), args=[ast.Constant(value=str(name))]):
+                    names.add(name)
+                case ast.Call(func=ast.Name(id="trip")):
+                    raise ValueError(f"{path}:{node.lineno}: the name of a failpoint is not a plain text")
+    return frozenset(names)
+
+
+def spawn(name: str, *script: str, count: int = 1) -> subprocess.Popen[str]:
+    """A child that runs ``script.py arguments…`` and dies at the failpoint; its output is piped."""
+    command = [sys.executable, "-m", __name__, f"{name}:{count}", "--", *script]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """``NAME[:COUNT] -- script.py arguments…``: run the script as if it had been started itself."""
+    if len(arguments) < 3 or arguments[1] != "--":
+        raise SystemExit("usage: python -m segue.testing.failpoints NAME[:COUNT] -- SCRIPT [ARGUMENT…]")
+    name, _, count = arguments[0].partition(":")
+    if name not in all_failpoints():
+        raise SystemExit(f"no failpoint is called {name!r}; there are: {', '.join(sorted(all_failpoints()))}")
+    kill_at(name, int(count or 1))
+    if arguments[2] == "-m":
+        sys.argv = list(arguments[3:])
+        runpy.run_module(arguments[3], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = list(arguments[2:])
+        sys.path.insert(0, str(Path(arguments[2]).resolve().parent))
+        runpy.run_path(arguments[2], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

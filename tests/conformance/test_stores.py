@@ -1,0 +1,22 @@
+"""Every store passes the suite that we ship."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from segue.stores.base import Journal
+from segue.stores.sqlite import SqliteJournal
+from segue.stores.volatile import VolatileJournal
+from segue.testing import JournalSuite
+
+
+class TestVolatile(JournalSuite):
+    def make(self, tmp_path: Path) -> Journal:
+        return VolatileJournal()
+
+
+class TestSqlite(JournalSuite):
+    durable = True
+
+    def make(self, tmp_path: Path) -> Journal:
+        return SqliteJournal(tmp_path / "segue.db")
