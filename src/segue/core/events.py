@@ -147,6 +147,17 @@ class Erased(Body):
     """The hex hashes of the bodies that stand there now, in the order of ``versions``."""
 
 
+class Imported(Body):
+    KIND = "session.imported"
+    lifecycle: dict[str, Any]
+    """Status, times, reasons and active seconds, as the document has them."""
+    source: str = ""
+    form: list[dict[str, Any]] = []
+    """Where the document is written otherwise than Segue would: see ``yamlform.differences``."""
+    imported: str = ""
+    """When it was imported; the envelope has the document's own time."""
+
+
 # -- plan --------------------------------------------------------------------------------------
 
 

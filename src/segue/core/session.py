@@ -18,6 +18,7 @@ from . import events as ev
 from .rows import Rows
 from .state import (
     IDLE_SECONDS,
+    LIFE_FIELDS,
     AgentState,
     Decision,
     Finding,
@@ -123,6 +124,11 @@ def _created(state: SessionState, body: ev.Created, event: Stamp) -> Changes:
         "id": body.id, "goal": body.goal, "organization": body.organization, "project": body.project,
         "project_name": body.project_name, "type": body.type, "status": "created", "created": event.at,
     }  # fmt: skip
+
+
+def _imported(state: SessionState, body: ev.Imported, event: Stamp) -> Changes:
+    names = (*LIFE_FIELDS, "created", "active_seconds")
+    return {k: v for k, v in _known(state, body.lifecycle).items() if k in names}
 
 
 def _described(state: SessionState, body: ev.Described, event: Stamp) -> Changes:
@@ -289,6 +295,7 @@ _HANDLERS: dict[type[ev.Body], _Handler] = {
     },
     ev.Completed: _completed,
     ev.Abandoned: lambda s, b, e: {"status": "abandoned", "ended": e.at, "end_reason": b.reason},
+    ev.Imported: _imported,
     ev.Described: _described,
     ev.Handed: _handed,
     ev.Rewound: _rewound,
