@@ -55,7 +55,7 @@ def clean_name(name: str, *, what: str = "id") -> str:
     if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT or ".." in name or name.endswith("."):
         raise BadName(
             f"{name[:60]!r} cannot be the {what}",
-            hint=f"letters, digits, dot, dash and underscore, beginning with a letter or digit, at most {NAME_LIMIT}",
+            hint=f"letters, digits, dots, dashes, underscores; a letter or digit first; {NAME_LIMIT} at most",
         )
     if _WINDOWS.fullmatch(name):
         raise BadName(f"{name!r} cannot be the {what}: some systems reserve it", hint="add a word to it")

@@ -7,6 +7,8 @@ a fact of the world that the service brings along.
 
 from __future__ import annotations
 
+import msgspec
+
 from . import events as ev
 from .values import Value
 
@@ -63,10 +65,7 @@ def fold(state: HoldState, event: ev.Event) -> HoldState:
 
 
 def _renewed(holder: Holder, until: str) -> Holder:
-    return Holder(
-        holder.holder, holder.run, holder.host, holder.pid, holder.pid_start, holder.fence, holder.since, until,
-        holder.share,
-    )  # fmt: skip
+    return msgspec.structs.replace(holder, until=until)
 
 
 def in_force(state: HoldState, *, now: str, dead: frozenset[str] = frozenset()) -> tuple[Holder, ...]:

@@ -12,10 +12,17 @@ from functools import cache
 
 MASK = "[redacted:{}]"
 
+_PEM = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?"
+_NAMES = r"password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|private[_-]?key"
+
 _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("private-key", ("-----BEGIN",), r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)"),
+    ("private-key", ("-----BEGIN",), rf"-----BEGIN {_PEM}-----[\s\S]*?(?:-----END {_PEM}-----|\Z)"),
     ("aws-key", ("AKIA", "ASIA"), r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    ("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"), r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})"),
+    (
+        "github-token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
     ("gitlab-token", ("glpat-",), r"\bglpat-[A-Za-z0-9_-]{20,}"),
     ("anthropic-key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{20,}"),
     ("openai-key", ("sk-",), r"\bsk-(?:proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,}"),
@@ -28,8 +35,13 @@ _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("jwt", ("eyJ",), r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
     ("url-password", ("://",), r"(?<=://)[^\s/:@]{1,64}:[^\s/@]{3,}(?=@)"),
     ("bearer", ("earer ",), r"(?<=[Bb]earer )[A-Za-z0-9._~+/-]{20,}=*"),
-    ("assigned", ("=", ":"), r"(?i)(?<![\w-])((?:[\w-]*[_-])?(?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|private[_-]?key)[\"']?\s*[:=]\s*[\"']?)(?!\[redacted)(?=[^\s\"',;]*[0-9])[^\s\"',;]{8,}"),
-)  # fmt: skip
+    (
+        "assigned",
+        ("=", ":"),
+        rf"(?i)(?<![\w-])((?:[\w-]*[_-])?(?:{_NAMES})[\"']?\s*[:=]\s*[\"']?)"
+        r"(?!\[redacted)(?=[^\s\"',;]*[0-9])[^\s\"',;]{8,}",
+    ),
+)
 
 
 @cache
@@ -44,5 +56,5 @@ def redact(text: str) -> str:
     for name, literals, pattern in _compiled():
         if any(literal in text for literal in literals):
             mask = MASK.format(name)
-            text = pattern.sub(lambda m, mask=mask: (m[1] if m.re.groups else "") + mask, text)
+            text = pattern.sub(r"\1" + mask if pattern.groups else mask, text)
     return text

@@ -81,7 +81,7 @@ class Backups:
         private_folder(self._home.backups)
         events = self._count()
         stamp = now().replace("-", "").replace(":", "").partition(".")[0] + "Z"
-        target = self._home.backups / f"segue-{stamp}-{events}.db"
+        target = self._home.backups / f"segue-{stamp}-{events:09d}.db"
         back_up(self._journal.database, target)
         for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
             old.path.unlink(missing_ok=True)

@@ -92,6 +92,10 @@ class Book:
             )
         return state
 
+    def cached(self, session: str) -> SessionState | None:
+        """The state as last seen here, without asking the store."""
+        return self._states.get(session)
+
     def known(self, session: str) -> SessionState:
         """The state as last seen here: good enough to decide on, since appends are checked."""
         return self._states.get(session) or self.state(session)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..core import commands as do
-from ..core.door import clean_name, clean_text, slug
+from ..core.door import clean_name, clean_text
 from ..core.state import TYPES
 from ..core.status import Card
 from ..effects.redact import redact
-from ..errors import BadSettings, StaleVersion, UnknownSession, UsageError
+from ..errors import BadSettings, SegueError, StaleVersion, UnknownSession, UsageError
 from ..settings import Settings, data_folder, environment_now, resolve, user_file
 from ..stores.base import Journal
 from .agents import AgentStates
@@ -24,6 +27,9 @@ from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
 _NUMBERS = 100_000
+_HOLD_LOOK_SECONDS = 1.0
+
+Cards = list[Card]
 
 
 class Segue:
@@ -35,9 +41,9 @@ class Segue:
     """
 
     def __init__(
-        self, store: Journal | str | None = None, *, home: Path | str | None = None, folder: Path | str | None = None,
-        actor: str | None = None, run: str = "", session: str = "", environment: Mapping[str, str] | None = None,
-        **settings: Any,
+        self, store: Journal | str | None = None, *, home: Path | str | None = None,
+        folder: Path | str | None = None, actor: str | None = None, run: str = "", session: str = "",
+        environment: Mapping[str, str] | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         bare = store is None and home is None and environment is None
         variables = environment_now() if bare else dict(environment or {})
@@ -62,12 +68,14 @@ class Segue:
         self.backups = Backups(self.home, self.journal, self.settings)
         self.book = Book(
             self.journal, actor=clean_text(self.settings.text("actor"), what="actor", limit=256), run=run,
-            brake=self.brake, mask=redact if self.settings["redact"] else None, after_write=self.backups.written,
+            brake=self.brake, after_write=self.backups.written,
+            mask=redact if self.settings["redact"] else None,
         )  # fmt: skip
         self.holds = Holds(
             self.journal, brake=self.brake, lease_seconds=self.settings.number("lease_seconds")
         )
         self.agents = AgentStates(self.book)
+        self._looked: dict[str, float] = {}
         self._given = session or variables.get("SEGUE_SESSION", "")
 
     def _open(self, settings: Settings) -> Journal:
@@ -92,6 +100,11 @@ class Segue:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def forget(self) -> None:
+        """Drop everything cached: the store was changed behind our back."""
+        self.book.forget()
+        self.agents = AgentStates(self.book)
 
     # -- sessions ------------------------------------------------------------------------------
 
@@ -122,7 +135,7 @@ class Segue:
         wish = do.Create(
             id=clean_name(id) if id else "", goal=text,
             organization=organization or self.settings.text("organization"), project=key, type=kind,
-            project_name=slug(key.rstrip("/").rpartition("/")[2]) if project else self.place.project_name(key), items=plan,
+            project_name=self.place.project_name(key), items=plan,
         )  # fmt: skip
         return self._create(wish, root_commit)
 
@@ -136,9 +149,8 @@ class Segue:
                 session, wish.goal, wish.organization, wish.project, wish.type, wish.project_name, wish.items
             )
             try:
-                saved = self.book.commit(
-                    session, [create], guards=lambda id=session: self._binding(id, wish.project, root_commit)
-                )
+                bind = partial(self._binding, session, wish.project, root_commit)
+                saved = self.book.commit(session, [create], guards=bind)
             except StaleVersion as stale:
                 number -= stale.stream != stream_of(session)
                 continue
@@ -179,9 +191,19 @@ class Segue:
                 "no session is current in this working tree",
                 hint='begin one with `segue start "…"`, or give an id; `segue list` shows them',
             )
-        if not self.book.exists(wanted):
-            raise UnknownSession(f"there is no session {wanted!r}", hint=self._where_else(wanted))
-        return Session(self, wanted)
+        return self.attach(wanted, merge=True)
+
+    def attach(self, id: str, *, merge: bool = False) -> Session:
+        """The handle of a session that exists; ``merge`` brings in its emergency files first."""
+        if not self.book.exists(id):
+            raise UnknownSession(f"there is no session {id!r}", hint=self._where_else(id))
+        if merge and self.home.emergency.is_dir() and not self.brake.in_force():
+            from . import emergency
+
+            for path in emergency.pending(self.home.emergency, id):
+                with suppress(SegueError, OSError):
+                    emergency.merge(self, path)
+        return Session(self, id)
 
     def _where_else(self, id: str) -> str:
         if self.home.archived(id).is_file():
@@ -203,7 +225,7 @@ class Segue:
 
     def list(
         self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""
-    ) -> list[Card]:
+    ) -> Cards:
         """Sessions of this project, or of all, the most recently active first."""
         keys = set() if everywhere or project or organization else set(self.place.project_keys(self.settings))
         return [
@@ -215,7 +237,7 @@ class Segue:
             and (not organization or card.organization == organization)
         ]
 
-    def resumable(self, *, everywhere: bool = False) -> list[Card]:
+    def resumable(self, *, everywhere: bool = False) -> Cards:
         """Paused, or left in the middle by a run that is gone, within the last days."""
         days = self.settings.number("resumable_days")
         since = (datetime.fromisoformat(now()) - timedelta(days=days)).isoformat().replace("+00:00", "Z")
@@ -231,7 +253,11 @@ class Segue:
         ]
 
     def with_warnings(self, saved: Saved) -> Saved:
-        """A result that says if another living run holds the session."""
+        """A result that says if another living run holds the session; looked at once a second."""
+        looked = time.monotonic()
+        if looked - self._looked.get(saved.session, -_HOLD_LOOK_SECONDS) < _HOLD_LOOK_SECONDS:
+            return saved
+        self._looked[saved.session] = looked
         if not self.journal.head(f"hold/{saved.session}").version:
             return saved
         others = [h for h in self.holds.living(saved.session) if h.run != self.book.run]

@@ -68,7 +68,7 @@ class VolatileJournal:
     def keep(self, snapshot: Snapshot) -> None:
         with self._lock:
             old = self._snapshots.get(snapshot.stream)
-            if old is None or (old.fold, old.version) < (snapshot.fold, snapshot.version):
+            if old is None or (old.fold, old.version) <= (snapshot.fold, snapshot.version):
                 self._snapshots[snapshot.stream] = snapshot
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:

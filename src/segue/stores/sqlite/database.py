@@ -74,7 +74,8 @@ def is_network(path: Path, mounts: str) -> bool:
     return kind in _NETWORK or kind.startswith("fuse.sshfs")
 
 
-def _mounts() -> str:
+def read_mounts() -> str:
+    """The mounts of this machine, as text."""
     try:
         if sys.platform == "darwin":
             return subprocess.run(
@@ -185,7 +186,7 @@ class Database:
         return db
 
     def _may_use_wal(self) -> bool:
-        return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, _mounts())
+        return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""

@@ -2,8 +2,8 @@
 
 An append is one transaction. The common case, one event behind the head that this journal saw
 last, is one statement: it finds the predecessor that it names, and its own place empty, or it is stale.
-A file that was replaced (by a recovery) is noticed by its inode and opened anew. Bodies are verified against their hashes when they are
-read: what comes out is what went in, or DamagedError.
+A file that was replaced (by a recovery) is noticed by its inode and opened anew. Bodies are
+verified against their hashes when they are read: what comes out is what went in, or DamagedError.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .database import BUSY_TIMEOUT_MS, Database
 from .schema import id_of
 
 _COLUMNS = "id & 0xffffffff, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased"
-_INSERT = (
+INSERT = (
     "INSERT INTO events (id, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased) "
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
 )
@@ -84,8 +84,8 @@ class SqliteJournal:
         self.database.refuse_newer(db)
         trip("store.append.before_commit")
         try:
-            sql = _INSERT_BEHIND if wish.expect else _INSERT
-            db.execute(sql, _row(self._numbers[wish.stream], events[0]))
+            sql = _INSERT_BEHIND if wish.expect else INSERT
+            db.execute(sql, row_of(self._numbers[wish.stream], events[0]))
             stale = not db.changes()
         except apsw.ConstraintError:
             stale = True
@@ -103,7 +103,7 @@ class SqliteJournal:
             raise StaleVersion(wish.stream, wish.expect, version)
         events = seal(wish.stream, version, head, wish.drafts)
         for event in events:
-            db.execute(_INSERT, _row(number, event))
+            db.execute(INSERT, row_of(number, event))
             trip("store.append.between")
         return events
 
@@ -207,9 +207,10 @@ class SqliteJournal:
 
     def keep(self, snapshot: Snapshot) -> None:
         sql = (
-            "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE SET version = excluded.version,"
-            " fold = excluded.fold, state = excluded.state, card = excluded.card"
-            " WHERE (snapshots.fold, snapshots.version) < (excluded.fold, excluded.version)"
+            "INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT (stream) DO UPDATE"
+            " SET version = excluded.version, fold = excluded.fold,"
+            " state = excluded.state, card = excluded.card"
+            " WHERE (snapshots.fold, snapshots.version) <= (excluded.fold, excluded.version)"
         )
         number = self._known(snapshot.stream)
         if number:
@@ -261,8 +262,9 @@ class SqliteJournal:
         self._numbers, self._seen = {}, {}
 
 
-def _row(number: int, event: Event) -> tuple[object, ...]:
+def row_of(number: int, event: Event) -> tuple[object, ...]:
+    """An event as a row, all but its ``erased``."""
     return (
-        id_of(number, event.version), event.kind, event.format, event.at, event.actor, event.run, event.left, event.body,
-        event.body_hash, event.prev, event.hash,
+        id_of(number, event.version), event.kind, event.format, event.at, event.actor, event.run, event.left,
+        event.body, event.body_hash, event.prev, event.hash,
     )  # fmt: skip

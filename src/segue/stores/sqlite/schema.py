@@ -4,8 +4,9 @@ Migrations only add, so the Segue of one minor version ago can still read. A sto
 ``meta`` from which schema on it can be read; a schema that says nothing of the kind is refused.
 
 An event's id is its stream's number and its version in one integer (``id_of``): one tree holds
-the streams in order, and its uniqueness is the version check. Rows of ``events`` carry their own hash beside their predecessor's, so that each can be checked
-alone when pages around it are gone (``salvage``).
+the streams in order, and its uniqueness is the version check. Rows of ``events`` carry their own
+hash beside their predecessor's, so that each can be checked alone when pages around it are gone
+(``salvage``).
 """
 
 from __future__ import annotations

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import apsw
 
 from ..._trip import trip
+from ...core.events import Event
 from .database import Database
+from .journal import INSERT, SqliteJournal, row_of
+from .schema import id_of
 
 PAGES_A_STEP = 4096
 
@@ -43,6 +46,34 @@ def back_up(database: Database, target: Path, progress: Callable[[int, int], Non
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+def restore(
+    path: Path,
+    streams: Iterable[tuple[str, Sequence[Event]]],
+    pieces: Mapping[str, bytes],
+    erased: frozenset[str],
+) -> None:
+    """A new store with exactly these events and pieces; the path must be free."""
+    journal = SqliteJournal(path)
+
+    def work(db: apsw.Connection) -> None:
+        for number, (name, events) in enumerate(streams, 1):
+            db.execute("INSERT INTO streams (no, name) VALUES (?, ?)", (number, name))
+            for event in events:
+                db.execute(INSERT, row_of(number, event))
+                if event.erased:
+                    db.execute("UPDATE events SET erased = 1 WHERE id = ?", (id_of(number, event.version),))
+        rows = [(bytes.fromhex(a), a in erased, body) for a, body in pieces.items()]
+        db.executemany("INSERT INTO pieces (address, erased, body) VALUES (?, ?, ?)", rows)
+
+    try:
+        journal.database.writing(work)
+        trip("recover.after_restore")
+        if journal.database.journal_mode == "wal":
+            journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        journal.close()
 
 
 def integrity(database: Database) -> list[str]:

@@ -1,0 +1,270 @@
+"""The doctor: is everything as it should be, and if not, what to do.
+
+``examine`` only looks. ``prove`` copies the store, breaks the copy in front of the user in
+several ways, recovers it each time, and says what came back.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import apsw
+
+from ..core.values import Value
+from ..effects.files import too_open
+from ..errors import SegueError
+from ..settings import Settings, resolve
+from ..stores.sqlite import SqliteJournal
+from ..stores.sqlite.database import is_network, read_mounts, wal_is_safe
+from ..stores.sqlite.schema import SCHEMA
+from . import emergency
+from .book import fold_all, snapshot_of
+from .home import Home
+from .recover import Recovery, inspect, recover
+
+FREE_BYTES_MIN = 100 << 20
+BACKUP_AGE_DAYS_MAX = 7
+
+
+class Finding(Value):
+    """One thing that was looked at."""
+
+    name: str
+    status: str
+    """ok, warn or bad."""
+    detail: str
+    hint: str = ""
+
+
+def examine(home: Home, settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
+    """Everything worth a look; opens the store only to read."""
+    return [
+        _versions(),
+        *_folder(home),
+        *_store(home, settings),
+        *_backups(home),
+        _emergency(home),
+        _spool(home),
+        _hooks(home),
+        _brake(home),
+        _space(home),
+        _variables(environment),
+    ]
+
+
+def _versions() -> Finding:
+    detail = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, schema {SCHEMA}"
+    if not wal_is_safe(apsw.sqlite_lib_version()):
+        return Finding(
+            "versions", "warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw"
+        )
+    return Finding("versions", "ok", detail)
+
+
+def _folder(home: Home) -> Iterator[Finding]:
+    if not home.path.is_dir():
+        yield Finding("data folder", "ok", f"{home.path} does not exist yet")
+        return
+    files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*")]
+    wide = [path for path in files if path.exists() and too_open(path)]
+    if wide:
+        hint = f"chmod -R go-rwx '{home.path}'"
+        yield Finding("permissions", "bad", f"others may read {wide[0]}" + _more(len(wide) - 1), hint)
+    else:
+        yield Finding("permissions", "ok", f"{home.path} is private")
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count else ""
+
+
+def _store(home: Home, settings: Settings) -> Iterator[Finding]:
+    where = settings.text("store")
+    path = Path(where.removeprefix("sqlite://")) if where.startswith("sqlite:///") else home.database
+    if not path.exists():
+        yield Finding("store", "ok", "nothing is stored yet")
+        return
+    try:
+        trouble = inspect(path)
+    except SegueError as fault:
+        yield Finding("store", "bad", fault.message, fault.hint)
+        return
+    if trouble:
+        yield Finding(
+            "store",
+            "bad",
+            trouble[0] + _more(len(trouble) - 1),
+            "`segue recover --dry-run`, then `segue recover`",
+        )
+        return
+    yield _whole_store(path)
+    if is_network(path.parent, read_mounts()):
+        hint = "move the data folder to a local disk with SEGUE_HOME"
+        yield Finding("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
+
+
+def _whole_store(path: Path) -> Finding:
+    journal = SqliteJournal(path)
+    try:
+        heads = journal.streams()
+        sessions = sum(name.startswith("session/") for name, _ in heads)
+        events = sum(version for _, version in heads)
+        stale = [
+            stream
+            for stream, _ in heads
+            if stream.startswith("session/")
+            and (kept := journal.snapshots([stream]).get(stream)) is not None
+            and snapshot_of(stream[8:], fold_all(journal.read(stream, limit=kept.version))) != kept
+        ]
+        if stale:
+            return Finding("store", "warn", f"{len(stale)} snapshots differ from a refold", "`segue rebuild`")
+        size = path.stat().st_size / 1e6
+        mode = journal.database.journal_mode
+        detail = f"{sessions} sessions, {events} events, every chain proven; {size:.1f} MB, {mode}"
+        return Finding("store", "ok", detail)
+    finally:
+        journal.close()
+
+
+def _backups(home: Home) -> Iterator[Finding]:
+    files = sorted(home.backups.glob("segue-*.db"))
+    if not files:
+        if home.database.exists():
+            yield Finding("backups", "warn", "there is none yet", "`segue backup`")
+        return
+    age_days = (time.time() - files[-1].stat().st_mtime) / 86400
+    status = "warn" if age_days > BACKUP_AGE_DAYS_MAX else "ok"
+    detail = f"{len(files)}, the newest {age_days:.1f} days old"
+    yield Finding("backups", status, detail, "`segue backup`" if status == "warn" else "")
+
+
+def _emergency(home: Home) -> Finding:
+    files = emergency.pending(home.emergency)
+    if files:
+        return Finding("emergency files", "warn", f"{len(files)} wait to be merged", "`segue recover`")
+    return Finding("emergency files", "ok", "none")
+
+
+def _spool(home: Home) -> Finding:
+    waiting = sum(path.stat().st_size for path in (home.path / "spool").glob("*") if path.is_file())
+    return Finding("spool", "ok", f"{waiting:,} bytes wait to be drained" if waiting else "empty")
+
+
+def _hooks(home: Home) -> Finding:
+    installed = sorted(path.name for path in (home.path / "hook").glob("*"))
+    return Finding("hooks", "ok", ", ".join(installed) if installed else "none are installed")
+
+
+def _brake(home: Home) -> Finding:
+    if (home.path / "PAUSE").exists():
+        return Finding(
+            "PAUSE", "warn", f"{home.path / 'PAUSE'} exists: nothing is written", "ask whoever put it there"
+        )
+    return Finding("PAUSE", "ok", "not in force for the data folder")
+
+
+def _space(home: Home) -> Finding:
+    place = next(path for path in (home.path, *home.path.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    if free < FREE_BYTES_MIN:
+        return Finding(
+            "disk", "bad", f"{free / 1e6:.0f} MB free", "free some space: a full disk refuses writes"
+        )
+    return Finding("disk", "ok", f"{free / 1e9:.1f} GB free")
+
+
+def _variables(environment: Mapping[str, str]) -> Finding:
+    ours = sorted(name for name in environment if name.startswith("SEGUE_") and name != "SEGUE_API_KEY")
+    return Finding("environment", "ok", ", ".join(f"{name} is set" for name in ours) or "no SEGUE_ variables")
+
+
+# -- the proof -------------------------------------------------------------------------------------
+
+Damage = Callable[[Path], str]
+
+
+def _flip_a_byte(path: Path) -> str:
+    body = bytearray(path.read_bytes())
+    place = body.rfind(b'"text":"') + 9
+    body[place] ^= 0xFF
+    path.write_bytes(bytes(body))
+    return f"flipped a byte in an event's body, at offset {place:,}"
+
+
+def _break_the_header(path: Path) -> str:
+    body = bytearray(path.read_bytes())
+    body[:64] = bytes(64)
+    path.write_bytes(bytes(body))
+    return "overwrote the first 64 bytes with zeros"
+
+
+def _cut_the_end(path: Path) -> str:
+    body = path.read_bytes()
+    keep = len(body) * 2 // 3
+    path.write_bytes(body[:keep])
+    return f"cut the file off after {keep:,} of {len(body):,} bytes"
+
+
+def _remove(path: Path) -> str:
+    path.unlink()
+    return "removed the store"
+
+
+_DAMAGES: tuple[tuple[str, Damage], ...] = (
+    ("a flipped byte", _flip_a_byte),
+    ("a broken header", _break_the_header),
+    ("a truncated file", _cut_the_end),
+    ("a lost file", _remove),
+)
+
+
+def prove(home: Home, progress: Callable[[int, int, str], None] | None = None) -> list[Finding]:
+    """Break copies of the store, recover them, and say what came back."""
+    findings = []
+    with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
+        for done, (name, damage) in enumerate(_DAMAGES):
+            if progress:
+                progress(done, len(_DAMAGES), name)
+            findings.append(_prove_one(home, Path(folder) / str(done), name, damage))
+    return findings
+
+
+def _prove_one(home: Home, folder: Path, name: str, damage: Damage) -> Finding:
+    from .segue import Segue
+
+    copy = Home(folder)
+    with Segue(home=home.path, folder=home.path) as segue:
+        if not segue.journal.streams("session/"):
+            return Finding(name, "warn", "there is no session to try it on", 'segue start "…"')
+        before = dict(segue.journal.streams())
+        copy.make()
+        made = segue.backups.make()
+        copy.backups.mkdir()
+        for path in home.backups.glob("segue-*.db"):
+            shutil.copy2(path, copy.backups / path.name)
+        shutil.copy2(made.path, copy.database)
+    what = damage(copy.database)
+    started = time.perf_counter()
+    outcome = recover(copy, resolve(flags={}))
+    return _judge(copy, name, what, before, outcome, time.perf_counter() - started)
+
+
+def _judge(
+    copy: Home, name: str, what: str, before: dict[str, int], outcome: Recovery, seconds: float
+) -> Finding:
+    journal = SqliteJournal(copy.database)
+    try:
+        after = dict(journal.streams())
+    finally:
+        journal.close()
+    lost = {stream for stream, version in before.items() if after.get(stream, 0) < version}
+    events = sum(before.values())
+    if lost or outcome.missing:
+        detail = f"{what}: {len(lost)} of {len(before)} streams came back incomplete"
+        return Finding(name, "bad", detail, "report this as a bug")
+    return Finding(name, "ok", f"{what}: all {events} events back, in {seconds * 1000:.0f} ms")

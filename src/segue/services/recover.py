@@ -1,0 +1,376 @@
+"""The recovery ladder: from what is on disk, the best store that can be made of it.
+
+Rungs, each tried only where those above it do not hold:
+
+1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
+2. *refold*: the journal is whole, snapshots are not: they are made anew.
+3. *backup*: the newest backup plus every later event that is still readable in the damaged
+   file, its log and older backups, merged by stream and version and checked by their hashes.
+4. *emergency*: files of dying processes, which may also hold the state of a session that no
+   other source has.
+
+A new file is built beside the damaged one and put in its place only when it is proven; the
+original is kept. What no source had is named by session and version, never papered over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from .._trip import trip
+from ..core import events as ev
+from ..core.chain import Missing, assemble, faults
+from ..core.events import Event
+from ..core.rewind import difference
+from ..core.state import SessionState
+from ..core.values import Value
+from ..effects.files import private_folder, sync_folder
+from ..errors import SchemaTooNew, SegueError
+from ..settings import Settings
+from ..stores.base import Append, Journal
+from ..stores.sqlite import SqliteJournal
+from ..stores.sqlite.salvage import Loose, salvage
+from ..stores.sqlite.upkeep import integrity, restore
+from . import emergency
+from .book import fold_all, snapshot_of, stream_of
+from .home import Home, now
+from .place import TRUST_STREAM, tree_stream
+
+Progress = Callable[[int, int, str], None]
+ACTOR = "segue recover"
+
+
+class Rung(Value):
+    """What one rung of the ladder gave."""
+
+    name: str
+    status: str
+    """ok, used, damaged or none."""
+    detail: str = ""
+
+
+class Recovery(Value):
+    """What a recovery found and did."""
+
+    rungs: list[Rung]
+    sessions: int
+    events: int
+    missing: list[Missing]
+    kept: str
+    """Where the damaged original is."""
+    changed: bool
+
+
+class Source(Value):
+    """Streams and pieces from one place."""
+
+    name: str
+    streams: dict[str, list[Event]]
+    pieces: dict[str, bytes]
+    erased: frozenset[str] = frozenset()
+    heads: dict[str, int] = {}
+    """Versions that streams are known to have had."""
+    notes: list[str] = []
+
+
+def recover(
+    home: Home, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None
+) -> Recovery:
+    """Climb the ladder; a healthy store is only looked at."""
+    where = settings.text("store")
+    path = Path(where.removeprefix("sqlite://")) if where.startswith("sqlite:///") else home.database
+    _finish_swap(path)
+    trouble = inspect(path) if path.exists() else ["there is no store"]
+    rungs = [Rung("store", "damaged" if trouble else "ok", "; ".join(trouble[:3]))]
+    missing: list[Missing] = []
+    kept = ""
+    if trouble and (path.exists() or _backups(home)):
+        new, missing, used = _build(home, path, progress)
+        rungs += used
+        if not dry_run:
+            kept = _swap(home, path, new)
+        else:
+            _remove(new)
+    elif path.exists():
+        stale = _snapshots(path, mend=not dry_run)
+        detail = f"{stale} snapshots made anew" if stale else "every snapshot equals a refold"
+        rungs.append(Rung("refold", "used" if stale else "ok", detail))
+    rung, restored = _emergency(home, path, dry_run=dry_run)
+    rungs.append(rung)
+    sessions, events = _count(path)
+    changed = not dry_run and (bool(kept) or restored or any(r.status == "used" for r in rungs))
+    return Recovery(rungs, sessions, events, missing, kept, changed)
+
+
+def inspect(path: Path) -> list[str]:
+    """What is wrong with a store, in words; empty if it is proven whole."""
+    journal = SqliteJournal(path)
+    try:
+        found = integrity(journal.database)
+        if not found:
+            found = [
+                f"{fault.stream} version {fault.version}: {fault.reason}"
+                for stream, _ in journal.streams()
+                for fault in faults(stream, journal.read(stream))
+            ]
+            found += [
+                f"{session}: {count} pieces of an agent's state" for session, count in lost_pieces(journal)
+            ]
+    except SchemaTooNew:
+        raise
+    except SegueError as fault:
+        found = [fault.message]
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+    return found
+
+
+def lost_pieces(journal: Journal) -> list[tuple[str, int]]:
+    """(session, how many) pieces that states name and the store does not have."""
+    lost: list[tuple[str, int]] = []
+    for stream, _ in journal.streams("session/"):
+        for agent in fold_all(journal.read(stream)).agents.values():
+            have = journal.pieces(agent.pieces)
+            gone = sum(address not in have for address in agent.pieces)
+            if gone:
+                lost.append((stream.removeprefix("session/"), gone))
+    return lost
+
+
+# -- building a new store from what is left --------------------------------------------------------
+
+
+def _build(home: Home, path: Path, progress: Progress | None) -> tuple[Path, list[Missing], list[Rung]]:
+    sources: list[Source] = []
+    rungs: list[Rung] = []
+    places = [("the damaged store", path)] if path.exists() else []
+    places += [(f"backup {backup.name}", backup) for backup in _backups(home)]
+    known = _known_names([backup for _, backup in places[1:]] if path.exists() else [b for _, b in places])
+    for done, (name, place) in enumerate(places):
+        if progress:
+            progress(done, len(places), name)
+        found = _read_wreck(name, place, known)
+        sources.append(found)
+        count = sum(len(events) for events in found.streams.values())
+        kind = "damaged file" if place == path else "backup"
+        detail = "; ".join([f"{name}: {count} events", *found.notes])
+        rungs.append(Rung(kind, "used" if count else "none", detail))
+    new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
+    _remove(new)
+    missing = _write(new, sources)
+    problems = [p for p in inspect(new) if "pieces" not in p and "rest of its commit" not in p]
+    if problems:
+        _remove(new)
+        raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")
+    return new, missing, rungs
+
+
+def _backups(home: Home) -> list[Path]:
+    return sorted(home.backups.glob("segue-*.db"), reverse=True)
+
+
+def _known_names(backups: list[Path]) -> set[str]:
+    names: set[str] = {TRUST_STREAM}
+    for path in backups:
+        names |= set(salvage(path).names.values())
+    return names
+
+
+def _read_wreck(name: str, path: Path, known: set[str]) -> Source:
+    wreck = salvage(path)
+    by_number: dict[int, list[Loose]] = {}
+    for loose in wreck.events:
+        by_number.setdefault(loose.number, []).append(loose)
+    guesses = known | set(wreck.names.values()) | _guesses(wreck.events)
+    streams: dict[str, list[Event]] = {}
+    for number, loose_events in by_number.items():
+        stream = wreck.names.get(number, "")
+        if not stream or not any(_belongs(loose.event, stream) for loose in loose_events):
+            stream = next((g for g in sorted(guesses) if _belongs(loose_events[0].event, g)), "")
+        if stream:
+            ordered = sorted(loose_events, key=lambda loose: (not loose.sure, loose.event.version))
+            streams.setdefault(stream, []).extend(loose.event for loose in ordered)
+    heads = {wreck.names[n]: version for n, version in wreck.heads.items() if n in wreck.names}
+    return Source(name, streams, wreck.pieces, wreck.erased_pieces, heads, wreck.notes)
+
+
+def _belongs(event: Event, stream: str) -> bool:
+    return msgspec.structs.replace(event, stream=stream).chained()
+
+
+def _guesses(events: list[Loose]) -> set[str]:
+    """Names that streams without a name may have, from what their events say."""
+    names: set[str] = set()
+    for loose in events:
+        body = ev.read_body(loose.event) if loose.event.version <= 2 or "." in loose.event.kind else None
+        if isinstance(body, ev.Created):
+            names |= {f"session/{body.id}", f"hold/{body.id}"}
+        elif isinstance(body, ev.TreeBound):
+            names.add(tree_stream(body.path))
+        elif isinstance(body, ev.TreeCurrent) and body.session:
+            names |= {f"session/{body.session}", f"hold/{body.session}"}
+    return names
+
+
+def _write(path: Path, sources: list[Source]) -> list[Missing]:
+    names = sorted({name for source in sources for name in source.streams})
+    pieces: dict[str, bytes] = {}
+    erased: set[str] = set()
+    for source in sources:
+        for address, body in source.pieces.items():
+            if address not in pieces:
+                pieces[address] = body
+                erased |= {address} & source.erased
+    missing: list[Missing] = []
+    streams: list[tuple[str, list[Event]]] = []
+    for name in names:
+        whole = assemble(name, [s.streams.get(name, []) for s in sources], at=now(), actor=ACTOR)
+        if whole.events:
+            streams.append((name, whole.events))
+        missing += whole.missing + _missing_end(name, whole.events, sources)
+        if name.startswith("session/"):
+            missing += _missing_pieces(name, whole.events, pieces)
+    restore(path, streams, pieces, frozenset(erased))
+    return missing
+
+
+def _missing_end(stream: str, events: list[Event], sources: list[Source]) -> list[Missing]:
+    """Versions behind the last readable one that the stream is known to have had."""
+    known = max((source.heads.get(stream, 0) for source in sources), default=0)
+    last = max((event.version for s in sources for event in s.streams.get(stream, ())), default=0)
+    return [Missing(stream, last + 1, known, "no source had them")] if known > last else []
+
+
+def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) -> list[Missing]:
+    gone = []
+    for name, agent in fold_all(events).agents.items():
+        count = sum(address not in pieces for address in agent.pieces)
+        if count:
+            gone.append(Missing(stream, 0, 0, f"{count} pieces of the state of agent {name}"))
+    return gone
+
+
+# -- putting it in place ---------------------------------------------------------------------------
+
+
+def _swap(home: Home, path: Path, new: Path) -> str:
+    """The damaged files aside, the new one in their place; a crash in between is finished next time."""
+    aside = private_folder(home.damaged / now().replace(":", "").replace(".", "-"))
+    for suffix in ("-wal", "-shm", "-journal", ""):
+        original = path.with_name(path.name + suffix)
+        if original.exists():
+            shutil.copy2(original, aside / original.name)
+            os.chmod(aside / original.name, 0o600)
+    sync_folder(aside)
+    final = path.with_name(path.name + ".recovered")
+    os.replace(new, final)
+    _remove(new)
+    trip("recover.before_swap")
+    _finish_swap(path)
+    trip("recover.after_swap")
+    return str(aside)
+
+
+def _finish_swap(path: Path) -> None:
+    """Put a proven, recovered file in place: first the old log goes, then the file is replaced."""
+    final = path.with_name(path.name + ".recovered")
+    if not final.exists():
+        return
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    os.replace(final, path)
+    sync_folder(path.parent)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+# -- the other rungs -------------------------------------------------------------------------------
+
+
+def _snapshots(path: Path, *, mend: bool) -> int:
+    """How many snapshots are not what a refold gives; made anew if asked."""
+    journal = SqliteJournal(path)
+    try:
+        stale = 0
+        for stream, _ in journal.streams("session/"):
+            kept = journal.snapshots([stream]).get(stream)
+            if kept is None:
+                continue
+            events = journal.read(stream)
+            session = stream.removeprefix("session/")
+            if snapshot_of(session, fold_all(events[: kept.version])) != kept:
+                stale += 1
+                if mend:
+                    journal.keep(snapshot_of(session, fold_all(events)))
+        return stale
+    finally:
+        journal.close()
+
+
+def _emergency(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, bool]:
+    files = emergency.pending(home.emergency)
+    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
+    if not files:
+        return Rung("emergency", "none", "no emergency files"), False
+    detail = f"{len(whole)} of {len(files)} files are whole"
+    if dry_run or not whole:
+        return Rung("emergency", "damaged" if not whole else "ok", detail), False
+    from .segue import Segue
+
+    did: list[str] = []
+    with Segue(home=home.path, store=f"sqlite://{path}", folder=home.path) as segue:
+        for file, found in whole:
+            did += _restore_state(segue.journal, found)
+            did += emergency.merge(segue, file)
+    return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
+
+
+def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
+    """A session that the journal has lost, or only the beginning of, from a file's state."""
+    state = emergency.state_in(found)
+    stream = stream_of(found.session_id)
+    head = journal.head(stream)
+    if state is None or not state.version or head.version >= state.version:
+        return []
+    now_state = fold_all(journal.read(stream)) if head.version else SessionState()
+    bodies: list[ev.Body] = []
+    if not head.version:
+        bodies.append(
+            ev.Created(
+                found.session_id,
+                state.goal,
+                state.organization,
+                state.project,
+                state.type,
+                state.project_name,
+            )
+        )
+    bodies.append(ev.Gap(head.version + 1, state.version, f"from the emergency file of {found.time}"))
+    bodies.append(ev.Rewound(state.version, difference(now_state, state, lifecycle=True), "emergency"))
+    drafts = [ev.draft(body, at=now(), actor=ACTOR) for body in bodies]
+    journal.append(Append(stream, head.version, drafts))
+    return [f"the state of {found.session_id} at version {state.version}"]
+
+
+def _count(path: Path) -> tuple[int, int]:
+    if not path.exists():
+        return 0, 0
+    journal = SqliteJournal(path)
+    try:
+        heads = journal.streams()
+    except SegueError:
+        return 0, 0
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+    return sum(name.startswith("session/") for name, _ in heads), sum(version for _, version in heads)

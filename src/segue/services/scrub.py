@@ -1,0 +1,202 @@
+"""Erasing a text from everything that Segue keeps: journal, pieces, backups, archive, files.
+
+An event keeps its place and its hash; its body is rewritten, and an event at the end of the
+stream records which bodies changed and what their hashes are now: the chain still verifies,
+and an unrecorded change still shows. Pieces and foreign files are overwritten byte for byte,
+so that nothing moves. Afterwards the files are compacted: deleted bytes are gone too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..core import canon
+from ..core import events as ev
+from ..core.state import SessionState
+from ..core.values import Value
+from ..effects.files import write_whole
+from ..errors import SegueError, UsageError
+from ..stores.base import Append, Journal, Rewrite
+from ..stores.sqlite import SqliteJournal
+from ..stores.sqlite.upkeep import compact
+from .home import now
+from .segue import Segue
+
+SCRUBBED = "[scrubbed]"
+LENGTH_MIN = 4
+Progress = Callable[[int, int, str], None]
+
+
+class Scrubbed(Value):
+    """What a scrub found, and unless it was a dry run, erased."""
+
+    events: int
+    pieces: int
+    files: list[str]
+    """Backups, archives and other files that held the text."""
+    sessions: list[str]
+
+
+def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
+    """Erase a text wherever it is kept."""
+    if len(text) < LENGTH_MIN:
+        raise UsageError(f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must go")
+    if not dry_run:
+        segue.brake.check()
+    events, pieces, sessions = _scrub_journal(segue.journal, text, segue.book.actor, dry_run)
+    if isinstance(segue.journal, SqliteJournal) and not dry_run and (events or pieces):
+        compact(segue.journal.database)
+    segue.forget()
+    files = [path for path in _files(segue) if path.is_file()]
+    hit: list[str] = []
+    for done, path in enumerate(files):
+        if progress:
+            progress(done, len(files), path.name)
+        if _scrub_file(path, text, segue.book.actor, dry_run):
+            hit.append(str(path))
+    return Scrubbed(events, pieces, hit, sessions)
+
+
+# -- a journal -------------------------------------------------------------------------------------
+
+
+def _scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
+    rewrites: list[Rewrite] = []
+    appends: list[Append] = []
+    pieces: dict[str, bytes] = {}
+    for stream, version in journal.streams():
+        events = journal.read(stream)
+        mine = [
+            Rewrite(stream, event.version, body)
+            for event in events
+            if (body := _without(event.body, text)) != event.body
+        ]
+        if stream.startswith("session/"):
+            pieces.update(_pieces_with(journal, events, text))
+        if mine:
+            rewrites += mine
+            hashes = [canon.digest(rewrite.body).hex() for rewrite in mine]
+            record = ev.Erased([rewrite.version for rewrite in mine], hashes)
+            appends.append(Append(stream, version, [ev.draft(record, at=now(), actor=actor)]))
+    if not dry_run and (rewrites or pieces):
+        journal.erase(rewrites, pieces, *appends)
+    sessions = sorted(
+        {r.stream.removeprefix("session/") for r in rewrites if r.stream.startswith("session/")}
+    )
+    return len(rewrites), len(pieces), sessions
+
+
+_FIELDS = frozenset(field for body in ev.BODIES.values() for field in body.__struct_fields__) | frozenset(
+    SessionState.__struct_fields__
+)
+
+
+def _without(body: bytes, text: str) -> bytes:
+    value = canon.decode(body)
+    cleaned = _replace(value, text)
+    return body if cleaned == value else canon.encode(cleaned)
+
+
+def _replace(value: Any, text: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(text, SCRUBBED)
+    if isinstance(value, list):
+        return [_replace(child, text) for child in value]
+    if isinstance(value, dict):
+        return {k if k in _FIELDS else k.replace(text, SCRUBBED): _replace(v, text) for k, v in value.items()}
+    return value
+
+
+def _pieces_with(journal: Journal, events: list[ev.Event], text: str) -> dict[str, bytes]:
+    """Pieces of every saved state that hold the text, or a part of it across a cut, masked."""
+    needle = text.encode(errors="surrogatepass")
+    masked: dict[str, bytes] = {}
+    lists: dict[str, tuple[str, ...]] = {}
+    for event in events:
+        body = ev.read_body(event)
+        if not isinstance(body, ev.AgentSaved):
+            continue
+        addresses = lists.get(body.agent, ())
+        for place, gone, come in body.splices:
+            addresses = (*addresses[:place], *come, *addresses[place + gone :])
+        lists[body.agent] = addresses
+        have = journal.pieces(addresses)
+        bodies = [masked.get(a, have.get(a, b"")) for a in addresses]
+        joined = b"".join(bodies)
+        if needle in joined:
+            _mask_pieces(joined.replace(needle, b"*" * len(needle)), addresses, bodies, masked)
+    return masked
+
+
+def _mask_pieces(
+    joined: bytes, addresses: tuple[str, ...], bodies: list[bytes], masked: dict[str, bytes]
+) -> None:
+    at = 0
+    for address, body in zip(addresses, bodies, strict=True):
+        new = joined[at : at + len(body)]
+        if new != body:
+            masked[address] = new
+        at += len(body)
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _files(segue: Segue) -> list[Path]:
+    home = segue.home
+    found = sorted(home.backups.glob("segue-*.db"))
+    for folder in (home.archive, home.emergency, home.damaged, home.path / "manifests"):
+        found += sorted(path for path in folder.rglob("*") if path.is_file())
+    return [*found, home.path / "segue.log"]
+
+
+def _scrub_file(path: Path, text: str, actor: str, dry_run: bool) -> bool:
+    if path.suffix == ".db" and path.parent.name == "backups":
+        return _scrub_backup(path, text, actor, dry_run)
+    body = path.read_bytes()
+    packed = body[:2] == b"\x1f\x8b"
+    try:
+        plain = gzip.decompress(body) if packed else body
+    except (OSError, EOFError):
+        packed, plain = False, body
+    if packed or path.suffix == ".json":
+        return _scrub_text(path, plain, text, packed, dry_run)
+    cleaned = plain
+    for form in (text.encode(errors="surrogatepass"), _escaped(text)):
+        cleaned = cleaned.replace(form, b"*" * len(form))
+    if cleaned != plain and not dry_run:
+        write_whole(path, cleaned)
+    return cleaned != plain
+
+
+def _escaped(text: str) -> bytes:
+    return canon.encode(text)[1:-1]
+
+
+def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
+    journal = SqliteJournal(path)
+    try:
+        events, pieces, _ = _scrub_journal(journal, text, actor, dry_run)
+        if (events or pieces) and not dry_run:
+            compact(journal.database)
+            journal.database.connection().pragma("journal_mode", "delete")
+        return bool(events or pieces)
+    except SegueError:
+        return False
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+
+
+def _scrub_text(path: Path, plain: bytes, text: str, packed: bool, dry_run: bool) -> bool:
+    """An archive, an emergency file: documents of ours with their own scrubbing."""
+    from .exchange import scrub_document
+
+    cleaned = scrub_document(plain, text)
+    if cleaned != plain and not dry_run:
+        write_whole(path, gzip.compress(cleaned) if packed else cleaned)
+    return cleaned != plain

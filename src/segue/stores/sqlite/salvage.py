@@ -1,0 +1,245 @@
+"""Reading a broken store: every row that is still whole, from the pages themselves.
+
+SQLite refuses a file with a bad header or tree; the rows on its pages are mostly fine. Here
+the leaf pages of the file and of its write-ahead log are read one by one, without trusting
+any tree. Every event carries hashes, so a row is taken only if it is what was written; what
+cannot be read is simply not there, and the caller names what is missing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ...core.events import Event
+from ...core.pieces import address as address_of
+from ...core.values import Value
+from .schema import STREAM_BITS
+
+_LEAF = 0x0D
+_WAL_MAGIC = (0x377F0682, 0x377F0683)
+_VERSION_MASK = (1 << STREAM_BITS) - 1
+Progress = Callable[[int, int], None]
+
+
+class Loose(Value):
+    """An event whose stream is known by number only."""
+
+    number: int
+    event: Event
+    sure: bool
+    """From a committed page, rather than from a leftover of the log."""
+
+
+class Wreck(Value):
+    """All that could be read."""
+
+    names: dict[int, str]
+    events: list[Loose]
+    pieces: dict[str, bytes]
+    erased_pieces: frozenset[str]
+    heads: dict[int, int]
+    """By stream: a version that it is known to have had, from a snapshot that outlived events."""
+    notes: list[str]
+
+
+def salvage(path: Path, progress: Progress | None = None) -> Wreck:
+    """Every whole row of a store's file and log."""
+    notes: list[str] = []
+    body = path.read_bytes() if path.exists() else b""
+    size = _page_size(body, notes)
+    log = path.with_name(path.name + "-wal")
+    sure, leftovers = _log_pages(log.read_bytes() if log.exists() else b"", size, notes)
+    pages = {i + 1: body[i * size : (i + 1) * size] for i in range((len(body) + size - 1) // size)}
+    newest = {**pages, **sure}
+    carver = _Carver(newest, size)
+    for done, (number, page) in enumerate(sorted(newest.items())):
+        carver.carve(number, page, sure=True)
+        if progress and done % 256 == 0:
+            progress(done, len(newest))
+    for number, page in leftovers:
+        carver.carve(number, page, sure=False)
+    for number, page in pages.items():
+        if number in sure:
+            carver.carve(number, page, sure=False)
+    if carver.broken:
+        notes.append(f"{carver.broken} rows could not be read")
+    wanted = struct.unpack(">I", body[28:32])[0] if len(body) >= 32 else 0
+    if len(body) < wanted * size and not sure:
+        notes.append(f"it ends after {len(body):,} of {wanted * size:,} bytes: later events may be missing")
+    erased = frozenset(carver.erased)
+    return Wreck(carver.names, list(carver.events.values()), carver.pieces, erased, carver.heads, notes)
+
+
+def _page_size(body: bytes, notes: list[str]) -> int:
+    if body[:16] == b"SQLite format 3\x00":
+        size: int = struct.unpack(">H", body[16:18])[0]
+        size = 65536 if size == 1 else size
+        if size >= 512 and size & (size - 1) == 0:
+            return size
+    if body:
+        notes.append("the file's header is damaged; pages of 4096 bytes assumed")
+    return 4096
+
+
+def _log_pages(log: bytes, size: int, notes: list[str]) -> tuple[dict[int, bytes], list[tuple[int, bytes]]]:
+    """(the newest committed page by number, pages that are left over from elsewhere)."""
+    if len(log) < 32:
+        return {}, []
+    magic, _, page_size, _, salt1, salt2, sum1, sum2 = struct.unpack(">8I", log[:32])
+    order = ">" if magic & 1 else "<"
+    sums = _checksum(log[:24], order, (0, 0))
+    good = magic in _WAL_MAGIC and page_size == size and sums == (sum1, sum2)
+    if not good:
+        notes.append("the log's header is damaged")
+    committed: dict[int, bytes] = {}
+    pending: dict[int, bytes] = {}
+    leftovers: list[tuple[int, bytes]] = []
+    for at in range(32, len(log) - size - 23, size + 24):
+        frame, page = log[at : at + 24], log[at + 24 : at + 24 + size]
+        number, commit, frame1, frame2, want1, want2 = struct.unpack(">6I", frame)
+        if good:
+            sums = _checksum(page, order, _checksum(frame[:8], order, sums))
+            good = (frame1, frame2) == (salt1, salt2) and sums == (want1, want2)
+        if not good:
+            leftovers.append((number, page))
+            continue
+        if number in committed:
+            leftovers.append((number, committed[number]))
+        pending[number] = page
+        if commit:
+            committed.update(pending)
+            pending = {}
+    leftovers += list(pending.items())
+    return committed, leftovers
+
+
+def _checksum(data: bytes, order: str, start: tuple[int, int]) -> tuple[int, int]:
+    one, two = start
+    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    for i in range(0, len(words), 2):
+        one = (one + words[i] + two) & 0xFFFFFFFF
+        two = (two + words[i + 1] + one) & 0xFFFFFFFF
+    return one, two
+
+
+class _Carver:
+    """Collects rows from pages."""
+
+    def __init__(self, pages: dict[int, bytes], size: int) -> None:
+        self._pages, self._size = pages, size
+        self.names: dict[int, str] = {}
+        self.events: dict[tuple[int, bytes], Loose] = {}
+        self.pieces: dict[str, bytes] = {}
+        self.erased: set[str] = set()
+        self.heads: dict[int, int] = {}
+        self.broken = 0
+
+    def carve(self, number: int, page: bytes, *, sure: bool) -> None:
+        """Take every whole row of a leaf page."""
+        start = 100 if number == 1 else 0
+        if len(page) < start + 8 or page[start] != _LEAF:
+            return
+        count = struct.unpack(">H", page[start + 3 : start + 5])[0]
+        for i in range(count):
+            place = start + 8 + 2 * i
+            pointer = struct.unpack(">H", page[place : place + 2])[0] if place + 2 <= len(page) else 0
+            try:
+                self._take(*self._cell(page, pointer), sure=sure)
+            except (IndexError, ValueError, struct.error, UnicodeDecodeError):
+                self.broken += 1
+
+    def _cell(self, page: bytes, at: int) -> tuple[int, list[Any]]:
+        length, at = _varint(page, at)
+        rowid, at = _varint(page, at)
+        usable = self._size
+        most, least = usable - 35, (usable - 12) * 32 // 255 - 23
+        local = length
+        if length > most:
+            local = least + (length - least) % (usable - 4)
+            local = local if local <= most else least
+        payload = page[at : at + local]
+        if length > local:
+            payload += self._overflow(
+                struct.unpack(">I", page[at + local : at + local + 4])[0], length - local
+            )
+        if len(payload) != length or length > 1 << 30:
+            raise ValueError("a row that ends early")
+        return rowid, list(_record(payload))
+
+    def _overflow(self, number: int, wanted: int) -> bytes:
+        parts: list[bytes] = []
+        while number and wanted > 0:
+            page = self._pages.get(number, b"")
+            if len(page) < self._size:
+                raise ValueError("an overflow page that is gone")
+            parts.append(page[4 : 4 + wanted])
+            wanted -= len(parts[-1])
+            number = struct.unpack(">I", page[:4])[0]
+        return b"".join(parts)
+
+    def _take(self, rowid: int, row: list[Any], *, sure: bool) -> None:
+        if len(row) == 12 and isinstance(row[7], bytes) and isinstance(row[10], bytes) and len(row[10]) == 32:
+            self._take_event(rowid, row, sure)
+        elif len(row) == 4 and isinstance(row[1], bytes) and len(row[1]) == 16 and isinstance(row[3], bytes):
+            address = row[1].hex()
+            if row[2] or address_of(row[3]) == address:
+                self.pieces.setdefault(address, row[3])
+                if row[2]:
+                    self.erased.add(address)
+        elif len(row) == 5 and isinstance(row[1], int) and isinstance(row[3], bytes):
+            self.heads[rowid] = max(row[1], self.heads.get(rowid, 0))
+        elif len(row) == 2 and isinstance(row[1], str) and "/" in row[1] and row[0] is None:
+            self.names.setdefault(rowid, row[1])
+
+    def _take_event(self, rowid: int, row: list[Any], sure: bool) -> None:
+        _, kind, form, at, actor, run, left, body, body_hash, prev, own, erased = row
+        number, version = rowid >> STREAM_BITS, rowid & _VERSION_MASK
+        event = Event("", version, kind, at, actor, body, body_hash, prev, own, run, form, left, bool(erased))
+        texts = all(isinstance(text, str) for text in (kind, at, actor, run))
+        if texts and event.intact():
+            self.events.setdefault((rowid, own), Loose(number, event, sure))
+        else:
+            self.broken += 1
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for _ in range(8):
+        byte = data[at]
+        at += 1
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at
+    return value << 8 | data[at], at + 1
+
+
+def _record(payload: bytes) -> Iterator[Any]:
+    header, at = _varint(payload, 0)
+    kinds = []
+    while at < header:
+        kind, at = _varint(payload, at)
+        kinds.append(kind)
+    at = header
+    for kind in kinds:
+        value, at = _column(payload, at, kind)
+        yield value
+
+
+_INTEGER_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
+
+
+def _column(payload: bytes, at: int, kind: int) -> tuple[Any, int]:
+    if kind in (0, 8, 9):
+        return (None, 0, 1)[(0, 8, 9).index(kind)], at
+    if kind in _INTEGER_BYTES:
+        end = at + _INTEGER_BYTES[kind]
+        return int.from_bytes(payload[at:end], "big", signed=True), end
+    if kind == 7:
+        return struct.unpack(">d", payload[at : at + 8])[0], at + 8
+    end = at + (kind - 12) // 2
+    if kind < 12 or end > len(payload):
+        raise ValueError("a column that ends early")
+    return (payload[at:end] if kind % 2 == 0 else payload[at:end].decode()), end
