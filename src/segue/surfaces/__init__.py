@@ -1,0 +1,1 @@
+"""Surfaces: where Segue meets people and programs. Only here is anything printed."""

@@ -1,0 +1,134 @@
+"""The command line: finds the command, runs it, and turns what went wrong into words.
+
+Nothing heavy is imported before it is known which command is meant. Exit codes: those of
+``errors.py``; 64 for a bad command line, 70 for a fault nobody foresaw, 130 for Ctrl-C, and
+what the command itself says otherwise.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from .table import TABLE
+
+_VALUED = ("-C", "--folder", "--home", "--actor")
+_NAMES = {
+    "-C": "folder", "--folder": "folder", "--home": "home", "--actor": "actor", "-s": "session",
+    "--session": "session",
+}  # fmt: skip
+_FLAGS = ("--json", "--no-color")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(words)
+        sys.stdout.flush()
+        return code
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    except BaseException as fault:
+        from .faults import report
+
+        return report(fault, words)
+
+
+def _dispatch(words: list[str]) -> int:
+    before, command, rest = _split(words)
+    if command in ("--version", "-V"):
+        from ... import __version__
+
+        print(f"segue {__version__}")
+        return 0
+    if command in ("", "-h", "--help", "help"):
+        return _help(rest, asked=bool(command))
+    if command not in TABLE:
+        raise _unknown(command)
+    options, dashed = _behind_dashes(rest)
+    if "-h" in options or "--help" in options:
+        return _help([command], asked=True)
+    from .command import find
+    from .context import Context
+
+    found = find(command)
+    own, behind = (options, dashed) if found.more else (rest, [])
+    args: Any = read_plainly([*before, *own]) if command == "status" else None
+    if args is None:
+        from .parsing import Parser
+
+        args = Parser(found).read([*before, *own])
+    with Context(found, args, behind) as context:
+        return found.run(context)
+
+
+def read_plainly(words: list[str]) -> SimpleNamespace | None:
+    """The arguments of `status`, the command that must be quick, without argparse; None if in doubt."""
+    args = SimpleNamespace(
+        id=None, session=None, json=False, folder=None, home=None, actor=None, no_color=False
+    )
+    left = iter(words)
+    for word in left:
+        if word in _FLAGS:
+            setattr(args, word[2:].replace("-", "_"), True)
+        elif word in _NAMES:
+            value = next(left, "-")
+            if value.startswith("-"):
+                return None
+            setattr(args, _NAMES[word], value)
+        elif not word or word.startswith("-") or args.id is not None:
+            return None
+        else:
+            args.id = word
+    return args
+
+
+def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
+    """(global options before the command, the command, the rest)."""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in _VALUED:
+            place += 2
+        elif word in _FLAGS or word.startswith(("--folder=", "--home=", "--actor=")) or word[:2] == "-C":
+            place += 1
+        else:
+            return words[:place], word, words[place + 1 :]
+    return words, "", []
+
+
+def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before and behind ``--``."""
+    place = words.index("--") if "--" in words else len(words)
+    return words[:place], words[place + 1 :]
+
+
+def _help(rest: list[str], *, asked: bool) -> int:
+    from .help import overview
+
+    topic = next((word for word in rest if not word.startswith("-")), "")
+    if topic and topic not in TABLE:
+        raise _unknown(topic)
+    if topic:
+        from .command import find
+        from .parsing import Parser
+
+        print(Parser(find(topic)).format_help(), end="")
+    else:
+        print(overview(), end="")
+    return 0 if asked else 64
+
+
+def _unknown(word: str) -> Exception:
+    from ...errors import UsageError
+
+    if word.startswith("-"):
+        return UsageError(f"unknown option: {word}", hint="`segue --help` lists commands and options")
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, TABLE, n=1)
+    hint = f"did you mean `segue {near[0]}`?" if near else "`segue --help` lists them all"
+    return UsageError(f"unknown command: {word}", hint=hint)

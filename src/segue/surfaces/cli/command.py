@@ -1,0 +1,47 @@
+"""Commands as they are declared: what each takes, does and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from .table import TABLE
+
+if TYPE_CHECKING:
+    from .context import Context
+    from .parsing import Parser
+
+    Declare = Callable[[Parser], None]
+
+
+class Command:
+    """A command: what it takes, what it does, and how it is used."""
+
+    __slots__ = ("declare", "examples", "json", "more", "name", "run", "session")
+
+    def __init__(
+        self, name: str, run: Callable[[Context], int], declare: Declare | None = None, *, json: str,
+        examples: Sequence[str], session: str = "", more: str = "",
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.run = run
+        self.declare = declare
+        self.json = json
+        """What ``--json`` gives, in words."""
+        self.examples = tuple(examples)
+        self.session = session
+        """``id``: an optional ID and --session; ``flag``: --session only."""
+        self.more = more
+
+    @property
+    def about(self) -> str:
+        """What it does, in a line."""
+        return TABLE[self.name][1]
+
+
+def find(name: str) -> Command:
+    """A command by its name, which is in the table."""
+    module = import_module(f".{TABLE[name][0]}", __package__)
+    command: Command = next(c for c in module.COMMANDS if c.name == name)
+    return command

@@ -1,0 +1,173 @@
+"""What a command is given: its arguments, a Segue that is opened when it is needed, and a mouth."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from ...errors import UsageError
+from ...settings import environment_now
+from ..render import Style, as_json, is_terminal, safe, style_for
+
+if TYPE_CHECKING:
+    from ...services.book import Saved
+    from ...services.segue import Segue
+    from ...services.sessions import Session
+    from .command import Command
+
+UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
+
+
+class Context:
+    """One run of one command."""
+
+    def __init__(self, command: Command, args: Any, behind: list[str]) -> None:
+        self.command = command
+        self.args = args
+        self.behind = behind
+        """What stood behind ``--``."""
+        self.json: bool = args.json
+        self.environment = environment_now()
+        if args.home:
+            self.environment["SEGUE_HOME"] = args.home
+        self.style: Style = style_for(sys.stdout, self.environment, no_color=args.no_color)
+        self._segue: Segue | None = None
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._segue is not None:
+            self._segue.close()
+
+    # -- sessions ------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """Where the command acts."""
+        folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
+        if not folder.is_dir():
+            raise UsageError(f"{self.args.folder} is not a folder", hint="give one that exists with -C")
+        return folder.absolute()
+
+    @property
+    def segue(self) -> Segue:
+        """The sessions, opened at first use."""
+        if self._segue is None:
+            self._segue = self.open()
+        return self._segue
+
+    def open(self) -> Segue:
+        """Open the store as the options say."""
+        from ...core.door import clean_name
+        from ...services.segue import Segue
+
+        run = self.environment.get("SEGUE_RUN", "")
+        opened = Segue(
+            folder=self.folder, actor=self.args.actor or None, environment=self.environment,
+            run=clean_name(run, what="run id") if run else "",
+        )  # fmt: skip
+        place = opened.place
+        if self.command.name != "trust" and place.project_file.is_file() and not place.trusted():
+            self.warn(UNTRUSTED)
+        return opened
+
+    def session(self) -> Session:
+        """The session that is meant."""
+        return self.segue.session(self.session_id())
+
+    def session_id(self) -> str:
+        """The id that was given, or nothing."""
+        given, flag = getattr(self.args, "id", None) or "", getattr(self.args, "session", None) or ""
+        if given and flag and given != flag:
+            raise UsageError(f"two sessions are named: {given} and {flag}", hint="give one of them")
+        if given == "" and getattr(self.args, "id", None) is not None:
+            raise UsageError("the session's id is empty", hint="`segue list` shows ids")
+        return str(given or flag)
+
+    # -- saying --------------------------------------------------------------------------------
+
+    def say(self, *lines: str) -> None:
+        """Lines for people; nothing if JSON was asked for."""
+        if not self.json:
+            for line in lines:
+                write(sys.stdout, line)
+
+    def emit(self, value: Any) -> None:
+        """A value for programs; nothing if it was not asked for."""
+        if self.json:
+            write(sys.stdout, as_json(value))
+
+    def warn(self, text: str) -> None:
+        """A warning, on the other stream."""
+        style = style_for(sys.stderr, self.environment, no_color=self.args.no_color)
+        write(sys.stderr, f"segue: {style.paint('warning:', 'yellow')} {safe(text)}")
+
+    def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
+        """Say that something is durable, with all its warnings."""
+        for warning in saved.warnings:
+            self.warn(warning)
+        self.say(*lines)
+        self.emit({**_fields(saved), **more})
+        return 0
+
+
+def _fields(saved: Saved) -> dict[str, Any]:
+    return {name: getattr(saved, name) for name in saved.__struct_fields__}
+
+
+def write(stream: TextIO, text: str) -> None:
+    """A line that the stream's encoding can take."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    if not text.isascii():
+        text = text.encode(encoding, "replace").decode(encoding)
+    print(text, file=stream)
+
+
+def stdin_text() -> str:
+    """All of standard input, as text."""
+    buffer = getattr(sys.stdin, "buffer", None)
+    return buffer.read().decode("utf-8", "replace") if buffer is not None else sys.stdin.read()
+
+
+def text_or_stdin(text: str) -> str:
+    """The text, or standard input for ``-``."""
+    return stdin_text() if text == "-" else text
+
+
+def read_file(name: str) -> bytes:
+    """A file's bytes, or standard input for ``-``."""
+    if name == "-":
+        return stdin_text().encode()
+    try:
+        return Path(name).read_bytes()
+    except OSError as fault:
+        raise _of_file(name, fault) from fault
+
+
+def write_file(name: str, body: bytes) -> None:
+    """Write a user's own file, for the user only."""
+    import os
+
+    try:
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(body)
+    except OSError as fault:
+        raise _of_file(name, fault) from fault
+
+
+def _of_file(name: str, fault: OSError) -> Exception:
+    from ...errors import AccessError
+
+    kind = AccessError if isinstance(fault, PermissionError) else UsageError
+    return kind(f"{name}: {fault.strerror}", hint="check the path")
+
+
+def confirm(question: str) -> bool:
+    """Ask on a terminal; False if there is none."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return False
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

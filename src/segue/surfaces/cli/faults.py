@@ -1,0 +1,86 @@
+"""What went wrong, in words for people and, with ``--json``, as an object for programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ...errors import SegueError
+
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+UNFORESEEN = 70
+
+
+def report(fault: BaseException, words: list[str]) -> int:
+    """Say it; the exit code."""
+    if isinstance(fault, BrokenPipeError):
+        _close_pipe()
+        return PIPE_CLOSED
+    if isinstance(fault, KeyboardInterrupt):
+        _say("segue: interrupted")
+        return INTERRUPTED
+    if isinstance(fault, SegueError):
+        return _known(fault, words)
+    if not isinstance(fault, Exception):
+        raise fault
+    return _unforeseen(fault, words)
+
+
+def _known(fault: SegueError, words: list[str]) -> int:
+    _say(f"segue: {_clean(fault.message)}")
+    if fault.hint:
+        _say(f"  hint: {_clean(fault.hint)}")
+    _object(fault.code, fault.message, fault.hint, words, retryable=fault.retryable, **fault.facts())
+    return fault.exit_code
+
+
+def _unforeseen(fault: Exception, words: list[str]) -> int:
+    if os.environ.get("SEGUE_DEBUG"):
+        import traceback
+
+        traceback.print_exception(fault)
+    told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    message = f"this should not have happened: {told}"
+    hint = "SEGUE_DEBUG=1 shows where; `segue doctor` looks whether all is well"
+    _say(f"segue: {_clean(message)}")
+    _say(f"  hint: {hint}")
+    _object("unforeseen", message, hint, words, retryable=False)
+    return UNFORESEEN
+
+
+def _object(code: str, message: str, hint: str, words: list[str], **facts: object) -> None:
+    own = words[: words.index("--")] if "--" in words else words
+    if "--json" not in own:
+        return
+    from ..render import as_json
+
+    error = {"code": code, "message": message, "hint": hint, **facts}
+    try:
+        print(as_json({"error": error}), flush=True)
+    except OSError:
+        _close_pipe()
+
+
+def _clean(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        from ..render import safe
+
+        text = safe(text)
+    return text
+
+
+def _say(text: str) -> None:
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass
+
+
+def _close_pipe() -> None:
+    """Nobody reads any more: let the interpreter flush into nothing at its end."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        pass

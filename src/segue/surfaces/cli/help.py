@@ -1,0 +1,58 @@
+"""Help: of all commands and of one."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .table import GROUPS, TABLE
+
+if TYPE_CHECKING:
+    from .parsing import Parser
+
+_SHARED = (
+    ("--json", "give JSON instead of text"),
+    ("-C, --folder DIR", "act as if started in this folder"),
+    ("--home DIR", "the data folder, instead of SEGUE_HOME"),
+    ("--actor NAME", "who declares this: `user` or an agent's name"),
+    ("--no-color", "no colours, also on a terminal"),
+)
+
+
+def overview() -> str:
+    """What `segue --help` says."""
+    lines = ["segue: sessions that survive, for coding agents", "", "usage: segue COMMAND [options]"]
+    for group, names in GROUPS.items():
+        lines += ["", f"{group}:"]
+        lines += [f"  {name:12} {TABLE[name][1]}" for name in names]
+    lines += ["", "options, before or after the command:"]
+    lines += [f"  {flags:18} {about}" for flags, about in _SHARED]
+    lines += ["", "`segue help COMMAND` has examples; `segue --version` says which Segue this is.", ""]
+    return "\n".join(lines)
+
+
+def of_command(parser: Parser) -> str:
+    """What `segue COMMAND --help` says."""
+    from .parsing import usage
+
+    lines = [f"usage: {usage(parser)}", "", f"{parser.prog}: {parser.command.about}"]
+    lines += _section("arguments", parser.positionals())
+    lines += _section("options", parser.options())
+    lines += _section("options of every command", parser.options(shared=True))
+    lines += ["", "examples:", *(f"  {example}" for example in parser.command.examples), ""]
+    return "\n".join(lines)
+
+
+def _section(title: str, actions: list[argparse.Action]) -> list[str]:
+    from .parsing import flags, shown
+
+    rows = [(flags(a) if a.option_strings else shown(a), a.help or "") for a in actions]
+    if not rows:
+        return []
+    width = min(30, max(len(name) for name, _ in rows))
+    lines = ["", f"{title}:"]
+    for name, about in rows:
+        lines.append(
+            f"  {name:{width}}  {about}" if len(name) <= width else f"  {name}\n  {'':{width}}  {about}"
+        )
+    return lines

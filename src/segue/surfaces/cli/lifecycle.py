@@ -1,0 +1,201 @@
+"""Begin and end: start, resume, switch, pause, complete, abandon, handoff."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..render import ago, count, one_line
+from .command import Command
+from .context import Context, text_or_stdin
+
+if TYPE_CHECKING:
+    from ...services.sessions import Session
+    from .parsing import Parser
+
+NOT_PROVEN = "No features: nothing was proven."
+AS_BEFORE = "nothing changed: it was so already"
+
+
+def start(context: Context) -> int:
+    """Begin a session, or take up the one of this id."""
+    from ...services.book import Saved
+
+    args, segue = context.args, context.segue
+    exists = bool(args.id) and segue.book.exists(args.id)
+    session = segue.start(
+        text_or_stdin(args.goal or ""), items=args.item, id=args.id or "", type=args.type or "",
+        organization=args.org or "", project=args.project or "",
+    )  # fmt: skip
+    state = session.state
+    saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
+    word = f"taken up, {state.status}" if exists else "started"
+    lines = [f"{word}: {context.style.paint(session.id, 'cyan')}"]
+    if exists and args.goal and one_line(args.goal) != one_line(state.goal):
+        context.warn(f"{session.id} exists and keeps its goal: {one_line(state.goal)}")
+    lines += _tally(context, session)
+    return context.saved(saved, *lines, id=session.id, status=state.status)
+
+
+def resume(context: Context) -> int:
+    """Go on; a session that is over stays over."""
+    session = context.session()
+    state = session.state
+    if state.status in ("completed", "abandoned"):
+        from ...services.book import Saved
+
+        line = f"session {session.id} is {state.status} since {ago(state.ended)}; nothing was started"
+        saved = Saved(session.id, state.version, 0)
+        return context.saved(saved, line, id=session.id, status=state.status)
+    saved = session.resume()
+    context.segue.make_current(session.id)
+    return context.saved(
+        saved, *_view(context, session, "resumed"), id=session.id, status=session.state.status
+    )
+
+
+def switch(context: Context) -> int:
+    """Pause the current session, take the other one up."""
+    from ...services.book import Saved
+
+    segue = context.segue
+    target = segue.session(context.session_id() or _no_id())
+    if target.state.status in ("completed", "abandoned"):
+        return resume(context)
+    version = target.state.version
+    before, session = segue.switch(target.id)
+    state = session.state
+    saved = segue.with_warnings(Saved(session.id, state.version, state.version - version))
+    paused = before is not None and before.state.status == "paused"
+    lines = [f"paused: {before.id}"] if before is not None and paused else []
+    return context.saved(
+        saved, *lines, *_view(context, session, "resumed"), id=session.id, status=state.status,
+        paused=before.id if before is not None and paused else "",
+    )  # fmt: skip
+
+
+def _no_id() -> str:
+    from ...errors import UsageError
+
+    raise UsageError("which session?", hint="`segue list` shows ids")
+
+
+def pause(context: Context) -> int:
+    """Stop for now."""
+    session = context.session()
+    saved = session.pause(text_or_stdin(context.args.reason))
+    line = f"paused: {session.id}; go on with `segue resume`" if saved.events else AS_BEFORE
+    return context.saved(saved, line, *_tally(context, session))
+
+
+def complete(context: Context) -> int:
+    """The goal is reached."""
+    session = context.session()
+    saved = session.complete(text_or_stdin(context.args.summary))
+    status = session.status()
+    left = [*status.active, *status.next, *(blocked.item for blocked in status.blocked)]
+    lines = [f"completed: {one_line(status.goal)}" if saved.events else AS_BEFORE]
+    if left:
+        names = ", ".join(one_line(item) for item in left[:5]) + (", …" if len(left) > 5 else "")
+        verb = "is" if len(left) == 1 else "are"
+        lines.append(f"{count(len(left), 'item')} {verb} left open: {names}")
+    return context.saved(saved, *lines, NOT_PROVEN, left_open=left, proven=False)
+
+
+def abandon(context: Context) -> int:
+    """The goal is given up."""
+    session = context.session()
+    saved = session.abandon(text_or_stdin(context.args.reason))
+    goal = one_line(session.state.goal)
+    return context.saved(saved, f"abandoned: {goal}" if saved.events else AS_BEFORE)
+
+
+def handoff(context: Context) -> int:
+    """Pass a session to another agent, by name."""
+    session = context.session()
+    saved = session.hand(context.args.to, text_or_stdin(context.args.note))
+    return context.saved(
+        saved, f"handed to {one_line(context.args.to)}: {session.id}", *_tally(context, session)
+    )
+
+
+def _tally(context: Context, session: Session) -> list[str]:
+    from .views import tally
+
+    line = "" if context.json else tally(session.status(), context.style)
+    return [line] if line else []
+
+
+def _view(context: Context, session: Session, word: str) -> list[str]:
+    if context.json:
+        return []
+    from .views import status_lines
+
+    return [f"{word}: {session.id}", "", *status_lines(session.status(), context.style, session.state)]
+
+
+def _start_arguments(parser: Parser) -> None:
+    from ...core.state import TYPES
+
+    parser.add_argument("goal", metavar="GOAL", nargs="?", help="what is wanted; `-` reads it from stdin")
+    parser.add_argument(
+        "--item", action="append", default=[], metavar="TEXT", help="plan an item; repeatable"
+    )
+    parser.add_argument("--id", metavar="ID", help="its id; a session of this id is taken up again")
+    parser.add_argument("--type", choices=TYPES, metavar="TYPE", help="one of " + ", ".join(TYPES))
+    parser.add_argument("--project", metavar="NAME", help="its project; else found from git, else the path")
+    parser.add_argument("--org", metavar="NAME", help="its organization")
+
+
+def _pause_arguments(parser: Parser) -> None:
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why")
+
+
+def _complete_arguments(parser: Parser) -> None:
+    parser.add_argument("--summary", default="", metavar="TEXT", help="how it ended, in a sentence or two")
+
+
+def _handoff_arguments(parser: Parser) -> None:
+    parser.add_argument("--to", required=True, metavar="NAME", help="the agent's name")
+    parser.add_argument("--note", default="", metavar="TEXT", help="what the agent should know")
+
+
+_ID = "2026-11-15-coding-shop-001"
+COMMANDS = (
+    Command(
+        "start", start, _start_arguments, json="Saved with `id` and `status`",
+        examples=(
+            'segue start "Refactor authentication to JWT" --item "user model" --item "auth middleware"',
+            'segue start "Find the leak" --id leak-hunt --type research',
+            "segue start --id leak-hunt",
+        ),
+    ),
+    Command(
+        "resume", resume, session="id", json="Saved with `id` and `status`",
+        examples=("segue resume", f"segue resume {_ID}"),
+    ),
+    Command(
+        "switch", switch, session="id",
+        json="Saved with `id`, `status` and `paused` (the other one's id, or empty)",
+        examples=(f"segue switch {_ID}", "segue switch leak-hunt --json"),
+    ),
+    Command(
+        "pause", pause, _pause_arguments, session="id", json="Saved",
+        examples=("segue pause", 'segue pause --reason "waiting for review"'),
+    ),
+    Command(
+        "complete", complete, _complete_arguments, session="id",
+        json="Saved with `left_open` (items) and `proven` (false while there are no features)",
+        examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
+    ),
+    Command(
+        "abandon", abandon, _pause_arguments, session="id", json="Saved",
+        examples=("segue abandon", 'segue abandon --reason "the customer left"'),
+    ),
+    Command(
+        "handoff", handoff, _handoff_arguments, session="id", json="Saved",
+        examples=(
+            'segue handoff --to codex --note "tests of the middleware are red"',
+            f"segue handoff {_ID} --to reviewer",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""The parser of one command.
+
+A parser is made for the command that was asked for and for no other. The global options may
+stand before and after the command. Help is written here rather than by argparse, so that it is
+the same on every version of Python and serves as the reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ...errors import UsageError
+from .command import Command
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Argparse asks for one at every argument; without a width it would look at the terminal."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=100)
+
+
+class Parser(argparse.ArgumentParser):
+    """The parser of one command; what is wrong is a UsageError."""
+
+    def __init__(self, command: Command) -> None:
+        super().__init__(
+            prog=f"segue {command.name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter
+        )
+        self.command = command
+        if command.declare is not None:
+            command.declare(self)
+        if command.session:
+            _declare_session(self, command)
+        self.own = len(self._actions)
+        _declare_globals(self)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see `segue {self.command.name} --help`")
+
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """The words as values; options and arguments may stand in any order."""
+        if "--" in words or not any(a.nargs in ("+", "*", "?") for a in self.positionals()):
+            return self.parse_args(words)
+        return self.parse_intermixed_args(words)
+
+    def positionals(self) -> list[argparse.Action]:
+        """Arguments without a dash."""
+        return [action for action in self._actions if not action.option_strings]
+
+    def options(self, *, shared: bool = False) -> list[argparse.Action]:
+        """The command's own options, or those that every command has."""
+        actions = self._actions[self.own :] if shared else self._actions[: self.own]
+        return [action for action in actions if action.option_strings]
+
+    def format_usage(self) -> str:
+        return usage(self) + "\n"
+
+    def format_help(self) -> str:
+        from .help import of_command
+
+        return of_command(self)
+
+
+def _declare_session(parser: Parser, command: Command) -> None:
+    if command.session == "id":
+        parser.add_argument("id", nargs="?", metavar="ID", help="the session; the current one if not given")
+    parser.add_argument(
+        "-s", "--session", metavar="ID", help="the session; else SEGUE_SESSION, else the current one"
+    )
+
+
+def _declare_globals(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="give JSON instead of text")
+    parser.add_argument("-C", "--folder", metavar="DIR", help="act as if started in this folder")
+    parser.add_argument("--home", metavar="DIR", help="the data folder, instead of SEGUE_HOME")
+    parser.add_argument("--actor", metavar="NAME", help="who declares this: `user` or an agent's name")
+    parser.add_argument("--no-color", action="store_true", help="no colours, also on a terminal")
+    parser.add_argument("-h", "--help", action="help", help="this text")
+
+
+def usage(parser: Parser) -> str:
+    """The command in a line."""
+    words = [parser.prog]
+    for action in parser.positionals():
+        name = shown(action)
+        many = action.nargs in ("+", "*")
+        optional = action.nargs in ("?", "*")
+        name = f"{name}..." if many else name
+        words.append(f"[{name}]" if optional else name)
+    return " ".join([*words, "[options]", *([parser.command.more] if parser.command.more else [])])
+
+
+def shown(action: argparse.Action) -> str:
+    """How an argument is called in usage."""
+    if action.choices is not None and not action.metavar:
+        return "|".join(str(choice) for choice in action.choices)
+    metavar: Any = action.metavar or action.dest.upper()
+    return " ".join(metavar) if isinstance(metavar, tuple) else str(metavar)
+
+
+def flags(action: argparse.Action) -> str:
+    """``-s, --session ID``."""
+    names = ", ".join(action.option_strings)
+    return names if action.nargs == 0 else f"{names} {shown(action)}"

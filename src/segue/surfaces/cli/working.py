@@ -1,0 +1,173 @@
+"""Work on a session: checkpoint and its short forms, rewind, undo. Each is one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...core import commands as do
+from ..render import one_line
+from .command import Command
+from .context import Context, text_or_stdin
+from .mixing import checkpoint_arguments, wishes
+
+if TYPE_CHECKING:
+    from .parsing import Parser
+
+AS_BEFORE = "nothing changed: it was so already"
+Build = Callable[[Any], list[do.Command]]
+
+
+def _apply(context: Context, commands: list[do.Command]) -> int:
+    session = context.session()
+    before = session.state.version
+    saved = session.apply(*commands)
+    if context.json:
+        return context.saved(saved)
+    from .timeline import words
+    from .views import tally
+
+    own = session.log(after=max(before, saved.version - saved.events))
+    lines = [words(event) for event in own if event.version <= saved.version]
+    line = tally(session.status(), context.style)
+    return context.saved(saved, *(lines or [AS_BEFORE]), *([line] if line else []))
+
+
+def _short(build: Build) -> Callable[[Context], int]:
+    return lambda context: _apply(context, build(context.args))
+
+
+def checkpoint(context: Context) -> int:
+    """Any mix of changes, all or none."""
+    return _apply(context, wishes(context.args, lambda: context.session().state))
+
+
+def rewind(context: Context) -> int:
+    """Back to a named checkpoint."""
+    session = context.session()
+    saved = session.rewind(context.args.name)
+    name = one_line(context.args.name)
+    line = f"back at checkpoint {name}; what came after stays in `segue log`" if saved.events else AS_BEFORE
+    return context.saved(saved, line, *_tally(context))
+
+
+def undo(context: Context) -> int:
+    """Take the last command back."""
+    session = context.session()
+    saved = session.undo()
+    undone = _undone(session, saved)
+    lines = [f"taken back: {text}" for text in undone] or [AS_BEFORE]
+    return context.saved(saved, *lines, *_tally(context), undone=undone)
+
+
+def _undone(session: Any, saved: Any) -> list[str]:
+    """The facts that an undo took back, in words."""
+    from ...core import events as ev
+    from .timeline import words
+
+    found = session.log(after=saved.version - 1, limit=1) if saved.events else []
+    body = ev.read_body(found[0]) if found else None
+    if not isinstance(body, ev.Rewound):
+        return []
+    told: list[str] = []
+    for event in session.log(after=body.to):
+        told.append(words(event))
+        if not event.left:
+            break
+    return told
+
+
+def _tally(context: Context) -> list[str]:
+    from .views import tally
+
+    line = "" if context.json else tally(context.session().status(), context.style)
+    return [line] if line else []
+
+
+# -- arguments ---------------------------------------------------------------------------------
+
+
+def _items(parser: Parser) -> None:
+    parser.add_argument("items", nargs="+", metavar="ITEM", help="its text, or its number as in `#3`")
+
+
+def _item(parser: Parser) -> None:
+    parser.add_argument("item", metavar="ITEM", help="its text, or its number as in `#3`")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why")
+
+
+def _block(parser: Parser) -> None:
+    _item(parser)
+    parser.add_argument("--stay", action="store_true", help="do not begin the next item instead")
+
+
+def _text(parser: Parser) -> None:
+    parser.add_argument("text", metavar="TEXT", help="`-` reads it from stdin")
+
+
+def _decide(parser: Parser) -> None:
+    _text(parser)
+    parser.add_argument("--why", default="", metavar="TEXT", help="the reason")
+
+
+def _answer(parser: Parser) -> None:
+    parser.add_argument("question", metavar="QUESTION", help="its text, or its number as in `#1`")
+    parser.add_argument("text", metavar="ANSWER", help="`-` reads it from stdin")
+
+
+def _name(parser: Parser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the checkpoint's name")
+
+
+def _each(command: Callable[[str], do.Command]) -> Callable[[Context], int]:
+    return _short(lambda args: [command(item) for item in args.items])
+
+
+def _of_text(command: Callable[[str], do.Command]) -> Callable[[Context], int]:
+    return _short(lambda args: [command(text_or_stdin(args.text))])
+
+
+def _command(
+    name: str, run: Callable[[Context], int], declare: Callable[[Parser], None] | None, *examples: str
+) -> Command:
+    return Command(name, run, declare, session="flag", json="Saved", examples=examples)
+
+
+COMMANDS = (
+    _command(
+        "checkpoint", checkpoint, checkpoint_arguments,
+        'segue checkpoint --done "user model" --begin "auth middleware" --note "edited middleware.py 45-89"',
+        'segue checkpoint --decide "HS256" --why "one issuer only" --learn "tokens expire after 15 min"',
+        'segue checkpoint --block "oauth=waiting for credentials" --ask "Who owns the OAuth app?"',
+        'segue checkpoint --name before-refactor --note "all green"',
+    ),
+    _command("done", _each(do.Done), _items, 'segue done "user model"', 'segue done "#2" "#3"'),
+    _command("begin", _each(do.Begin), _items, 'segue begin "auth middleware"', 'segue begin "#3"'),
+    _command("add", _each(do.Add), _items, 'segue add "token validation" docs', "segue add docs -s leak-hunt"),
+    _command(
+        "block", _short(lambda a: [do.Block(a.item, text_or_stdin(a.reason), a.stay)]), _block,
+        'segue block "oauth integration" --reason "waiting for API credentials"',
+        'segue block "#4" --reason "CI is down" --stay',
+    ),
+    _command("unblock", _each(do.Unblock), _items, 'segue unblock "oauth integration"', 'segue unblock "#4"'),
+    _command(
+        "drop", _short(lambda a: [do.Drop(a.item, text_or_stdin(a.reason))]), _item,
+        'segue drop "SAML" --reason "nobody asked for it"', 'segue drop "#7"',
+    ),
+    _command("note", _of_text(do.Note), _text, 'segue note "edited a.py 45-89"', "git log -1 | segue note -"),
+    _command(
+        "decide", _short(lambda a: [do.Decide(text_or_stdin(a.text), a.why)]), _decide,
+        'segue decide "HS256" --why "one issuer only"', 'segue decide "no refresh tokens"',
+    ),
+    _command("ask", _of_text(do.Ask), _text, 'segue ask "Who owns the OAuth app?"', "segue ask - < q.txt"),
+    _command(
+        "answer", _short(lambda a: [do.Answer(a.question, text_or_stdin(a.text))]), _answer,
+        'segue answer "Who owns the OAuth app?" "the platform team"', 'segue answer "#1" "the platform team"',
+    ),
+    _command("learn", _of_text(do.Learn), _text, 'segue learn "tokens last 15 min"', "segue learn - < notes.txt"),
+    _command("rewind", rewind, _name, "segue rewind before-refactor", "segue rewind before-refactor --json"),
+    Command(
+        "undo", undo, session="flag", json="Saved with `undone`: what was taken back, in words",
+        examples=("segue undo", "segue undo -s leak-hunt --json"),
+    ),
+)  # fmt: skip

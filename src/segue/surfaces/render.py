@@ -1,0 +1,270 @@
+"""Text for terminals and values for programs.
+
+Stored text is data: whatever it holds, no control character of it reaches a terminal, also if
+it came into the store by another way than the door. Colour, width and marks follow the stream
+that is written to; on a pipe there is no colour and nothing is cut or wrapped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+import msgspec
+
+from ..core.door import clean_text
+
+_COLOURS = {
+    "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
+    "cyan": "36",
+}  # fmt: skip
+_MARKS = {
+    "done": ("✓", "x"),
+    "active": ("▶", ">"),
+    "next": ("○", "o"),
+    "blocked": ("■", "#"),
+    "dropped": ("✗", "-"),
+    "bullet": ("•", "*"),
+    "open": ("?", "?"),
+    "error": ("!", "!"),
+    "thread": ("~", "~"),
+    "full": ("█", "#"),
+    "empty": ("░", "."),
+    "more": ("…", "..."),
+    "dot": ("·", "-"),
+    "line": ("─", "-"),
+}
+_NO_LIMIT = 1 << 60
+
+
+class Style:
+    """What a stream can show."""
+
+    def __init__(self, *, colour: bool = False, unicode: bool = True, width: int = 0) -> None:
+        self.colour = colour
+        self.unicode = unicode
+        self.width = width
+        """Columns; 0: no limit, nothing is cut or wrapped."""
+
+    def paint(self, text: str, *names: str) -> str:
+        """The text in colours, where there are any."""
+        if not self.colour or not text:
+            return text
+        return f"\x1b[{';'.join(_COLOURS[name] for name in names)}m{text}\x1b[0m"
+
+    def mark(self, name: str) -> str:
+        """A mark that the stream can encode."""
+        return _MARKS[name][0 if self.unicode else 1]
+
+
+def style_for(stream: TextIO, environment: Mapping[str, str], *, no_color: bool = False) -> Style:
+    """The style of a stream in an environment."""
+    terminal = is_terminal(stream)
+    plain = no_color or bool(environment.get("NO_COLOR")) or environment.get("TERM") == "dumb"
+    return Style(
+        colour=terminal and not plain,
+        unicode=_can_encode(stream, "✓▶○■░…"),
+        width=_columns(stream, environment) if terminal else 0,
+    )
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody looks at the stream."""
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def _can_encode(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
+    given = environment.get("COLUMNS", "")
+    if given.isdecimal() and int(given) > 0:
+        return max(40, int(given))
+    try:
+        return max(40, os.get_terminal_size(stream.fileno()).columns)
+    except (OSError, ValueError, AttributeError):
+        return 100
+
+
+# -- text --------------------------------------------------------------------------------------
+
+
+def safe(text: str) -> str:
+    """The text without anything that steers a terminal; new lines and tabs stay."""
+    return clean_text(text, limit=_NO_LIMIT)
+
+
+def one_line(text: str) -> str:
+    """The text, safe and on one line."""
+    return " ".join(safe(text).split())
+
+
+def cells(text: str) -> int:
+    """How many columns a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cell, text))
+
+
+def _cell(char: str) -> int:
+    from unicodedata import category, east_asian_width
+
+    if char.isascii():
+        return 1
+    if category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def cut(text: str, width: int, style: Style) -> str:
+    """At most ``width`` columns, the last of them a mark that something was left out; 0: no limit."""
+    if not width or cells(text) <= width:
+        return text
+    more = style.mark("more")
+    kept, room = "", width - len(more)
+    for char in text:
+        room -= _cell(char)
+        if room < 0:
+            break
+        kept += char
+    return kept.rstrip() + more
+
+
+def wrap(text: str, width: int, style: Style, *, lines: int = 0) -> list[str]:
+    """The text in lines of at most ``width`` columns, the last of at most ``lines`` cut."""
+    if not width or cells(text) <= width:
+        return [text]
+    made: list[str] = []
+    line = ""
+    for word in text.split():
+        trial = f"{line} {word}" if line else word
+        if not line or cells(trial) <= width:
+            line = trial
+        else:
+            made.append(line)
+            line = word
+    made.append(line)
+    if lines and len(made) > lines:
+        made = [*made[: lines - 1], " ".join(made[lines - 1 :])]
+    return [cut(line, width, style) for line in made]
+
+
+def pad(text: str, width: int) -> str:
+    """The text and spaces up to a width."""
+    return text + " " * max(0, width - cells(text))
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 item``, ``3 items``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def bytes_words(size: int) -> str:
+    """``1.4 MB``."""
+    amount = float(size)
+    for unit in ("B", "KB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return ""
+
+
+# -- times -------------------------------------------------------------------------------------
+
+
+def moment(text: str) -> datetime | None:
+    """A time as events carry it, or None."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def ago(text: str, now: datetime | None = None) -> str:
+    """``3 min ago``; the date if that is long ago."""
+    then = moment(text)
+    if then is None:
+        return one_line(text)
+    seconds = ((now or datetime.now(UTC)) - then).total_seconds()
+    if seconds < -90 or seconds > 45 * 86400:
+        return then.astimezone().date().isoformat()
+    if seconds < 5:
+        return "just now"
+    for size, unit in ((86400, "day"), (3600, "h"), (60, "min"), (1, "s")):
+        number = int(seconds // size)
+        if number:
+            return f"{number} {unit}{'s' if unit == 'day' and number > 1 else ''} ago"
+    return "just now"
+
+
+def bar(percent: int, width: int, style: Style) -> str:
+    """A bar that is full at 100."""
+    full = min(width, max(0, percent) * width // 100)
+    return style.paint(style.mark("full") * full, "green") + style.paint(
+        style.mark("empty") * (width - full), "dim"
+    )
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], style: Style, *, stretch: int = -1
+) -> list[str]:
+    """Aligned columns; the ``stretch`` column gives way if a line would be too long."""
+    body = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(cells(row[i]) for row in [list(head), *body]) for i in range(len(head))]
+    if style.width:
+        rest = sum(widths) - widths[stretch] + 2 * (len(widths) - 1)
+        widths[stretch] = max(10, min(widths[stretch], style.width - rest))
+    lines = [style.paint(_row(head, widths, style), "dim")]
+    return [*lines, *(_row(row, widths, style) for row in body)]
+
+
+def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:
+    return "  ".join(
+        pad(cut(cell, width, style), width) for cell, width in zip(row, widths, strict=True)
+    ).rstrip()
+
+
+# -- values for programs -----------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """A value as objects and arrays in which every field has its name, also a default."""
+    if isinstance(value, msgspec.Struct):
+        return {
+            name: plain(getattr(value, name)) for name in value.__struct_fields__ if name not in ("pieces",)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    if isinstance(value, Sequence | set | frozenset) and not isinstance(value, bytes):
+        return [plain(inner) for inner in value]
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def as_json(value: Any) -> str:
+    """JSON, two spaces deep, in the order of the fields."""
+    return msgspec.json.format(msgspec.json.encode(_encodable(plain(value))), indent=2).decode()
+
+
+def _encodable(value: Any) -> Any:
+    """Lone surrogates cannot be encoded: a marked hole stands for each."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(inner) for key, inner in value.items()}
+    return [_encodable(inner) for inner in value] if isinstance(value, list) else value
