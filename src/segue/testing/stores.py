@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -90,11 +91,9 @@ class JournalSuite:
         journal = self.make(tmp_path)
         journal.append(Append("s", 0, drafts("a", "b")))
         for wrong in (0, 1, 3, 99):
-            fault = _raised(StaleVersion, lambda wrong=wrong: journal.append(Append("s", wrong, drafts("c"))))
-            assert (fault.stream, fault.expected, fault.actual) == ("s", wrong, 2)
-            several = Append("s", wrong, drafts("c", "d"))
-            fault = _raised(StaleVersion, lambda several=several: journal.append(several))
-            assert (fault.stream, fault.expected, fault.actual) == ("s", wrong, 2)
+            for texts in (["c"], ["c", "d"]):
+                fault = _raised(StaleVersion, partial(journal.append, Append("s", wrong, drafts(*texts))))
+                assert (fault.stream, fault.expected, fault.actual) == ("s", wrong, 2)
         assert journal.head("s").version == 2
 
     def test_an_append_over_several_streams_is_all_or_nothing(self, tmp_path: Path) -> None:
@@ -168,7 +167,7 @@ class JournalSuite:
 
     def test_names_of_streams_may_hold_any_text(self, tmp_path: Path) -> None:
         journal = self.make(tmp_path)
-        names = ["session/日本語", "session/émoji-🙂", "session/שלום", "session/a b'c\"d;--", "session/" + "n" * 300]
+        names = [f"session/{text}" for text in ("日本語", "émoji-🙂", "שלום", "a b'c\"d;--", "n" * 300)]
         for name in names:
             journal.append(Append(name, 0, drafts(name)))
         assert journal.streams("session/") == sorted((name, 1) for name in names)
@@ -344,7 +343,7 @@ class JournalSuite:
         assert one.read("s") == two.read("s")
         verify_chain(two.read("s"))
 
-    def test_a_stream_that_another_journal_dropped_is_not_written_behind_its_end(self, tmp_path: Path) -> None:
+    def test_a_stream_that_another_journal_dropped_takes_no_late_append(self, tmp_path: Path) -> None:
         if not self.durable:
             return
         one, two = self.make(tmp_path), self.make(tmp_path)

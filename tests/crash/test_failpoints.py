@@ -1,0 +1,152 @@
+"""A process that is killed directly before or after any durable write leaves a whole store."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from segue.core.events import Erased
+from segue.stores.sqlite import SqliteJournal
+from segue.testing import all_failpoints, armed, recording, spawn
+from segue.testing.stores import verify_chain
+
+from . import work
+from .kit import WORK, Proof, open_segue
+
+
+class Death(NamedTuple):
+    """Where a child dies, at which passing, and what it does until then."""
+
+    failpoint: str
+    passing: int
+    task: str
+
+
+DEATHS = [
+    *(Death("store.append.before_commit", n, "plan") for n in (1, 2, 9, 23)),
+    *(Death("store.append.between", n, "plan") for n in (1, 4, 20)),
+    *(Death("store.append.after_commit", n, "plan") for n in (1, 2, 9, 23)),
+    Death("store.snapshot.after_commit", 1, "snapshots"),
+    Death("store.snapshot.after_commit", 2, "snapshots"),
+    Death("store.erase.before_commit", 1, "erase"),
+    Death("store.erase.after_commit", 1, "erase"),
+    Death("store.drop.before_commit", 1, "drop"),
+    *(Death("files.write.before_rename", n, "files") for n in (1, 2)),
+    *(Death("files.write.after_rename", n, "files") for n in (1, 2)),
+    *(Death("backup.before_rename", n, "backup") for n in (1, 2)),
+    *(Death("backup.after_rename", n, "backup") for n in (1, 2)),
+]
+
+
+def die(death: Death, home: Path) -> None:
+    home.mkdir(exist_ok=True, mode=0o700)
+    process = spawn(death.failpoint, WORK, death.task, str(home), "child", count=death.passing)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, f"{death} did not die: {err}"
+
+
+@pytest.mark.parametrize("death", DEATHS, ids=lambda d: f"{d.failpoint}:{d.passing}")
+def test_after_a_kill_all_that_was_acknowledged_is_there_once_and_work_goes_on(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    proof = Proof(tmp_path)
+    if death.task == "files":
+        return  # what it leaves is looked at below
+    proof()
+    with open_segue(tmp_path) as seg:
+        for card in seg.list(everywhere=True):
+            session = seg.session(card.id)
+            session.resume()
+            session.note("gone on")
+            assert session.status().last_action == "gone on"
+        seg.start("and a new one")
+    proof()
+
+
+@pytest.mark.parametrize(("when", "erased"), [("before", False), ("after", True)])
+def test_an_erasure_that_a_kill_interrupts_happened_wholly_or_not_at_all(
+    when: str, erased: bool, tmp_path: Path
+) -> None:
+    die(Death(f"store.erase.{when}_commit", 1, "erase"), tmp_path)
+    journal = SqliteJournal(tmp_path / "segue.db")
+    [(stream, version)] = journal.streams("session/")
+    events = journal.read(stream)
+    assert (events[2].erased, version) == ((True, 6) if erased else (False, 5))
+    assert (events[-1].kind == Erased.KIND) == erased
+    verify_chain(events)
+    journal.close()
+
+
+def test_a_drop_that_a_kill_interrupts_leaves_the_session_whole(tmp_path: Path) -> None:
+    die(Death("store.drop.before_commit", 1, "drop"), tmp_path)
+    with open_segue(tmp_path) as seg:
+        goals = [card.goal for card in seg.list(everywhere=True)]
+    assert "to be dropped" in goals and len(goals) == 2
+
+
+@pytest.mark.parametrize(
+    ("when", "count", "content"),
+    [
+        ("before", 1, None),
+        ("after", 1, b"first" * 1000),
+        ("before", 2, b"first" * 1000),
+        ("after", 2, b"second" * 1000),
+    ],
+)
+def test_a_file_is_the_old_one_or_the_new_one(
+    when: str, count: int, content: bytes | None, tmp_path: Path
+) -> None:
+    die(Death(f"files.write.{when}_rename", count, "files"), tmp_path)
+    file = tmp_path / "file"
+    assert (file.read_bytes() if file.exists() else None) == content
+
+
+@pytest.mark.parametrize(
+    ("when", "count", "kept"), [("before", 1, 0), ("after", 1, 1), ("before", 2, 1), ("after", 2, 2)]
+)
+def test_a_backup_that_a_kill_interrupts_is_whole_or_not_counted(
+    when: str, count: int, kept: int, tmp_path: Path
+) -> None:
+    die(Death(f"backup.{when}_rename", count, "backup"), tmp_path)
+    with open_segue(tmp_path) as seg:
+        backups = seg.backups.list()
+        assert len(backups) == kept
+        for backup in backups:
+            copy = SqliteJournal(backup.path)
+            streams = copy.streams()
+            assert sum(version for _, version in streams) == backup.events
+            for stream, _ in streams:
+                verify_chain(copy.read(stream))
+            copy.close()
+
+
+def test_every_failpoint_of_the_package_is_died_at() -> None:
+    assert all_failpoints() == {death.failpoint for death in DEATHS}
+
+
+def test_failpoints_are_found_counted_and_raise_once(tmp_path: Path) -> None:
+    with recording() as passed:
+        work.files(str(tmp_path), "")
+    assert passed == {"files.write.before_rename": 2, "files.write.after_rename": 2}
+    fault = OSError("planted")
+    with armed("files.write.before_rename", fault, count=2), pytest.raises(OSError, match="planted"):
+        work.files(str(tmp_path), "")
+    assert (tmp_path / "file").read_bytes() == b"first" * 1000
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_failpoint_whose_name_is_made_up_at_run_time_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text("trip('a.b')\ntrip(f'a.{x}')\n")
+    with pytest.raises(ValueError, match=r"module\.py:2"):
+        all_failpoints(tmp_path)
+
+
+def test_an_unknown_failpoint_is_named_before_anything_runs(tmp_path: Path) -> None:
+    process = spawn("no.such.place", WORK, "files", str(tmp_path), "child")
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 1 and "no.such.place" in err and "store.append.after_commit" in err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,247 @@
+"""What the children of the crash tests do; run as a script: ``work.py TASK arguments…``.
+
+Each task tells on ``home/lines`` what it tries and, fsynced, what was acknowledged to it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from segue.core import canon
+from segue.core.events import Erased, draft
+from segue.effects.files import write_whole
+from segue.errors import NothingToUndo, StaleVersion
+from segue.services.book import Saved, stream_of
+from segue.services.home import now
+from segue.services.segue import Segue
+from segue.services.sessions import Session
+from segue.stores.base import Append, Rewrite
+
+TASKS: dict[str, Callable[..., Any]] = {}
+
+
+def task(work: Callable[..., Any]) -> Callable[..., Any]:
+    TASKS[work.__name__] = work
+    return work
+
+
+def agent_value(seed: int, step: int) -> dict[str, Any]:
+    """An agent's state of some 20 KB of which each step changes a little."""
+    rng = random.Random(seed)
+    rows = [{"id": i, "text": f"{rng.random():.12f}" * 4} for i in range(200)]
+    for place in range(step):
+        rows[(place * 37) % len(rows)]["text"] = f"step {place} of {seed}"
+    return {"seed": seed, "step": step, "rows": rows}
+
+
+class Pen:
+    """Says what is tried, does it, and says that it was acknowledged."""
+
+    def __init__(self, home: Path, name: str) -> None:
+        self._file = os.open(home / "lines", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        self._name = name
+        self._count = 0
+
+    def text(self) -> str:
+        """A text that nobody else writes."""
+        self._count += 1
+        return f"{self._name}-{self._count}"
+
+    def write(self, session: Session, text: str, call: Callable[[], Saved]) -> Saved:
+        self._line({"ack": False, "session": session.id, "text": text})
+        saved = call()
+        [*_, last] = session.log(after=saved.version - 1, limit=1)
+        self.acknowledge(session.id, saved.version, last.hash, text)
+        return saved
+
+    def note(self, session: Session) -> None:
+        text = self.text()
+        self.write(session, text, lambda: session.note(text))
+
+    def acknowledge(self, session: str, version: int, own: bytes, text: str = "") -> None:
+        self._line({"ack": True, "session": session, "version": version, "hash": own.hex(), "text": text})
+        os.fsync(self._file)
+
+    def _line(self, record: dict[str, Any]) -> None:
+        os.write(self._file, json.dumps(record).encode() + b"\n")
+
+
+def open_segue(home: str, **options: Any) -> Segue:
+    return Segue(home=home, folder=home, **options)
+
+
+def begin(pen: Pen, seg: Segue, **options: Any) -> Session:
+    """A new session, acknowledged."""
+    session = seg.start(pen.text(), items=[pen.text() for _ in range(3)], **options)
+    pen.acknowledge(session.id, 5, session.log()[-1].hash)
+    return session
+
+
+def step(pen: Pen, rng: random.Random, seg: Segue, session: Session) -> None:
+    """One random thing that a user or an agent does."""
+    text = pen.text()
+    if session.state.status == "paused":
+        session.resume()
+    match rng.choice("done done begin note checkpoint agent agent undo mark rewind pause block".split()):
+        case "done":
+            pen.write(session, text, lambda: session.done(text))
+        case "begin":
+            pen.write(session, text, lambda: session.begin(text))
+        case "note":
+            pen.write(session, text, lambda: session.note(text))
+        case "block":
+            pen.write(session, text, lambda: session.block(text, "waiting"))
+        case "checkpoint":
+            pen.write(
+                session,
+                text,
+                lambda: session.checkpoint(decide=text, learn="something", begin=f"i{text}", note=f"n{text}"),
+            )
+        case "agent":
+            seed = rng.randrange(3)
+            name = f"agent{seed}"
+            held = session.load_agent(name)["step"] if name in session.state.agents else 0
+            pen.write(session, "", lambda: session.save_agent(name, agent_value(seed, held + 1)))
+        case "mark":
+            pen.write(session, "", lambda: session.checkpoint(rng.choice(["one", "two"])))
+        case "rewind":
+            if session.state.marks:
+                oldest = next(iter(session.state.marks))
+                pen.write(session, "", lambda: session.rewind(oldest))
+        case "undo":
+            try:
+                pen.write(session, "", session.undo)
+            except NothingToUndo:
+                pass
+        case "pause":
+            pen.write(session, "", lambda: session.pause("for now"))
+
+
+@task
+def forever(home: str, name: str, seed: str) -> None:
+    """Work until killed: on the last sessions that are there, and on new ones."""
+    rng = random.Random(int(seed))
+    pen = Pen(Path(home), name)
+    with open_segue(home, backup_events=100) as seg:
+        cards = [card.id for card in seg.list(everywhere=True)[:2]]
+        session = seg.session(rng.choice(cards)) if cards and rng.random() < 0.7 else begin(pen, seg)
+        for _ in range(100_000):
+            try:
+                step(pen, rng, seg, session)
+            except StaleVersion:
+                pass  # another process was faster, and was not run over
+            if rng.random() < 0.02:
+                session = begin(pen, seg)
+
+
+@task
+def plan(home: str, name: str, steps: str = "40") -> None:
+    """A scripted piece of work: start, checkpoints, agents, undo, named checkpoints."""
+    rng = random.Random(7)
+    pen = Pen(Path(home), name)
+    with open_segue(home) as seg:
+        session = begin(pen, seg)
+        for _ in range(int(steps)):
+            step(pen, rng, seg, session)
+
+
+@task
+def snapshots(home: str, name: str) -> None:
+    """Leave a snapshot by reading much, then by writing much."""
+    pen = Pen(Path(home), name)
+    with open_segue(home) as seg:
+        session = begin(pen, seg)
+        text = pen.text()
+        pen.write(session, text, lambda: session.done(*(f"{text}.{i}" for i in range(80)), text))
+    with open_segue(home) as seg:
+        session = seg.session(session.id)
+        assert session.state.version == 86
+        for _ in range(260):
+            pen.note(session)
+
+
+@task
+def erase(home: str, name: str) -> None:
+    """Put another body in the place of version 2, and say so in the journal."""
+    pen = Pen(Path(home), name)
+    with open_segue(home) as seg:
+        session = begin(pen, seg)
+        body = b'{"text":"-"}'
+        record = draft(Erased([3], [canon.digest(body).hex()]), at=now(), actor="user")
+        wish = Append(stream_of(session.id), 5, [record])
+        seg.journal.erase([Rewrite(stream_of(session.id), 3, body)], {}, wish)
+
+
+@task
+def drop(home: str, name: str) -> None:
+    """Remove a session, as a cleanup does behind its archive."""
+    pen = Pen(Path(home), name)
+    with open_segue(home) as seg:
+        session = seg.start("to be dropped", items=["a", "b"])
+        begin(pen, seg)
+        seg.journal.drop(Append(stream_of(session.id), 4))
+
+
+@task
+def files(home: str, name: str) -> None:
+    """Replace a file twice."""
+    for body in (b"first" * 1000, b"second" * 1000):
+        write_whole(Path(home) / "file", body)
+
+
+@task
+def backup(home: str, name: str) -> None:
+    """Make two backups, with work before each."""
+    pen = Pen(Path(home), name)
+    with open_segue(home, backup_hours=1e9) as seg:
+        session = begin(pen, seg)
+        for _ in range(2):
+            pen.note(session)
+            seg.backups.make()
+
+
+@task
+def done(home: str, session: str, name: str, count: str, go: str) -> None:
+    """Finish so many items of one session, beside others."""
+    with open_segue(home) as seg:
+        handle = seg.session(session)
+        _await(go)
+        for place in range(int(count)):
+            handle.done(f"{name}-{place}")
+
+
+@task
+def start(home: str, name: str, count: str, go: str) -> list[str]:
+    """Start so many sessions, beside others."""
+    with open_segue(home) as seg:
+        _await(go)
+        return [seg.start(f"{name}-{place}").id for place in range(int(count))]
+
+
+@task
+def save(home: str, session: str, name: str, count: str, go: str) -> None:
+    """Save an agent's state so often, beside others."""
+    seed = int(name)
+    with open_segue(home) as seg:
+        handle = seg.session(session)
+        _await(go)
+        for place in range(1, int(count) + 1):
+            handle.save_agent(f"agent{seed}", agent_value(seed, place))
+
+
+def _await(path: str) -> None:
+    while not os.path.exists(path):
+        time.sleep(0.001)
+
+
+if __name__ == "__main__":
+    outcome = TASKS[sys.argv[1]](*sys.argv[2:])
+    if outcome is not None:
+        print(json.dumps(outcome), flush=True)
