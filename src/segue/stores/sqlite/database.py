@@ -166,17 +166,18 @@ class Database:
         try:
             db.set_busy_timeout(self.busy_timeout_ms)
             db.pragma("synchronous", "FULL")
+            self.writable = schema.may_write(db)
             mode = str(db.pragma("journal_mode"))
-            if mode != "wal" and self._may_use_wal():
-                mode = str(db.pragma("journal_mode", "wal"))
-            elif mode == "wal" and not wal_is_safe(apsw.sqlite_lib_version()):
-                mode = str(db.pragma("journal_mode", "delete"))
+            wanted = "wal" if self._may_use_wal() else "delete"
+            if self.writable and (mode == "wal") != (wanted == "wal"):
+                mode = str(db.pragma("journal_mode", wanted))
             self.journal_mode = mode
             db.pragma("journal_size_limit", 4 << 20)
             if sys.platform == "darwin":
                 db.pragma("fullfsync", 1)
                 db.pragma("checkpoint_fullfsync", 1)
-            self.writable = schema.prepare(db)
+            if self.writable:
+                self.writable = schema.prepare(db)
         except BaseException:
             db.close()
             raise
@@ -230,7 +231,8 @@ class Database:
             return StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
             return DamagedError("the store", str(self.path), str(fault))
-        if isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
+        read_only = isinstance(fault, apsw.CantOpenError) and not os.access(self.path.parent, os.W_OK)
+        if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
             return AccessError(
                 f"cannot write {self.path}: {fault}",
                 hint="mend the permissions, or choose another folder with SEGUE_HOME",

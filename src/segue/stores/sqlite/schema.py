@@ -59,12 +59,15 @@ READABLE_FROM = 1
 """The oldest schema whose Segue can read a store of this schema."""
 
 
+def may_write(db: apsw.Connection) -> bool:
+    """Whether a store is not of a newer schema. Raises SchemaTooNew if it cannot even be read."""
+    return _version(db) <= SCHEMA or _readable(db)
+
+
 def prepare(db: apsw.Connection) -> bool:
     """Bring a store to this schema; says whether it may be written. Raises SchemaTooNew."""
-    if _version(db) == SCHEMA:
-        return True
-    if _version(db) > SCHEMA:
-        return _readable(db)
+    if _version(db) >= SCHEMA:
+        return may_write(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         current = _version(db)
@@ -91,7 +94,10 @@ def _version(db: apsw.Connection) -> int:
 def _readable(db: apsw.Connection) -> bool:
     """A newer schema: False if it says that this Segue may read it; never to be written here."""
     newer = _version(db)
-    row = db.execute("SELECT value FROM meta WHERE key = 'readable_from'").fetchone()
+    try:
+        row = db.execute("SELECT value FROM meta WHERE key = 'readable_from'").fetchone()
+    except apsw.SQLError:
+        row = None
     schema, _, oldest = str(row[0] if row else "").partition(":")
     if schema == str(newer) and oldest.isdecimal() and int(oldest) <= SCHEMA:
         return False
