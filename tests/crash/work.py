@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from typing import Any
 from segue.core import canon
 from segue.core.events import Erased, draft
 from segue.effects.files import write_whole
-from segue.errors import NothingToUndo, StaleVersion
+from segue.errors import NothingToUndo, SegueError, StaleVersion
 from segue.services.book import Saved, stream_of
 from segue.services.home import now
 from segue.services.segue import Segue
@@ -236,12 +238,68 @@ def save(home: str, session: str, name: str, count: str, go: str) -> None:
             handle.save_agent(f"agent{seed}", agent_value(seed, place))
 
 
+@task
+def fill(home: str, name: str, limit: str) -> dict[str, Any]:
+    """Write until the disk takes no more, then make room and go on."""
+    pen = Pen(Path(home).parent, name)
+    if int(limit):
+        Path(home).mkdir(mode=0o700)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
+    ballast = Path(home) / "ballast"
+    if not int(limit):
+        ballast.write_bytes(bytes(400_000))
+    seg = open_segue(home, backup_events=10**9)
+    session = begin(pen, seg)
+    before, fault = session.state.version, None
+    for place in range(1000):
+        try:
+            session.checkpoint(learn=f"finding {place} " + "x" * 5000, note=f"note {place}")
+            before = session.state.version
+        except SegueError as raised:
+            fault = raised
+            break
+    assert fault is not None
+    after = open_segue(home).session(session.id).state.version
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    ballast.unlink(missing_ok=True)
+    session.checkpoint(learn="there is room again", note="room")
+    pen.acknowledge(session.id, before + 2, session.log()[-1].hash)
+    seg.close()
+    return {"error": type(fault).__name__, "hint": fault.hint, "before": before, "after": after}
+
+
+@task
+def full(home: str, name: str) -> dict[str, Any]:
+    """The same on a disk of 2 MB; proves the store there, where it can be seen."""
+    from tests.crash.kit import Proof
+
+    said: dict[str, Any] = fill(f"{home}/disk", name, "0")
+    shutil.copy(f"{home}/lines", f"{home}/disk/lines")
+    Proof(Path(home) / "disk")()
+    return said
+
+
+@task
+def look(home: str, write: str) -> dict[str, Any]:
+    """Read all sessions, then write; what was seen, and the error."""
+    said: dict[str, Any] = {"goals": None, "error": "", "hint": "", "exit": 0}
+    try:
+        seg = open_segue(home)
+        said["goals"] = [seg.session(card.id).state.goal for card in seg.list(everywhere=True)]
+        if int(write):
+            seg.session().note("more")
+    except SegueError as fault:
+        said.update(error=type(fault).__name__, hint=fault.hint, exit=fault.exit_code)
+    return said
+
+
 def _await(path: str) -> None:
     while not os.path.exists(path):
         time.sleep(0.001)
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
     outcome = TASKS[sys.argv[1]](*sys.argv[2:])
     if outcome is not None:
         print(json.dumps(outcome), flush=True)
