@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import msgspec
 
 from ..core.door import clean_text
+from ..core.state import AgentState
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -244,9 +245,9 @@ def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:
 def plain(value: Any) -> Any:
     """A value as objects and arrays in which every field has its name, also a default."""
     if isinstance(value, msgspec.Struct):
-        return {
-            name: plain(getattr(value, name)) for name in value.__struct_fields__ if name not in ("pieces",)
-        }
+        inner = isinstance(value, AgentState)  # where its value is kept is nobody's business
+        names = [name for name in value.__struct_fields__ if not (inner and name == "pieces")]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, str | int | float | bool | None):

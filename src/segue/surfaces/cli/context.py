@@ -139,7 +139,8 @@ def text_or_stdin(text: str) -> str:
 def read_file(name: str) -> bytes:
     """A file's bytes, or standard input for ``-``."""
     if name == "-":
-        return stdin_text().encode()
+        buffer = getattr(sys.stdin, "buffer", None)
+        return bytes(buffer.read()) if buffer is not None else sys.stdin.read().encode()
     try:
         return Path(name).read_bytes()
     except OSError as fault:

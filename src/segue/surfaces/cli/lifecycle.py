@@ -43,7 +43,7 @@ def resume(context: Context) -> int:
     if state.status in ("completed", "abandoned"):
         from ...services.book import Saved
 
-        line = f"session {session.id} is {state.status} since {ago(state.ended)}; nothing was started"
+        line = f"session {session.id} was {state.status} {ago(state.ended)}; nothing was started"
         saved = Saved(session.id, state.version, 0)
         return context.saved(saved, line, id=session.id, status=state.status)
     saved = session.resume()

@@ -143,7 +143,7 @@ COMMANDS = (
     ),
     _command("done", _each(do.Done), _items, 'segue done "user model"', 'segue done "#2" "#3"'),
     _command("begin", _each(do.Begin), _items, 'segue begin "auth middleware"', 'segue begin "#3"'),
-    _command("add", _each(do.Add), _items, 'segue add "token validation" docs', "segue add docs -s leak-hunt"),
+    _command("add", _each(do.Add), _items, 'segue add "token check" docs', "segue add docs -s leak-hunt"),
     _command(
         "block", _short(lambda a: [do.Block(a.item, text_or_stdin(a.reason), a.stay)]), _block,
         'segue block "oauth integration" --reason "waiting for API credentials"',
@@ -164,7 +164,7 @@ COMMANDS = (
         "answer", _short(lambda a: [do.Answer(a.question, text_or_stdin(a.text))]), _answer,
         'segue answer "Who owns the OAuth app?" "the platform team"', 'segue answer "#1" "the platform team"',
     ),
-    _command("learn", _of_text(do.Learn), _text, 'segue learn "tokens last 15 min"', "segue learn - < notes.txt"),
+    _command("learn", _of_text(do.Learn), _text, 'segue learn "tokens last 15 min"', "segue learn - < x.txt"),
     _command("rewind", rewind, _name, "segue rewind before-refactor", "segue rewind before-refactor --json"),
     Command(
         "undo", undo, session="flag", json="Saved with `undone`: what was taken back, in words",

@@ -1,0 +1,39 @@
+"""A bar on a terminal for what takes longer than a second; silent otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from ..render import bar, cut, is_terminal, one_line, style_for
+from .context import Context
+
+_PATIENCE_SECONDS = 1.0
+_REFRESH_SECONDS = 0.1
+
+
+class Progress:
+    """Called by a service with (done, total, what); cleared at the end of the ``with``."""
+
+    def __init__(self, context: Context) -> None:
+        self._style = style_for(sys.stderr, context.environment, no_color=context.args.no_color)
+        self._on = is_terminal(sys.stderr)
+        self._next = time.monotonic() + _PATIENCE_SECONDS
+        self._drawn = False
+
+    def __call__(self, done: int, total: int, what: str = "") -> None:
+        if not self._on or time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _REFRESH_SECONDS
+        self._drawn = True
+        percent = 100 * done // total if total else 0
+        tail = cut(one_line(what), max(10, self._style.width - 40), self._style)
+        line = f"{bar(percent, 20, self._style)} {percent:>3}%  {done:,}/{total:,}  {tail}"
+        print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._drawn:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)

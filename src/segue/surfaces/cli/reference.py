@@ -1,0 +1,135 @@
+"""Writes docs/reference/cli.md from the parsers: ``python -m segue.surfaces.cli.reference``.
+
+A test holds the file to this, so that the reference cannot say what the commands do not do.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ...core import chain, hold, state, status
+from ...services import backups, book, cleanup, doctor, rebuild, recover, scrub
+from .command import find
+from .parsing import Parser, flags, shown, usage
+from .table import GROUPS
+
+TARGET = Path("docs") / "reference" / "cli.md"
+
+_INTRO = """\
+# Commands
+
+<!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
+
+`segue COMMAND [options]`. `segue --help` lists the commands, `segue help COMMAND` or
+`segue COMMAND --help` explains one, `segue --version` says which Segue this is. `python -m segue`
+is the same.
+
+**Which session** a command means: the ID that is given (as an argument or with `--session`), else
+`SEGUE_SESSION`, else the working tree's current one.
+
+**Text** of `-` is read from standard input. An item may be named by its text, in any case and
+spacing, or by its number as `segue status` shows it: `#3`.
+
+**People and programs.** Without `--json` the output is for people and may change. With it,
+standard output holds one JSON value of the shape that is named with each command; fields may be
+added, and none is renamed or removed within a major version. Times are UTC in ISO 8601. Warnings
+and errors are on standard error, as `segue: warning: …` and `segue: …`.
+"""
+
+_EXITS = """\
+## Exit codes
+
+| code | meaning |
+|---|---|
+| 0 | it worked |
+| 64 | the command line or what it names is wrong |
+| 65 | refused in this state: the session is over, nothing to undo, a PAUSE file |
+| 66 | somebody else was faster, or holds the session |
+| 70 | damage, a fault that `doctor` or `rebuild --check` found, or one nobody foresaw (`SEGUE_DEBUG=1`) |
+| 74 | the store cannot be reached, is busy or full |
+| 77 | a file or folder that may not be read or written |
+| 130 | Ctrl-C |
+| 141 | nobody read the output any more |
+
+`segue hold -- COMMAND` gives the exit code of the command: 128 and the signal's number if it was
+killed, 127 if there is no such command, 126 if it cannot be run.
+
+With `--json` an error is also an object on standard output:
+
+```json
+{"error": {"code": "unknown_session", "message": "…", "hint": "…", "retryable": false}}
+```
+
+with more fields where there are facts: `stream`, `expected` and `actual` of `stale_version`; `session`,
+`by`, `since` and `until` of `session_held`; `source`, `where` and `reason` of `damaged`.
+"""
+
+_SHAPES: tuple[type[Any], ...] = (
+    book.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
+    status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
+    state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup, cleanup.Archived,
+    rebuild.Rebuilt, recover.Recovery, recover.Rung, chain.Missing, scrub.Scrubbed, doctor.Finding,
+)  # fmt: skip
+_EVENT = (
+    "version: int", "kind: str", "at: str", "actor: str", "run: str", "format: int", "left: int",
+    "erased: bool", "known: bool", "words: str", "body: object", "hash: str", "prev: str",
+)  # fmt: skip
+
+
+def reference() -> str:
+    """The whole page."""
+    parts = [_INTRO, "## Options of every command\n", _rows(Parser(find("status")).options(shared=True))]
+    parts += ["They may stand before or behind the command.\n"]
+    for group, names in GROUPS.items():
+        parts.append(f"## {group[0].upper()}{group[1:]}\n")
+        parts += [_command(name) for name in names]
+    return "\n".join([*parts, _EXITS, _shapes()])
+
+
+def _command(name: str) -> str:
+    command = find(name)
+    parser = Parser(command)
+    about = f"{command.about[0].upper()}{command.about[1:]}."
+    lines = [f"### segue {name}\n", f"{about}\n", f"```\n{usage(parser)}\n```\n"]
+    actions = [*parser.positionals(), *parser.options()]
+    if actions:
+        lines.append(_rows(actions))
+    lines.append("```console\n" + "\n".join(f"$ {example}" for example in command.examples) + "\n```\n")
+    lines.append(f"`--json`: {command.json}.\n")
+    return "\n".join(lines)
+
+
+def _rows(actions: list[argparse.Action]) -> str:
+    rows = [(flags(a) if a.option_strings else shown(a), a.help or "") for a in actions]
+    body = "\n".join(f"| `{name.replace('|', chr(92) + '|')}` | {about} |" for name, about in rows)
+    return f"| | |\n|---|---|\n{body}\n"
+
+
+def _shapes() -> str:
+    parts = ["## Shapes\n", "Every field is always there; what is not known is empty, zero or false.\n"]
+    for shape in _SHAPES:
+        name = "Check" if shape is doctor.Finding else shape.__name__
+        fields = ", ".join(
+            f"`{field}: {shape.__annotations__[field]}`"
+            for field in shape.__struct_fields__
+            if (shape.__name__, field) != ("AgentState", "pieces")
+        )
+        parts.append(f"**{name}**: {fields}.\n")
+    listed = ", ".join(f"`{field}`" for field in _EVENT)
+    parts.append(f"**Event**: {listed}. `body` is as in the journal, `words` says it for people.\n")
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Write the page into the checkout that this file is in."""
+    root = Path(__file__).parents[4]
+    target = root / TARGET
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(reference(), encoding="utf-8")
+    print(f"wrote {TARGET}")
+
+
+if __name__ == "__main__":
+    main()
