@@ -19,7 +19,8 @@ from msgspec.structs import asdict, replace
 from ..errors import BadImport
 from . import canon
 from . import events as ev
-from .state import TYPES, AgentState, Context, Metrics, SessionState
+from .door import slug
+from .state import TYPES, AgentState, Context, Metrics, SessionState, key
 from .status import hints_of
 from .values import Value
 
@@ -36,6 +37,8 @@ _AGENT = ("active", "mode", "pid", "working_memory_path", "suggestions_pending",
 _TIMES = ("created", "started", "paused", "resumed", "ended")
 _CHANGES = ("created", "modified", "deleted")
 _COMMIT, _CONTINUE, _BEGIN = "Commit uncommitted changes", "Continue: ", "Begin: "
+
+_NUMBER_MAX = 1e15
 
 Document = dict[str, Any]
 
@@ -55,7 +58,7 @@ def document(state: SessionState) -> Document:
             "organization": state.organization,
             "project": state.project or None,
             "type": state.type,
-            "lifecycle": {**life, "duration_active_minutes": round(state.active_seconds / 60, 6)},
+            "lifecycle": {**life, "duration_active_minutes": _minutes(state)},
             "context": _context(state),
             "working_state": _working_state(state),
             "agents": {name: _agent(state.agents[name]) for name in sorted(state.agents)},
@@ -63,6 +66,11 @@ def document(state: SessionState) -> Document:
             "resumption": _resumption(state),
         }
     }
+
+
+def _minutes(state: SessionState) -> int | float:
+    minutes = round(state.active_seconds / 60, 6)
+    return int(minutes) if minutes == int(minutes) else minutes
 
 
 def _context(state: SessionState) -> Document:
@@ -84,7 +92,12 @@ def _working_state(state: SessionState) -> Document:
             "position": focus.position or None,
         },
         "open_threads": [
-            {"topic": t.topic, "status": t.status, "last_activity": t.last_activity or None, "notes": [*t.notes]}
+            {
+                "topic": t.topic,
+                "status": t.status,
+                "last_activity": t.last_activity or None,
+                "notes": [*t.notes],
+            }
             for t in threads
         ],
         "uncommitted_changes": [{"file": file, "type": kind} for file, kind in state.changes],
@@ -203,7 +216,7 @@ class _Part:
 
     def number(self, name: str) -> float:
         value = self.values.get(name)
-        if value is not None and type(value) not in (int, float):
+        if value is not None and (type(value) not in (int, float) or not abs(value) <= _NUMBER_MAX):
             raise _wrong(self._at(name), "a number")
         return float(value or 0)
 
@@ -243,26 +256,32 @@ def _text(path: str, value: Any) -> str:
 
 
 def _wrong(path: str, wanted: str) -> BadImport:
-    return BadImport(f"{path} must be {wanted}", hint="the shape of the session YAML is in docs/formats.md")
+    return BadImport(
+        f"{path or 'the document'} must be {wanted}",
+        hint="the shape of the session YAML is in docs/formats.md",
+    )
 
 
-def events_of(root: Document, *, as_id: str = "", imported: str = "") -> list[Declared]:
+def events_of(root: Document, *, imported: str) -> list[Declared]:
     """The facts that a document declares, with its own times; BadImport if it is none."""
     session = _Part("", root).part("session")
     _check(session)
     life = session.part("lifecycle")
     times = {name: life.time(name) for name in _TIMES}
-    threads = [(part.time("last_activity"), part) for part in session.part("working_state").parts("open_threads")]
+    threads = [
+        (part.time("last_activity"), part) for part in session.part("working_state").parts("open_threads")
+    ]
     latest = max([*times.values(), *(at for at, _ in threads)]) or imported
     first = times["created"] or times["started"] or latest
-    bodies = [Declared(first, _created(session, as_id))]
+    bodies = [Declared(first, _created(session))]
     bodies += _known_of(session, latest)
     bodies += [Declared(at or latest, _thread(part)) for at, part in threads]
     bodies += [Declared(latest, body) for body in _implied(session)]
     counts = session.part("metrics")
     sums = {name: counts.of(Metrics, name) for name in Metrics.__struct_fields__}
     sums["questions_asked"] -= sum(isinstance(one.body, ev.Asked) for one in bodies)
-    bodies.append(Declared(latest, ev.Counted({name: float(value) for name, value in sums.items() if value})))
+    if any(sums.values()):
+        bodies.append(Declared(latest, ev.Counted({n: float(value) for n, value in sums.items() if value})))
     return [*bodies, Declared(latest, ev.Imported(_lifecycle(life, times), "yaml", [], imported))]
 
 
@@ -285,14 +304,14 @@ def _check(session: _Part) -> None:
         raise BadImport(f"unknown type of session: {kind}", hint=hint)
 
 
-def _created(session: _Part, as_id: str) -> ev.Created:
+def _created(session: _Part) -> ev.Created:
     state = session.part("working_state")
     topics = [part.text("topic") for part in state.parts("open_threads")]
     goal = next((t for t in (state.part("current_focus").text("note_title"), *topics) if t.strip()), "")
     project = session.text("project")
     return ev.Created(
-        as_id or session.text("id"), goal or session.text("id"), session.text("organization"), project,
-        session.text("type"), project.rstrip("/").rpartition("/")[2],
+        session.text("id"), goal or session.text("id"), session.text("organization"), project,
+        session.text("type"), slug(project.rstrip("/").rpartition("/")[2]) if project else "",
     )  # fmt: skip
 
 
@@ -317,13 +336,18 @@ def _known_of(session: _Part, at: str) -> list[Declared]:
     context, state = session.part("context"), session.part("working_state")
     facts: list[ev.Body] = []
     loaded = context.part("expanded").texts("loaded_note_ids")
+    best = [note for note in session.part("resumption").texts("recommended_context") if note in loaded]
     if loaded:  # what is recommended was used more than the rest
-        best = [note for note in session.part("resumption").texts("recommended_context") if note in loaded]
         facts.append(ev.NotesLoaded([*dict.fromkeys(loaded), *best]))
-    values = {name: context.part(part).of(Context, name) for part, names in _CONTEXT.items() for name in names}
-    facts.append(ev.ContextNoted({name: value for name, value in values.items() if value}))
+    values = {
+        name: context.part(part).of(Context, name) for part, names in _CONTEXT.items() for name in names
+    }
+    if any(values.values()):
+        facts.append(ev.ContextNoted({name: value for name, value in values.items() if value}))
     focus = state.part("current_focus")
-    facts.append(ev.FocusSet(focus.text("note_id"), focus.text("note_title"), "", focus.text("position")))
+    note, title, position = (focus.text(name) for name in ("note_id", "note_title", "position"))
+    if note or title or position:
+        facts.append(ev.FocusSet(note, title, "", position))
     changes = [(part.text("file"), _kind_of(part)) for part in state.parts("uncommitted_changes")]
     if changes:
         facts.append(ev.ChangesSeen(changes))
@@ -345,9 +369,11 @@ def _implied(session: _Part) -> list[ev.Body]:
     """Questions and items for what only the resumption hints tell."""
     hints, state = session.part("resumption"), session.part("working_state")
     bodies: list[ev.Body] = [
-        ev.Asked(text) for text in dict.fromkeys(hints.texts("open_questions")) if text.strip()
+        ev.Asked(text) for same, text in {key(q): q for q in hints.texts("open_questions")}.items() if same
     ]
-    threads = {part.text("topic") for part in state.parts("open_threads") if part.text("status") == "in_progress"}
+    threads = {
+        part.text("topic") for part in state.parts("open_threads") if part.text("status") == "in_progress"
+    }
     for action in hints.texts("next_actions"):
         if action == _COMMIT and state.parts("uncommitted_changes"):
             continue
