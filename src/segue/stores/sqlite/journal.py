@@ -2,8 +2,9 @@
 
 An append is one transaction. The common case, one event behind the head that this journal saw
 last, is one statement: it finds the predecessor that it names, and its own place empty, or it is stale.
-A file that was replaced (by a recovery) is noticed by its inode and opened anew. Bodies are
-verified against their hashes when they are read: what comes out is what went in, or DamagedError.
+A file that was replaced (by a recovery) is noticed by its inode and opened anew. Events are
+verified against their hashes and each other when they are read: what comes out is what went in,
+or DamagedError.
 """
 
 from __future__ import annotations
@@ -127,6 +128,7 @@ class SqliteJournal:
         sql = f"SELECT {_COLUMNS} FROM events WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
         rows = self._fetch(sql, (id_of(number, after), id_of(number + 1, 0), limit or -1))
         events = [self._event(stream, row) for row in rows]
+        _linked(stream, after, events)
         if events and not limit:
             self._seen[stream] = (events[-1].version, events[-1].hash)
         return events
@@ -136,11 +138,13 @@ class SqliteJournal:
         event = Event(
             stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left, bool(erased)
         )
-        if not event.intact():
-            where = f"{stream} version {version}"
-            raise DamagedError(
-                "the journal", where, "the body does not have the hash that it was stored with"
-            )
+        try:
+            reason = "" if event.intact() else "the body does not have the hash that it was stored with"
+            reason = reason if event.chained() else "the envelope does not have the hash of the event"
+        except (TypeError, ValueError):  # a damaged row may hold values of any type
+            reason = "the row is not one of ours"
+        if reason:
+            raise DamagedError("the journal", f"{stream} version {version}", reason)
         return event
 
     def head(self, stream: str) -> Head:
@@ -190,6 +194,8 @@ class SqliteJournal:
     def _fetch(self, sql: str, values: tuple) -> list[tuple]:  # type: ignore[type-arg]
         try:
             return self._current().execute(sql, values).fetchall()
+        except UnicodeDecodeError as fault:
+            raise DamagedError("the store", str(self.database.path), "a text is not UTF-8") from fault
         except apsw.Error as fault:
             raise self.database.translate(fault) from fault
 
@@ -260,6 +266,17 @@ class SqliteJournal:
     def close(self) -> None:
         self.database.close()
         self._numbers, self._seen = {}, {}
+
+
+def _linked(stream: str, after: int, events: list[Event]) -> None:
+    """DamagedError unless each event follows the one before it."""
+    version, prev = after, b"" if after else canon.GENESIS
+    for event in events:
+        version += 1
+        if event.version != version or (prev and event.prev != prev):
+            where = f"{stream} version {version}"
+            raise DamagedError("the journal", where, "it does not follow its predecessor")
+        prev = event.hash
 
 
 def row_of(number: int, event: Event) -> tuple[object, ...]:
