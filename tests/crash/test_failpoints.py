@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+from segue.core import snapshot
 from segue.core.events import Erased
+from segue.services.cleanup import Cleanup
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
@@ -38,7 +40,11 @@ DEATHS = [
     *(Death("files.write.after_rename", n, "files") for n in (1, 2)),
     *(Death("backup.before_rename", n, "backup") for n in (1, 2)),
     *(Death("backup.after_rename", n, "backup") for n in (1, 2)),
+    *(Death(f"recover.{when}", 1, "recovery") for when in ("after_restore", "before_swap", "after_swap")),
+    *(Death(f"cleanup.{when}", 1, "cleaning") for when in ("after_archive", "after_drop", "after_restore")),
 ]
+ELSEWHERE = {"files", "recovery", "cleaning"}
+"""Tasks whose remains are looked at by tests of their own."""
 
 
 def die(death: Death, home: Path) -> None:
@@ -48,14 +54,17 @@ def die(death: Death, home: Path) -> None:
     assert process.returncode == -signal.SIGKILL, f"{death} did not die: {err}"
 
 
-@pytest.mark.parametrize("death", DEATHS, ids=lambda d: f"{d.failpoint}:{d.passing}")
+def deaths(*tasks: str) -> pytest.MarkDecorator:
+    chosen = [d for d in DEATHS if (d.task in tasks if tasks else d.task not in ELSEWHERE)]
+    return pytest.mark.parametrize("death", chosen, ids=lambda d: f"{d.failpoint}:{d.passing}")
+
+
+@deaths()
 def test_after_a_kill_all_that_was_acknowledged_is_there_once_and_work_goes_on(
     death: Death, tmp_path: Path
 ) -> None:
     die(death, tmp_path)
     proof = Proof(tmp_path)
-    if death.task == "files":
-        return  # what it leaves is looked at below
     proof()
     with open_segue(tmp_path) as seg:
         for card in seg.list(everywhere=True):
@@ -122,6 +131,33 @@ def test_a_backup_that_a_kill_interrupts_is_whole_or_not_counted(
             for stream, _ in streams:
                 verify_chain(copy.read(stream))
             copy.close()
+
+
+@deaths("recovery")
+def test_a_recovery_that_a_kill_interrupts_is_finished_by_the_next(death: Death, tmp_path: Path) -> None:
+    die(death, tmp_path)
+    work.mend(str(tmp_path))
+    Proof(tmp_path)()
+    with open_segue(tmp_path) as seg:
+        [card] = seg.list(everywhere=True)
+        assert card.version == 10
+        seg.session(card.id).note("gone on")
+    assert not (tmp_path / "segue.db.recovered").exists()
+
+
+@deaths("cleaning")
+def test_a_session_that_a_kill_interrupts_on_its_way_to_the_archive_or_back_is_not_lost(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    with open_segue(tmp_path) as seg:
+        cleanup = Cleanup(seg)
+        cleanup.run(0)
+        assert [archived.id for archived in cleanup.list()] == ["over"]
+        session = cleanup.restore("over")
+        assert snapshot.encode(session.state) == (tmp_path / "state").read_bytes()
+        assert session.load_agent("agent") == work.agent_value(5, 1)
+        verify_chain(session.log())
 
 
 def test_every_failpoint_of_the_package_is_died_at() -> None:

@@ -16,14 +16,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from segue.core import canon
+from segue.core import canon, snapshot
 from segue.core.events import Erased, draft
 from segue.effects.files import write_whole
-from segue.errors import NothingToUndo, SegueError, StaleVersion
+from segue.errors import NothingToUndo, SegueError, SessionHeld, StaleVersion
 from segue.services.book import Saved, stream_of
-from segue.services.home import now
+from segue.services.cleanup import Cleanup
+from segue.services.home import Home, now
+from segue.services.recover import recover
 from segue.services.segue import Segue
 from segue.services.sessions import Session
+from segue.settings import resolve
 from segue.stores.base import Append, Rewrite
 
 TASKS: dict[str, Callable[..., Any]] = {}
@@ -291,6 +294,61 @@ def look(home: str, write: str) -> dict[str, Any]:
     except SegueError as fault:
         said.update(error=type(fault).__name__, hint=fault.hint, exit=fault.exit_code)
     return said
+
+
+@task
+def hold(home: str, session: str, run: str, lease: str, said: str) -> None:
+    """Take the hold, say so, and sleep with it until killed."""
+    seg = open_segue(home, actor="claude")
+    held = seg.session(session).hold(run=run, lease_seconds=float(lease))
+    Path(said).write_text(f"{held.fence}\n")
+    time.sleep(120)
+
+
+@task
+def race(home: str, session: str, run: str, go: str, over: str) -> dict[str, Any]:
+    """Try once for the hold, beside others; who got it keeps it until the race is over."""
+    seg = open_segue(home)
+    handle = seg.session(session)
+    _await(go)
+    try:
+        fence = handle.hold(run=run).fence
+    except SessionHeld as fault:
+        return {"fence": 0, "by": fault.by}
+    print(json.dumps({"fence": fence, "by": run}), flush=True)
+    _await(over)
+    return {"fence": fence, "by": run}
+
+
+@task
+def recovery(home: str, name: str) -> None:
+    """Some work and a backup, then damage, then a recovery."""
+    pen = Pen(Path(home), name)
+    with open_segue(home) as seg:
+        session = begin(pen, seg)
+        seg.backups.make()
+        for _ in range(5):
+            pen.note(session)
+    with (Path(home) / "segue.db").open("r+b") as file:
+        file.write(b"this is no header at all")
+    mend(home)
+
+
+def mend(home: str) -> None:
+    """``segue recover`` in a data folder."""
+    recover(Home(Path(home)), resolve())
+
+
+@task
+def cleaning(home: str, name: str) -> None:
+    """End a session, archive it, bring it back."""
+    with open_segue(home) as seg:
+        session = seg.start("over", id="over", items=["a"])
+        session.save_agent("agent", agent_value(5, 1))
+        session.complete("all is done")
+        (Path(home) / "state").write_bytes(snapshot.encode(session.state))
+        Cleanup(seg).run(0)
+        Cleanup(seg).restore("over")
 
 
 def _await(path: str) -> None:
