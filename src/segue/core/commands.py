@@ -267,10 +267,14 @@ def _status(state: SessionState, text: str) -> str:
 
 
 def _move(state: SessionState, wish: str, status: str, body: Any, *more: Any) -> Bodies | Refusal:
-    text = resolve_item(state, wish)
+    place = find_item(state, wish) if not wish.startswith("#") else -1
+    if place >= 0:
+        item = state.items[place]
+        return [] if item.status == status else [body(item.text, *more)]
+    text = resolve_item(state, wish) if wish.startswith("#") else wish
     if isinstance(text, Refusal):
         return text
-    return [] if _status(state, text) == status else [body(text, *more)]
+    return [] if text != wish and _status(state, text) == status else [body(text, *more)]
 
 
 def _add(state: SessionState, c: Add) -> Bodies | Refusal:

@@ -86,16 +86,18 @@ def clean_command(command: C, mask: Mask | None = None) -> C:
     """The command with every text in it cleaned; names are checked, empty wishes refused."""
     if isinstance(command, Rewind | SaveAgent):
         return command
-    changes = {}
+    changes: dict[str, Any] = {}
     for field in command.__struct_fields__:
         value = getattr(command, field)
+        if value is False or value is None:
+            continue
         if isinstance(value, str):
             cleaned = clean_text(value, what=field, mask=mask).strip()
             if not cleaned and field not in _MAY_BE_EMPTY and not isinstance(command, Create):
                 raise UsageError(f"the {field} is empty", hint="say it in a few words")
             if cleaned != value:
                 changes[field] = cleaned
-        elif isinstance(value, tuple | dict | list) and value:
+        elif value and isinstance(value, tuple | dict | list):
             changes[field] = _clean_nested(value, field, mask)
     return msgspec.structs.replace(command, **changes) if changes else command
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -29,7 +29,7 @@ _ALONE_BYTES = 512
 _GROUP_BYTES_MAX = 2048
 _CUT_BYTES = 4096
 """What has no elements, such as a long text, is cut at this size."""
-_BLOCK_PIECES = 32
+_BLOCK_PIECES = 128
 _LOOK_AHEAD = 64
 _DEPTH_MAX = 6
 
@@ -58,13 +58,23 @@ class _Piece:
 class _Block:
     """Some neighbouring pieces of a section, compared at once."""
 
-    __slots__ = ("body", "delicate", "pieces", "shadow")
+    __slots__ = ("delicate", "ends", "pieces", "shadow", "size")
 
-    def __init__(self, pieces: list[_Piece]) -> None:
+    def __init__(self, pieces: list[_Piece], shadow: list[Any] | None = None) -> None:
         self.pieces = pieces
-        self.shadow: list[Any] = list(chain.from_iterable(p.shadow for p in pieces))
+        self.shadow: list[Any] = [e for p in pieces for e in p.shadow] if shadow is None else shadow
         self.delicate = any(p.delicate for p in pieces)
-        self.body = b"".join([p.body for p in pieces])
+        self.size = sum([len(p.body) for p in pieces])
+        self.ends: list[int] | None = None
+        """How many elements stand before the end of each piece; filled when it is asked for."""
+
+    def part(self, start: int, stop: int) -> _Block:
+        """The pieces from one place to another."""
+        if self.ends is None:
+            self.ends = list(accumulate([len(p.shadow) for p in self.pieces]))
+        first = self.ends[start - 1] if start else 0
+        last = self.ends[stop - 1] if stop else 0
+        return _Block(self.pieces[start:stop], self.shadow[first:last])
 
 
 class _Section:
@@ -102,18 +112,12 @@ class Rope:
     @property
     def size(self) -> int:
         """Bytes of the whole value."""
-        return sum(
-            sum(len(p.body) for p in s.prefix) + sum(len(b.body) for b in s.blocks) for s in self.sections
-        )
+        prefixes = sum([len(p.body) for s in self.sections for p in s.prefix])
+        return prefixes + sum([b.size for s in self.sections for b in s.blocks])
 
     def value(self) -> Any:
         """The value, as plain data of the caller's own."""
-        parts = [p.body for s in self.sections[:1] for p in s.prefix]
-        parts += [b.body for s in self.sections[:1] for b in s.blocks]
-        for section in self.sections[1:]:
-            parts += [p.body for p in section.prefix]
-            parts += [b.body for b in section.blocks]
-        return decode(b"".join(parts))
+        return decode(b"".join([p.body for p in self.pieces()]))
 
 
 EMPTY = Rope([])
@@ -236,10 +240,6 @@ def _shadow(value: Any) -> tuple[Any, bool]:
     return value, True
 
 
-def _encode_element(element: Any) -> bytes:
-    return encode(element)
-
-
 def _encode_pair(pair: Any) -> bytes:
     return encode(pair[0]) + encode(pair[1])
 
@@ -294,40 +294,36 @@ class _Weave:
         self.splices.append((self.count, gone, come))
 
     def elements(self, old: list[_Block], live: list[Any], pairs: bool) -> list[_Block]:
-        """Blocks for the elements of a section."""
-        walk = _Elements(self, live, _encode_pair if pairs else _encode_element)
+        """Blocks for the elements of a section: old ones where they fit, new ones elsewhere."""
+        walk = _Elements(self, live, _encode_pair if pairs else encode)
         which = place = 0
         while which < len(old):
             block = old[which]
-            if place == 0 and walk.fits(block):
-                walk.take_block(block)
-                which += 1
-                continue
-            while place < len(block.pieces) and walk.fits(block.pieces[place]):
-                walk.take(block.pieces[place])
-                place += 1
-            if place < len(block.pieces):
-                gone = walk.resync(_ahead(old, which, place))
-                if gone is None:
-                    self.skip(len(block.pieces) - place + sum(len(b.pieces) for b in old[which + 1 :]))
-                    break
-                place += gone
-                while which < len(old) and place >= len(old[which].pieces):
-                    place -= len(old[which].pieces)
-                    which += 1
-            else:
+            rest = block.part(place, len(block.pieces)) if place else block
+            if walk.fits(rest):
+                walk.take(rest)
                 which, place = which + 1, 0
+                continue
+            place += walk.take_leading(rest)
+            gone = walk.resync(_ahead(old, which, place))
+            if gone is None:
+                self.skip(len(block.pieces) - place + sum(len(b.pieces) for b in old[which + 1 :]))
+                break
+            place += gone
+            while which < len(old) and place >= len(old[which].pieces):
+                place -= len(old[which].pieces)
+                which += 1
         walk.come_until(len(live))
         return walk.finish()
 
 
 def _ahead(blocks: list[_Block], which: int, place: int) -> list[_Piece]:
-    pieces = blocks[which].pieces[place:]
+    pieces = blocks[which].pieces[place : place + _LOOK_AHEAD]
     for block in blocks[which + 1 :]:
         if len(pieces) >= _LOOK_AHEAD:
             break
-        pieces = pieces + block.pieces
-    return pieces[:_LOOK_AHEAD]
+        pieces += block.pieces[: _LOOK_AHEAD - len(pieces)]
+    return pieces
 
 
 class _Elements:
@@ -337,35 +333,35 @@ class _Elements:
         self.weave, self.live, self.encode_one = weave, live, encode_one
         self.at = 0
         self.blocks: list[_Block] = []
-        self.held: list[_Piece] = []
 
     def fits(self, part: _Piece | _Block) -> bool:
         """Whether the saved elements stand at this place now, to the byte."""
         live = self.live[self.at : self.at + len(part.shadow)]
         if live != part.shadow:
             return False
-        return not part.delicate or b"".join(map(self.encode_one, live)) == part.body
+        if not part.delicate:
+            return True
+        body = part.body if isinstance(part, _Piece) else b"".join([p.body for p in part.pieces])
+        return b"".join(map(self.encode_one, live)) == body
 
-    def take_block(self, block: _Block) -> None:
-        self._seal()
+    def take(self, block: _Block) -> None:
+        """Go past a block that fits."""
         self.blocks.append(block)
         self.at += len(block.shadow)
         self.weave.keep(len(block.pieces))
 
-    def take(self, piece: _Piece) -> None:
-        self._hold(piece)
-        self.at += len(piece.shadow)
-        self.weave.keep(1)
-
-    def _hold(self, piece: _Piece) -> None:
-        self.held.append(piece)
-        if len(self.held) == _BLOCK_PIECES:
-            self._seal()
-
-    def _seal(self) -> None:
-        if self.held:
-            self.blocks.append(_Block(self.held))
-            self.held = []
+    def take_leading(self, block: _Block) -> int:
+        """Go past as many pieces of a block as fit; how many that are."""
+        low, high = 0, len(block.pieces) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            part = block.part(low, middle)
+            if self.fits(part):
+                self.take(part)
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def resync(self, ahead: list[_Piece]) -> int | None:
         """Behind a difference: how many old pieces are gone; what is new before the next comes."""
@@ -390,6 +386,8 @@ class _Elements:
 
     def come_until(self, end: int) -> None:
         """New pieces for the elements up to a place; they end where an element says so."""
+        if self.at < end:
+            self._reopen()
         pieces: list[_Piece] = []
         group: list[Any] = []
         bodies: list[bytes] = []
@@ -406,18 +404,31 @@ class _Elements:
         if group:
             pieces.append(_Piece(group, b"".join(bodies), delicate, False))
         self.weave.come(pieces)
-        for piece in pieces:
-            self._hold(piece)
+        for start in range(0, len(pieces), _BLOCK_PIECES):
+            self.blocks.append(_Block(pieces[start : start + _BLOCK_PIECES]))
         self.at = max(self.at, end)
 
+    def _reopen(self) -> None:
+        """Take the last piece back if it ended only because the elements did."""
+        if not self.blocks or self.blocks[-1].pieces[-1].closed:
+            return
+        block = self.blocks.pop()
+        piece = block.pieces[-1]
+        if piece.address in self.weave.fresh:
+            self.blocks.append(block)
+            return
+        if len(block.pieces) > 1:
+            self.blocks.append(block.part(0, len(block.pieces) - 1))
+        self.at -= len(piece.shadow)
+        self.weave.count -= 1
+        self.weave.skip(1)
+
     def finish(self) -> list[_Block]:
-        self._seal()
-        blocks = self.blocks
-        pieces = sum(len(b.pieces) for b in blocks)
-        if len(blocks) > 8 + 2 * pieces // _BLOCK_PIECES:  # worn by many edits: lay them anew
-            flat = [p for b in blocks for p in b.pieces]
-            return [_Block(flat[i : i + _BLOCK_PIECES]) for i in range(0, len(flat), _BLOCK_PIECES)]
-        while len(blocks) > 1 and len(blocks[-1].pieces) + len(blocks[-2].pieces) <= _BLOCK_PIECES:
-            last, before = blocks.pop(), blocks.pop()
-            blocks.append(_Block(before.pieces + last.pieces))
-        return blocks
+        """The blocks; small neighbours are joined, so that many edits do not wear them down."""
+        joined: list[_Block] = []
+        for block in self.blocks:
+            if joined and len(joined[-1].pieces) + len(block.pieces) <= _BLOCK_PIECES:
+                last = joined.pop()
+                block = _Block(last.pieces + block.pieces, last.shadow + block.shadow)
+            joined.append(block)
+        return joined

@@ -9,6 +9,7 @@ a mere hint, verified against the rows at every use, so sharing never shows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -63,6 +64,10 @@ class Rows(Sequence[T], Generic[T]):
     def __repr__(self) -> str:
         return f"Rows({list(self)!r})"
 
+    def flat(self) -> tuple[T, ...]:
+        """All rows as one tuple: faster to walk than the rows themselves."""
+        return (*chain.from_iterable(self._chunks), *self._tail)
+
     def append(self, row: T) -> Rows[T]:
         """These rows and one more."""
         tail = (*self._tail, row)
@@ -82,18 +87,20 @@ class Rows(Sequence[T], Generic[T]):
     def find(self, key: str, key_of: Callable[[T], str]) -> int:
         """The index of the row with this key, or -1. Keys of a row never change."""
         if self._hints is None:
-            self._hints = {key_of(row): i for i, row in enumerate(self)}
+            self._hints = self._index(key_of)
         index = self._hints.get(key, -1)
-        if index < 0:
-            return -1
-        if index < len(self) and key_of(self[index]) == key:
+        if index < 0 or (index < len(self) and key_of(self[index]) == key):
             return index
-        return next((i for i, row in enumerate(self) if key_of(row) == key), -1)
+        self._hints = self._index(key_of)  # another descendant of our ancestor wrote there
+        return self._hints.get(key, -1)
+
+    def _index(self, key_of: Callable[[T], str]) -> dict[str, int]:
+        return {key_of(row): i for i, row in enumerate(self.flat())}
 
     def append_keyed(self, key: str, row: T, key_of: Callable[[T], str]) -> Rows[T]:
         """``append`` for rows that ``find`` will be asked for."""
-        if self._hints is None:
-            self.find(key, key_of)
-        assert self._hints is not None
-        self._hints[key] = len(self)
-        return self.append(row)
+        hints = self._hints if self._hints is not None and len(self) else self._index(key_of)
+        grown = self.append(row)
+        grown._hints = hints
+        hints[key] = len(self)
+        return grown

@@ -31,7 +31,6 @@ from .state import (
     SessionState,
     Thread,
     Trouble,
-    find_item,
     find_question,
     find_trouble,
     key,
@@ -78,6 +77,8 @@ def fold_body(
 
 def _seconds(earlier: str, later: str) -> float:
     try:
+        if earlier[:17] == later[:17]:  # within a minute: no calendar needed
+            return float(later[17:-1]) - float(earlier[17:-1])
         return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
     except (ValueError, TypeError):
         return 0.0
@@ -97,10 +98,11 @@ def _with(places: tuple[int, ...], place: int) -> tuple[int, ...]:
 
 
 def _move(state: SessionState, text: str, status: str, at: str, reason: str = "") -> Changes:
-    place = find_item(state, text)
+    wanted = key(text)
+    place = state.items.find(wanted, key_of)
     if place < 0:
         place, was = len(state.items), ""
-        items = state.items.append_keyed(key(text), Item(text, status, at, reason), key_of)
+        items = state.items.append_keyed(wanted, Item(text, status, at, reason), key_of)
     else:
         old = state.items[place]
         was = old.status
@@ -250,10 +252,10 @@ def _agent_noted(state: SessionState, body: ev.AgentNoted, event: Stamp) -> Chan
 
 def _agent_saved(state: SessionState, body: ev.AgentSaved, event: Stamp) -> Changes:
     old = state.agents.get(body.agent, AgentState())
-    pieces = old.pieces
+    pieces = list(old.pieces)
     for place, gone, come in body.splices:
-        pieces = (*pieces[:place], *come, *pieces[place + gone :])
-    new = msgspec.structs.replace(old, pieces=pieces, size=body.size, saved_at=event.at)
+        pieces[place : place + gone] = come
+    new = msgspec.structs.replace(old, pieces=tuple(pieces), size=body.size, saved_at=event.at)
     return {"agents": {**state.agents, body.agent: new}}
 
 

@@ -16,7 +16,7 @@ from .rows import Rows
 from .state import SessionState
 
 FOLD = 1
-_encoder = msgspec.msgpack.Encoder(enc_hook=list, order="deterministic")
+_encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
 
 
 @cache

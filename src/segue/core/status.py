@@ -142,7 +142,7 @@ def hints_of(state: SessionState) -> Hints:
 
 def status_of(state: SessionState, *, held_by: str = "") -> SessionStatus:
     """The whole view."""
-    items = state.items
+    items = state.items.flat()
     lasting = Lifecycle(
         state.created, state.started, state.paused, state.pause_reason, state.pause_cause, state.resumed,
         state.ended, round(state.active_seconds / 60, 1),
@@ -158,17 +158,17 @@ def status_of(state: SessionState, *, held_by: str = "") -> SessionStatus:
         project=state.project,
         type=state.type,
         progress=progress_of(state),
-        done=[items[i].text for i in state.done],
+        done=[items[i].text for i in state.done.flat()],
         active=[items[i].text for i in state.active],
         next=[items[i].text for i in state.next],
         blocked=[Blocked(items[i].text, items[i].reason) for i in state.blocked],
         dropped=[item.text for item in items if item.status == "dropped"] if dropped else [],
         last_action=state.last_action,
-        decisions=tuple(state.decisions),
-        questions=[q for q in state.questions if not q.answer],
+        decisions=state.decisions.flat(),
+        questions=[q for q in state.questions.flat() if not q.answer],
         threads=sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True),
-        findings=tuple(state.findings),
-        errors=[t for t in state.troubles if not t.solution],
+        findings=state.findings.flat(),
+        errors=[t for t in state.troubles.flat() if not t.solution],
         focus=state.focus,
         changes=list(state.changes),
         agents=state.agents,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 import msgspec
 
@@ -52,6 +53,7 @@ class Saved(Value):
     warnings: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=256)
 def stream_of(session: str) -> str:
     """The stream of a session; refuses an id that cannot be one."""
     return "session/" + clean_name(session, what="session id")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
+from functools import lru_cache
 from pathlib import Path
 
 from ..core.door import clean_name
@@ -11,8 +12,14 @@ from ..errors import AccessError, StoreUnavailable
 
 
 def now() -> str:
-    """This moment, as events carry it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    """This moment, as events carry it: UTC, ISO 8601, microseconds, ``Z``."""
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_second(seconds)}.{rest // 1000:06d}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 class Home:

@@ -8,6 +8,7 @@ added later must not hide older sessions) and which session is current in it.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 from ..core import events as ev
@@ -149,9 +150,10 @@ class Brake:
 
     def in_force(self) -> str:
         """The PAUSE file that brakes, or nothing."""
-        from os.path import lexists
-
-        return next((path for path in self.paths if lexists(path)), "")
+        for path in self.paths:
+            if os.access(path, os.F_OK):
+                return path
+        return ""
 
     def check(self) -> None:
         """Raise Paused if a PAUSE file exists."""

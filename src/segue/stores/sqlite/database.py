@@ -47,6 +47,16 @@ _NETWORK = {
     "afpfs",
 }
 _orphans: list[apsw.Connection] = []
+_forks = 0
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def wal_is_safe(version: str) -> bool:
@@ -97,14 +107,14 @@ class Database:
         self._local = threading.local()
         self._lock = threading.Lock()
         self._open: list[apsw.Connection] = []
-        self._pid = os.getpid()
+        self._forks = _forks
         self._inode = 0
         self.writable = True
         self.journal_mode = ""
 
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process."""
-        if self._pid != os.getpid():
+        if self._forks != _forks:
             self._forget()
         db: apsw.Connection | None = getattr(self._local, "db", None)
         if db is None:
@@ -122,9 +132,9 @@ class Database:
 
     def _forget(self) -> None:
         with self._lock:
-            if self._pid != os.getpid():
+            if self._forks != _forks:
                 _orphans.extend(self._open)
-                self._open, self._local, self._pid = [], threading.local(), os.getpid()
+                self._open, self._local, self._forks = [], threading.local(), _forks
 
     def _connect(self) -> apsw.Connection:
         try:
@@ -191,7 +201,7 @@ class Database:
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
-        if self._pid != os.getpid():
+        if self._forks != _forks:
             self._forget()
         with self._lock:
             for db in self._open:

@@ -1,7 +1,8 @@
 """The journal port on SQLite.
 
 An append is one transaction. The common case, one event behind the head that this journal saw
-last, is one statement: it finds the predecessor that it names, and its own place empty, or it is stale.
+last, is one statement: it finds the predecessor that it names and its own place
+empty, or it is stale.
 A file that was replaced (by a recovery) is noticed by its inode and opened anew. Events are
 verified against their hashes and each other when they are read: what comes out is what went in,
 or DamagedError.
@@ -29,9 +30,10 @@ INSERT = (
     "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
 )
 _INSERT_BEHIND = (
-    "INSERT INTO events (id, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased) "
-    "SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0 FROM events WHERE id = ?1 - 1 AND hash = ?10"
+    INSERT.partition("VALUES")[0] + "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?10), "
+    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"
 )
+"""No kind, and so no row, unless the predecessor that it names is there."""
 
 
 class SqliteJournal:
@@ -87,13 +89,10 @@ class SqliteJournal:
         try:
             sql = _INSERT_BEHIND if wish.expect else INSERT
             db.execute(sql, row_of(self._numbers[wish.stream], events[0]))
-            stale = not db.changes()
         except apsw.ConstraintError:
-            stale = True
+            raise StaleVersion(wish.stream, wish.expect, self.head(wish.stream).version) from None
         except apsw.Error as fault:
             raise self.database.translate(fault) from fault
-        if stale:
-            raise StaleVersion(wish.stream, wish.expect, self.head(wish.stream).version)
         trip("store.append.after_commit")
         self._seen[wish.stream] = (wish.expect + 1, events[0].hash)
         return events
