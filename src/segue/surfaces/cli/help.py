@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from .table import GROUPS, TABLE
 
 if TYPE_CHECKING:
+    import argparse
+
     from .parsing import Parser
 
 _SHARED = (

@@ -52,6 +52,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Handed: lambda b: _with(f"handed to {b.to}", b.note),
     ev.Rewound: _rewound,
     ev.Gap: _gap,
+    ev.Imported: lambda b: _with("imported", b.source, " from "),
     ev.Erased: lambda b: f"a text was erased from {len(b.versions)} of the events",
     ev.ItemAdded: lambda b: f"planned: {b.text}",
     ev.ItemBegun: lambda b: f"begun: {b.text}",

@@ -83,11 +83,15 @@ def header(status: SessionStatus, style: Style) -> list[str]:
 
 
 def _joined(facts: list[str], dot: str, style: Style) -> list[str]:
-    """The facts in a line, or in two where the terminal is narrow."""
-    plain = sum(cells(_bare(fact)) for fact in facts) + len(dot) * (len(facts) - 1)
-    if style.width and plain > style.width:
-        return [dot.join(facts[:2]), dot.join(facts[2:])]
-    return [dot.join(facts)]
+    """The facts in a line, or in more where the terminal is narrow."""
+    lines = [facts[0]]
+    for fact in facts[1:]:
+        trial = lines[-1] + dot + fact
+        if style.width and cells(_bare(trial)) > style.width:
+            lines.append(fact)
+        else:
+            lines[-1] = trial
+    return lines
 
 
 def _bare(text: str) -> str:
@@ -102,11 +106,12 @@ def status_lines(
 ) -> list[str]:
     """The whole view."""
     view = View(style, all=all)
-    view.lines = [*header(status, style), ""]
+    head = [*header(status, style), ""]
+    view.lines = list(head)
     _plan(view, status, numbered(state))
     _known(view, status, state)
     _around(view, status)
-    if len(view.lines) == 2:
+    if view.lines == head:
         view.lines.append(style.paint("nothing yet: segue add ITEM plans, segue begin ITEM begins", "dim"))
     return [*view.lines, *warnings(status, style)]
 

@@ -1,0 +1,63 @@
+"""Runs the real command line in a project of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from segue.surfaces.cli import main
+
+
+class Ran(NamedTuple):
+    """What a command gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def value(self) -> Any:
+        """Standard output as JSON."""
+        return json.loads(self.out)
+
+
+Cli = Callable[..., Ran]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which commands run."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def cli(project: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """``cli("start", "goal", stdin=b"…")``; a code other than the expected one fails."""
+
+    def run(*words: str, code: int = 0, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+        capfd.readouterr()
+        got = main(list(words))
+        out, err = capfd.readouterr()
+        assert got == code, f"segue {' '.join(words)[:200]} gave {got}\n{out[:2000]}\n{err[:2000]}"
+        return Ran(got, out, err)
+
+    return run
+
+
+@pytest.fixture
+def started(cli: Cli) -> Cli:
+    """A session `jwt` with four items, one done and one under way."""
+    items = ("analyse codebase", "user model", "auth middleware", "token validation")
+    cli("start", "Refactor authentication to JWT", "--id", "jwt", *(f"--item={item}" for item in items))
+    cli("checkpoint", "--done", "user model", "--begin", "auth middleware")
+    return cli

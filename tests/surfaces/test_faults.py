@@ -1,0 +1,201 @@
+"""What goes wrong: exit codes, words, hints and the error object."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from segue import errors
+from segue.surfaces.cli import main
+
+from .conftest import Cli
+
+DESTRUCTIVE = re.compile(r"\brm\b|--yes|--force|delete|segue (abandon|scrub|drop|cleanup(?! --restore))\b")
+EXAMPLES: list[errors.SegueError] = [
+    errors.SegueError("m"),
+    errors.UsageError("m", hint="h"),
+    errors.UnknownSession("m"),
+    errors.UnknownCheckpoint("m"),
+    errors.UnknownAgent("m"),
+    errors.BadName("m"),
+    errors.TextTooLong("m"),
+    errors.BadSettings("m"),
+    errors.BadImport("m"),
+    errors.RefusedError("m"),
+    errors.SessionOver("m"),
+    errors.NothingToUndo("m"),
+    errors.Paused("m"),
+    errors.ConflictError("m"),
+    errors.StaleVersion("s", 1, 2),
+    errors.SessionHeld("s", "by", "since", "until"),
+    errors.StoreError("m"),
+    errors.StoreBusy("m"),
+    errors.StoreUnavailable("m"),
+    errors.StoreFull("m"),
+    errors.SchemaTooNew("m"),
+    errors.DamagedError("source", "where", "reason"),
+    errors.AccessError("m"),
+]
+
+
+def test_the_examples_are_of_every_class() -> None:
+    classes = {kind for kind in vars(errors).values() if isinstance(kind, type)}
+    assert {type(fault) for fault in EXAMPLES} == {k for k in classes if issubclass(k, errors.SegueError)}
+
+
+@pytest.mark.parametrize("fault", EXAMPLES, ids=lambda fault: type(fault).__name__)
+def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, fault: errors.SegueError
+) -> None:
+    def fail(context: object) -> int:
+        raise fault
+
+    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", fail)
+    ran = cli("status", code=fault.exit_code)
+    assert ran.out == ""
+    assert ran.err.splitlines() == [f"segue: {fault}", *([f"  hint: {fault.hint}"] if fault.hint else [])]
+    assert not DESTRUCTIVE.search(ran.err)
+    ran = cli("status", "--json", code=fault.exit_code)
+    assert ran.err.startswith(f"segue: {fault}\n")
+    assert ran.value["error"] == {
+        "code": fault.code,
+        "message": fault.message,
+        "hint": fault.hint,
+        "retryable": fault.retryable,
+        **fault.facts(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["statsu"], "did you mean `segue status`?"),
+        (["xyzzy"], "`segue --help` lists them all"),
+        (["--frobnicate"], "unknown option: --frobnicate"),
+        (["status", "--frobnicate"], "unrecognized arguments: --frobnicate"),
+        (["status", "--js"], "unrecognized arguments: --js"),
+        (["status", "a", "b"], "unrecognized arguments: b"),
+        (["status", "a", "-s", "b"], "two sessions are named"),
+        (["status", ""], "the session's id is empty"),
+        (["start"], "a session needs a goal"),
+        (["start", ""], "a session needs a goal"),
+        (["start", "  \n "], "a session needs a goal"),
+        (["start", "g", "--type", "party"], "--type"),
+        (["done"], "required"),
+        (["log", "--limit", "many"], "invalid int value"),
+        (["status", "--home"], "expected one argument"),
+        (["-C", "no-such-folder", "status"], "is not a folder"),
+        (["help", "xyzzy"], "unknown command"),
+    ],
+)
+def test_a_bad_command_line_exits_64_with_a_hint(cli: Cli, words: list[str], told: str) -> None:
+    ran = cli(*words, code=64)
+    assert told in ran.err or told in ran.out
+    assert ran.err.startswith("segue: ")
+
+
+def test_no_command_at_all_shows_the_overview_and_exits_64(cli: Cli) -> None:
+    assert "usage: segue COMMAND" in cli(code=64).out
+
+
+def test_the_object_of_a_bad_command_line_is_on_stdout(cli: Cli) -> None:
+    assert cli("statsu", "--json", code=64).value["error"]["code"] == "usage"
+
+
+def test_no_session_here_says_how_to_begin(cli: Cli) -> None:
+    ran = cli("status", code=64)
+    assert "no session is current in this working tree" in ran.err
+    assert "segue start" in ran.err
+
+
+def test_a_session_that_is_over_takes_no_work(started: Cli) -> None:
+    started("complete")
+    assert "session_over" in started("done", "x", "--json", code=65).out
+
+
+def test_nothing_to_undo_is_refused(cli: Cli) -> None:
+    cli("start", "g", "--id", "a")
+    cli("undo", code=65)
+
+
+def test_an_unknown_checkpoint_names_those_that_exist(started: Cli) -> None:
+    started("checkpoint", "--name", "before")
+    assert "there are: before" in started("rewind", "after", code=64).err
+
+
+@pytest.mark.parametrize("place", ["project", "home"])
+def test_a_pause_file_refuses_every_write_and_lets_reads_work(
+    started: Cli, project: Path, home: Path, place: str
+) -> None:
+    (project / "segue.toml").write_text('type = "review"\n')
+    pause = (project if place == "project" else home / "segue") / "PAUSE"
+    pause.touch()
+    before = started("log", "--json").value
+    writes = [
+        ["start", "g"],
+        ["start", "--id", "jwt"],
+        ["resume"],
+        ["switch", "jwt"],
+        ["pause"],
+        ["complete"],
+        ["abandon"],
+        ["handoff", "--to", "x"],
+        ["checkpoint", "--note", "x"],
+        ["done", "x"],
+        ["begin", "x"],
+        ["add", "x"],
+        ["block", "x"],
+        ["unblock", "x"],
+        ["drop", "x"],
+        ["note", "x"],
+        ["decide", "x"],
+        ["ask", "x"],
+        ["answer", "x", "y"],
+        ["learn", "x"],
+        ["agent", "note", "x", "--mode", "y"],
+        ["agent", "save", "x"],
+        ["hold", "--", "true"],
+        ["backup"],
+        ["trust", "--yes"],
+        ["rebuild"],
+        ["undo"],
+        ["cleanup"],
+        ["scrub", "password", "--yes"],
+    ]
+    for words in writes:
+        ran = started(*words, code=65, stdin=b"{}")
+        assert f"{pause} exists" in ran.err, words
+    reads = ("status", "show", "list", "log", "resumable", "checkpoints", "hold", "config", "export")
+    for command in reads:
+        started(command)
+    started("rebuild", "--check")
+    assert started("log", "--json").value == before
+
+
+def test_a_fault_that_nobody_foresaw_exits_70_in_a_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(context: object) -> int:
+        raise ZeroDivisionError("by \x1b[31mzero")
+
+    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", fail)
+    ran = cli("status", code=70)
+    assert ran.err.startswith("segue: this should not have happened: ZeroDivisionError: by zero\n")
+    assert "Traceback" not in ran.err
+    assert cli("status", "--json", code=70).value["error"]["code"] == "unforeseen"
+    monkeypatch.setenv("SEGUE_DEBUG", "1")
+    assert "Traceback" in cli("status", code=70).err
+
+
+def test_ctrl_c_exits_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(context: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", interrupt)
+    assert cli("status", code=130).err == "segue: interrupted\n"
+
+
+def test_a_command_never_ends_the_calling_program(cli: Cli) -> None:
+    assert main(["--help"]) == 0
+    assert main(["status", "--help"]) == 0
+    assert main(["--version"]) == 0

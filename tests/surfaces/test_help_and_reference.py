@@ -1,0 +1,123 @@
+"""Help, version, completion and the written reference."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import segue
+from segue.surfaces.cli import _split, read_plainly
+from segue.surfaces.cli.command import find
+from segue.surfaces.cli.parsing import Parser
+from segue.surfaces.cli.reference import TARGET, reference
+from segue.surfaces.cli.table import GROUPS, TABLE
+
+from .conftest import Cli
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_command_is_in_a_group_once_and_its_module_has_it() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(TABLE)
+    assert all(find(name).name == name for name in TABLE)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_command_has_two_to_four_examples_that_its_parser_takes(name: str) -> None:
+    command = find(name)
+    assert 2 <= len(command.examples) <= 4
+    for example in command.examples:
+        line = example.partition(" > ")[0].partition(" < ")[0].rpartition(" | ")[2].removeprefix('eval "$(')
+        words = shlex.split(line.removesuffix(')"'))
+        assert words[:1] == ["segue"], example
+        before, named, rest = _split(words[1:])
+        assert named == name
+        own = rest[: rest.index("--")] if command.more and "--" in rest else rest
+        Parser(command).read([*before, *own])
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_help_of_a_command_is_the_same_by_both_ways_and_needs_no_store(
+    cli: Cli, home: Path, name: str
+) -> None:
+    text = cli("help", name).out
+    assert cli(name, "--help").out == cli("--json", name, "-h").out == text
+    assert text.startswith(f"usage: segue {name}")
+    assert "examples:\n  " in text
+    assert all(example in text for example in find(name).examples)
+    assert max(map(len, text.splitlines())) <= 130
+    assert not (home / "segue").exists()
+
+
+def test_the_overview_names_every_command(cli: Cli) -> None:
+    text = cli("--help").out
+    assert cli("help").out == cli("-h").out == text
+    assert all(f"  {name:12} {about}\n" in text for name, (_, about) in TABLE.items())
+
+
+def test_version(cli: Cli) -> None:
+    assert cli("--version").out == f"segue {segue.__version__}\n"
+
+
+def test_the_committed_reference_is_what_the_parsers_say() -> None:
+    committed = (ROOT / TARGET).read_text(encoding="utf-8")
+    assert committed == reference(), "run `make docs`"
+    assert all(f"### segue {name}\n" in committed for name in TABLE)
+
+
+def test_status_is_read_without_argparse_exactly_as_with_it() -> None:
+    parser = Parser(find("status"))
+    pool = ["a", "--json", "--no-color", "-s", "--session", "-C", "--home", "--actor", "", "-x"]
+    for words in product(pool, repeat=3):
+        plain = read_plainly(list(words))
+        if plain is not None:
+            assert vars(parser.read(list(words))) == vars(plain), words
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_has_every_command_and_option(cli: Cli, shell: str) -> None:
+    script = cli("completion", shell).out
+    assert cli("completion", shell, "--json").value["script"].strip() == script.strip()
+    assert "segue list --all --ids" in script
+    for name in TABLE:
+        assert f" {name}" in script
+        for action in Parser(find(name)).options():
+            for flag in action.option_strings:
+                long = f"-l {flag[2:]}" if shell == "fish" and flag.startswith("--") else flag
+                assert (f"-s {flag[1:]}" if shell == "fish" and not flag.startswith("--") else long) in script
+    binary = shutil.which(shell)
+    if binary:
+        subprocess.run([binary, "-n"], input=script, text=True, check=True)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("segue st", {"start", "status"}),
+        ("segue --home x sta", {"start", "status"}),
+        ("segue list --sta", {"--status"}),
+        ("segue list --status pa", {"paused"}),
+        ("segue status jw", {"jwt"}),
+        ("segue note -s jw", {"jwt"}),
+        ("segue completion fi", {"fish"}),
+        ("segue help unb", {"unblock"}),
+        ("segue checkpoint --un", {"--unblock"}),
+    ],
+)
+def test_bash_completes(cli: Cli, line: str, wanted: set[str]) -> None:
+    words = line.split()
+    quoted = " ".join(shlex.quote(word) for word in words)
+    ask = (
+        "segue() { [[ $1 == list ]] && echo jwt; }\n"
+        f"{cli('completion', 'bash').out}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _segue\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == wanted, done.stderr

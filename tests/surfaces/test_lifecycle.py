@@ -1,0 +1,148 @@
+"""start, resume, switch, pause, complete, abandon, handoff."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli
+
+
+def test_start_names_the_session_after_date_type_project_and_number(cli: Cli) -> None:
+    out = cli("start", "Find the leak", "--type", "research", "--project", "Shop").out
+    assert re.search(r"started: \d{4}-\d\d-\d\d-research-shop-001\n", out)
+    assert "-002" in cli("start", "Another", "--type", "research", "--project", "Shop").out
+
+
+def test_start_gives_saved_with_id_and_status_as_json(cli: Cli) -> None:
+    value = cli("start", "Find the leak", "--id", "leak", "--item", "reproduce", "--json").value
+    assert value == {
+        "session": "leak",
+        "version": 3,
+        "events": 3,
+        "warnings": [],
+        "id": "leak",
+        "status": "active",
+    }
+
+
+def test_start_with_the_id_of_a_session_takes_it_up_and_says_that_its_goal_stays(started: Cli) -> None:
+    ran = started("start", "Something else", "--id", "jwt")
+    assert "taken up, active: jwt" in ran.out
+    assert "keeps its goal: Refactor authentication to JWT" in ran.err
+    assert started("start", "--id", "jwt", "--json").value["events"] == 0
+    assert len(started("list", "--json").value) == 1
+
+
+def test_start_reads_the_goal_from_stdin_for_a_dash(cli: Cli) -> None:
+    cli("start", "-", "--id", "a", stdin="Größe ändern\n".encode())
+    assert cli("status", "--json").value["goal"] == "Größe ändern"
+
+
+def test_start_puts_organization_and_project_where_list_finds_them(cli: Cli) -> None:
+    cli("start", "g", "--id", "a", "--org", "acme", "--project", "till")
+    cli("start", "g", "--id", "b")
+    assert [c["id"] for c in cli("list", "--org", "acme", "--json").value] == ["a"]
+    assert [c["id"] for c in cli("list", "--project", "till", "--json").value] == ["a"]
+
+
+def test_pause_and_resume_change_the_status_and_show_it(started: Cli) -> None:
+    assert "paused: jwt" in started("pause", "--reason", "lunch").out
+    assert "lunch" in started("status").out
+    assert started("pause").out.startswith("nothing changed")
+    out = started("resume").out
+    assert out.startswith("resumed: jwt\n")
+    assert "auth middleware" in out
+    assert started("resume", "--json").value["status"] == "active"
+
+
+def test_resume_of_a_completed_session_says_so_and_starts_nothing(started: Cli) -> None:
+    started("complete", "jwt")
+    before = started("status", "--json").value["version"]
+    ran = started("resume")
+    assert "was completed" in ran.out and "nothing was started" in ran.out
+    value = started("resume", "--json").value
+    assert (value["status"], value["events"], value["version"]) == ("completed", 0, before)
+
+
+def test_resume_with_an_id_makes_it_the_current_session(started: Cli) -> None:
+    started("start", "Other", "--id", "other")
+    started("resume", "jwt")
+    assert started("status", "--json").value["id"] == "jwt"
+
+
+def test_switch_pauses_the_current_session_and_takes_the_other(started: Cli) -> None:
+    started("start", "Other", "--id", "other")
+    value = started("switch", "jwt", "--json").value
+    assert (value["id"], value["status"], value["paused"]) == ("jwt", "active", "other")
+    assert started("status", "other", "--json").value["status"] == "paused"
+    assert "paused: jwt" in started("switch", "other").out
+
+
+def test_switch_to_a_session_that_is_over_leaves_the_current_one_alone(started: Cli) -> None:
+    started("complete")
+    started("start", "Other", "--id", "other")
+    assert "nothing was started" in started("switch", "jwt").out
+    assert started("status", "--json").value["id"] == "other"
+    assert started("status", "--json").value["status"] == "active"
+
+
+def test_switch_without_an_id_is_a_usage_error(started: Cli) -> None:
+    assert "which session?" in started("switch", code=64).err
+
+
+def test_complete_says_what_is_left_open_and_that_nothing_was_proven(started: Cli) -> None:
+    out = started("complete", "--summary", "good enough").out
+    assert "3 items are left open: auth middleware, analyse codebase, token validation" in out
+    assert "No features: nothing was proven.\n" in out
+    assert started("status", "--json").value["summary"] == "good enough"
+
+
+def test_complete_as_json_lists_what_is_left_open(started: Cli) -> None:
+    value = started("complete", "--json").value
+    assert value["proven"] is False
+    assert value["left_open"] == ["auth middleware", "analyse codebase", "token validation"]
+
+
+def test_abandon_keeps_its_reason(started: Cli) -> None:
+    assert "abandoned: Refactor" in started("abandon", "--reason", "the customer left").out
+    assert started("show", "--json").value["end_reason"] == "the customer left"
+    assert "the customer left" in started("show").out
+
+
+def test_handoff_names_the_agent_and_keeps_the_note(started: Cli) -> None:
+    assert "handed to codex" in started("handoff", "--to", "codex", "--note", "tests are red").out
+    value = started("show", "jwt", "--json").value
+    assert value["handed_to"] == "codex"
+    assert value["handed"][0]["note"] == "tests are red"
+    started("handoff", code=64)
+
+
+@pytest.mark.parametrize("option", ["--folder", "-C"])
+def test_the_current_session_belongs_to_the_folder(started: Cli, tmp_path: Path, option: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    started(option, str(elsewhere), "status", code=64)
+    started("start", "Elsewhere", "--id", "there", option, str(elsewhere))
+    assert started("status", "--json").value["id"] == "jwt"
+    assert started("status", "--json", option, str(elsewhere)).value["id"] == "there"
+
+
+def test_segue_session_chooses_the_session_and_an_id_wins_over_it(
+    started: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started("start", "Other", "--id", "other")
+    monkeypatch.setenv("SEGUE_SESSION", "jwt")
+    assert started("status", "--json").value["id"] == "jwt"
+    assert started("status", "other", "--json").value["id"] == "other"
+    assert started("status", "-s", "other", "--json").value["id"] == "other"
+
+
+def test_home_and_actor_are_taken_before_and_after_the_command(cli: Cli, tmp_path: Path) -> None:
+    home = str(tmp_path / "other-home")
+    cli("--home", home, "--actor", "codex", "start", "g", "--id", "a")
+    cli("list", "--home", home)
+    assert {e["actor"] for e in cli("log", "a", "--json", f"--home={home}").value} == {"codex"}
+    assert cli("list", "--json").value == []

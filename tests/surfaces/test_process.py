@@ -1,0 +1,131 @@
+"""The command line as a real process: entry points, pipes, encodings, and what it imports."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PYTHON = sys.executable
+
+
+def run(*words: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    command = [PYTHON, "-m", "segue", *words]
+    return subprocess.run(
+        command, capture_output=True, env={**os.environ, **environment}, check=False, timeout=60
+    )
+
+
+@pytest.fixture(autouse=True)
+def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_what_one_process_wrote_another_reads() -> None:
+    assert run("start", "Refactor", "--id", "a", "--item", "one").returncode == 0
+    assert run("done", "one").returncode == 0
+    done = run("status")
+    assert done.returncode == 0
+    assert "✓ one".encode() in done.stdout
+    assert done.stderr == b""
+
+
+def test_exit_codes_reach_the_shell() -> None:
+    assert run("status").returncode == 64
+    assert run("--no-such-option").returncode == 64
+    assert run("--version").returncode == 0
+    run("start", "g", "--id", "a")
+    Path("PAUSE").touch()
+    assert run("note", "x").returncode == 65
+    assert run("status").returncode == 0
+
+
+def test_an_encoding_that_cannot_say_it_gets_plain_marks() -> None:
+    run("start", "Größe 日本", "--id", "a", "--item", "ä")
+    run("done", "ä")
+    done = run("status", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert b"x ?" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+def test_a_pipe_that_nobody_reads_is_no_noise() -> None:
+    run("start", "g", "--id", "a", *(f"--item=item {n} {'x' * 200}" for n in range(800)))
+    command = [PYTHON, "-m", "segue", "log"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.read(10)
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait() == 141
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+def test_a_terminal_gets_colours_and_a_pipe_does_not() -> None:
+    run("start", "g", "--id", "a", "--item", "one")
+    assert b"\x1b[" not in run("status").stdout
+    assert b"\x1b[" in _on_terminal()
+    assert b"\x1b[" not in _on_terminal(NO_COLOR="1")
+    assert b"\x1b[" not in _on_terminal("--no-color")
+
+
+def _on_terminal(*words: str, **environment: str) -> bytes:
+    ours, theirs = os.openpty()
+    env = {**os.environ, "TERM": "xterm", **environment}
+    with subprocess.Popen([PYTHON, "-m", "segue", "status", *words], stdout=theirs, env=env):
+        os.close(theirs)
+        shown = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                shown += chunk
+        except OSError:
+            pass
+    os.close(ours)
+    return shown
+
+
+def _modules(*words: str) -> set[str]:
+    run_it = f"from segue.surfaces.cli import main; main({list(words)!r})"
+    code = f"import sys; {run_it}; print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_help_and_version_import_nothing_heavy() -> None:
+    for words in (["--version"], ["--help"]):
+        assert not _modules(*words) & {"msgspec", "apsw", "argparse", "segue.services.segue", "json"}
+    assert not _modules("status", "--help") & {"apsw", "segue.services.segue"}
+
+
+def test_status_imports_nothing_that_it_does_not_need() -> None:
+    run("start", "g", "--id", "a")
+    heavy = {
+        "argparse",
+        "json",
+        "logging",
+        "tomllib",
+        "yaml",
+        "asyncio",
+        "http",
+        "email",
+        "unittest",
+        "sqlite3",
+    }
+    loaded = _modules("status")
+    assert "segue.services.segue" in loaded
+    assert not loaded & heavy
+    assert not {name for name in loaded if name.startswith("segue.surfaces.cli.")} - {
+        f"segue.surfaces.cli.{name}" for name in ("table", "command", "context", "looking", "views")
+    }
+
+
+def test_a_note_of_ten_megabytes_through_a_pipe_is_refused() -> None:
+    run("start", "g", "--id", "a")
+    command = [PYTHON, "-m", "segue", "note", "-"]
+    done = subprocess.run(command, input=b"x" * 10_000_000, capture_output=True, check=False)
+    assert done.returncode == 64
+    assert b"the limit is 262,144" in done.stderr

@@ -1,0 +1,189 @@
+"""checkpoint, its short forms, rewind and undo."""
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import Cli
+
+
+def test_a_checkpoint_takes_any_mix_and_is_one_commit(started: Cli) -> None:
+    before = started("log", "--json").value[-1]["version"]
+    saved = started(
+        "checkpoint",
+        "--json",
+        "--done",
+        "auth middleware",
+        "--begin",
+        "token validation",
+        "--add",
+        "docs",
+        "--block",
+        "oauth=waiting for credentials",
+        "--note",
+        "edited middleware.py",
+        "--decide",
+        "HS256",
+        "--why",
+        "one issuer",
+        "--decide",
+        "no refresh tokens",
+        "--ask",
+        "Who owns OAuth?",
+        "--learn",
+        "tokens expire",
+        "--thread",
+        "design=done",
+        "--thread",
+        "naming",
+        "--focus",
+        "src/a.py:45-89",
+        "--error",
+        "KeyError: sub",
+        "--solved",
+        "ImportError",
+        "added the extra",
+        "--summary",
+        "half way",
+        "--goal",
+        "JWT everywhere",
+        "--name",
+        "half-way",
+        "--answer",
+        "When?",
+        "today",
+    ).value
+    events = started("log", "--json", "--after", str(before)).value
+    assert saved["events"] == len(events)
+    assert [e["left"] for e in events] == list(range(len(events) - 1, -1, -1))
+    status = started("status", "--json").value
+    assert status["active"] == ["token validation"]
+    assert status["done"] == ["user model", "auth middleware"]
+    assert status["blocked"] == [{"item": "oauth", "reason": "waiting for credentials"}]
+    assert [(d["text"], d["why"]) for d in status["decisions"]] == [
+        ("HS256", "one issuer"),
+        ("no refresh tokens", ""),
+    ]
+    assert {t["topic"]: t["status"] for t in status["threads"]} == {"design": "done", "naming": "in_progress"}
+    assert (status["focus"]["file"], status["focus"]["position"]) == ("src/a.py", "45-89")
+    assert [e["text"] for e in status["errors"]] == ["KeyError: sub"]
+    assert (status["goal"], status["summary"]) == ("JWT everywhere", "half way")
+    assert (status["last_action"], status["checkpoints"]) == ("edited middleware.py", ["half-way"])
+
+
+def test_a_checkpoint_says_what_happened_and_how_far_it_is(started: Cli) -> None:
+    out = started("checkpoint", "--done", "auth middleware", "--decide", "HS256", "--why", "one issuer").out
+    assert out.splitlines() == [
+        "done: auth middleware",
+        "decided: HS256, because: one issuer",
+        "2/4 done (50%) · next: analyse codebase",
+    ]
+
+
+def test_reason_belongs_to_the_block_or_drop_before_it(started: Cli) -> None:
+    words = "--block a=b --reason r1 --drop c --reason r2 --block d --block e=f".split()
+    started("checkpoint", "--stay", *words)
+    status = started("status", "--json").value
+    assert [(b["item"], b["reason"]) for b in status["blocked"]] == [("a=b", "r1"), ("d", ""), ("e", "f")]
+    assert status["dropped"] == ["c"]
+    assert status["active"] == ["auth middleware"]
+
+
+def test_an_item_with_an_equals_sign_in_its_text_is_blocked_whole(started: Cli) -> None:
+    started("add", "set DEBUG=1")
+    started("checkpoint", "--block", "set DEBUG=1")
+    assert started("status", "--json").value["blocked"] == [{"item": "set DEBUG=1", "reason": ""}]
+
+
+@pytest.mark.parametrize(
+    "words", [["--why", "x"], ["--reason", "x"], ["--decide", "a", "--why", "b", "--why", "c"]]
+)
+def test_a_reason_without_anything_before_it_is_a_usage_error(started: Cli, words: list[str]) -> None:
+    assert "belongs behind" in started("checkpoint", *words, code=64).err
+
+
+def test_an_empty_checkpoint_is_a_usage_error(started: Cli) -> None:
+    assert "empty checkpoint" in started("checkpoint", code=64).err
+
+
+def test_a_checkpoint_is_all_or_nothing(started: Cli) -> None:
+    before = started("status", "--json").value["version"]
+    started("checkpoint", "--done", "auth middleware", "--begin", "#99", code=64)
+    assert started("status", "--json").value["version"] == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["done", "auth middleware", "analyse codebase"], "done: analyse codebase"),
+        (["done", "#4"], "done: token validation"),
+        (["begin", "token validation"], "begun: token validation"),
+        (["add", "docs", "-s", "jwt", "release"], "planned: release"),
+        (["block", "oauth", "--reason", "no key"], "blocked: oauth, because: no key"),
+        (["block", "auth middleware"], "begun: analyse codebase"),
+        (["unblock", "new one"], "unblocked: new one"),
+        (
+            ["drop", "token validation", "--reason", "not needed"],
+            "dropped: token validation, because: not needed",
+        ),
+        (["note", "edited a.py"], "note: edited a.py"),
+        (["decide", "HS256", "--why", "one issuer"], "decided: HS256, because: one issuer"),
+        (["ask", "Who?"], "asked: Who?"),
+        (["answer", "Who?", "me"], "answered: Who?: me"),
+        (["learn", "tokens expire"], "learnt: tokens expire"),
+        (["note", "--", "--looks like an option"], "note: --looks like an option"),
+    ],
+)
+def test_a_short_form_says_what_it_did(started: Cli, words: list[str], told: str) -> None:
+    assert told in started(*words).out
+    again = [words[0], "--json", *words[1:]]
+    assert set(started(*again).value) == {"session", "version", "events", "warnings"}
+
+
+def test_block_with_stay_does_not_begin_the_next_item(started: Cli) -> None:
+    started("block", "auth middleware", "--stay")
+    assert started("status", "--json").value["active"] == []
+
+
+def test_what_is_so_already_changes_nothing_and_says_so(started: Cli) -> None:
+    assert started("done", "user model").out.startswith("nothing changed: it was so already\n")
+    assert started("done", "user model", "--json").value["events"] == 0
+
+
+def test_text_is_read_from_stdin_for_a_dash(started: Cli) -> None:
+    started("note", "-", stdin="line one\nline two ✓\n".encode())
+    assert started("status", "--json").value["last_action"] == "line one\nline two ✓"
+    assert "line one line two" in started("status").out
+
+
+def test_rewind_brings_back_a_named_checkpoint_and_keeps_the_log(started: Cli) -> None:
+    started("checkpoint", "--name", "before", "--note", "all green")
+    started("done", "auth middleware", "token validation")
+    assert "back at checkpoint before" in started("rewind", "before").out
+    assert started("status", "--json").value["active"] == ["auth middleware"]
+    assert "done: token validation" in started("log").out
+    assert "back to checkpoint before" in started("log").out
+
+
+def test_checkpoints_lists_those_with_a_name(started: Cli) -> None:
+    assert "no named checkpoints" in started("checkpoints").out
+    started("checkpoint", "--name", "before", "--note", "all green")
+    [mark] = started("checkpoints", "--json").value
+    assert (mark["name"], mark["note"]) == ("before", "all green")
+    assert "all green" in started("checkpoints").out
+
+
+def test_undo_takes_the_last_command_back_whole_and_says_what_it_was(started: Cli) -> None:
+    started("checkpoint", "--done", "auth middleware", "--learn", "x")
+    assert started("undo").out.splitlines()[:2] == [
+        "taken back: done: auth middleware",
+        "taken back: learnt: x",
+    ]
+    value = started("undo", "--json").value
+    assert value["undone"] == ["done: user model", "begun: auth middleware"]
+
+
+def test_undo_of_a_completion_makes_the_session_open_again(started: Cli) -> None:
+    started("complete")
+    started("undo")
+    assert started("status", "--json").value["status"] == "active"
