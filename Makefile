@@ -10,11 +10,11 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PYTEST := $(PY) -m pytest -n $(JOBS)
 
+# Benchmarks run on installed, byte-compiled code: beside peers in the one, as users have it in the other
+# (peers bring packages that slow every start). They see nothing of the caller's environment or home.
 BENCH_VENV := .venv-bench
-BENCH_STAMP := $(BENCH_VENV)/.installed
-# Benchmarks see nothing of the caller's environment, and not the caller's home either.
-BENCH_PY := env -i PATH="$(CURDIR)/$(BENCH_VENV)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(BENCH_VENV)/home" \
-	$(BENCH_VENV)/bin/python
+PLAIN_VENV := .venv-plain
+clean_python = env -i PATH="$(CURDIR)/$(1)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(1)/home" $(1)/bin/python
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -45,18 +45,17 @@ $(STAMP): pyproject.toml
 	$(call byte_compile,$(VENV))
 	@printf '%s\n' '$(CURDIR)' > $@
 
-$(BENCH_STAMP): pyproject.toml $(shell find src -name '*.py')
-	@test -x $(BENCH_VENV)/bin/pip || $(MAKE) --no-print-directory bench-venv
-	$(BENCH_VENV)/bin/python -m pip install -q '.[bench]'
-	$(BENCH_VENV)/bin/python -m pip install -q --force-reinstall --no-deps .
-	$(call byte_compile,$(BENCH_VENV))
-	@mkdir -p $(BENCH_VENV)/home
+$(BENCH_VENV)/.installed: WANTED := .[bench]
+$(PLAIN_VENV)/.installed: WANTED := .
+$(BENCH_VENV)/.installed $(PLAIN_VENV)/.installed: pyproject.toml $(shell find src -name '*.py')
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install -q '$(WANTED)'
+	$(call byte_compile,$(@D))
+	@mkdir -p $(@D)/home
 	@touch $@
 
-.PHONY: FORCE bench-venv
+.PHONY: FORCE
 FORCE:
-bench-venv:
-	$(call make_venv,$(BENCH_VENV))
 
 .PHONY: help
 help: ## list the targets
@@ -95,10 +94,10 @@ soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
 .PHONY: bench-store bench-startup
-bench-store: $(BENCH_STAMP) ## what a durable checkpoint costs, beside others
-	$(BENCH_PY) bench/store.py $(ARGS)
-bench-startup: $(BENCH_STAMP) ## what a command costs before it does anything
-	$(BENCH_PY) bench/startup.py $(ARGS)
+bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
+	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
+bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
+	$(call clean_python,$(PLAIN_VENV)) bench/startup.py $(ARGS)
 
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference anew from the code
@@ -106,5 +105,5 @@ docs: $(STAMP) ## write docs/reference anew from the code
 
 .PHONY: clean
 clean: ## remove all that the other targets made, the environments too
-	rm -rf $(VENV) $(BENCH_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

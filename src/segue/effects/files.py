@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from .._trip import trip
@@ -47,10 +46,9 @@ def sync_folder(path: Path) -> None:
 def write_whole(path: Path, body: bytes, *, mode: int = PRIVATE_FILE) -> None:
     """Replace a file's content, atomically and durably."""
     private_folder(path.parent)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    name = path.parent / f".{path.name}.{os.urandom(6).hex()}"
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            os.chmod(name, mode)
+        with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode), "wb") as file:
             file.write(body)
             file.flush()
             sync_file(file.fileno())

@@ -7,7 +7,6 @@ it is read from git's own files; git itself is run only for the root commit, and
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 from ..core.values import Value
@@ -103,6 +102,8 @@ def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
     """The first commit of the history, or empty: no commits, shallow, no git, too slow."""
     if (repository.common / "shallow").exists():
         return ""
+    import subprocess
+
     try:
         done = subprocess.run(
             ["git", "-C", str(repository.root), "rev-list", "--max-parents=0", "HEAD"],

@@ -7,14 +7,16 @@ cannot. Both come from the operating system, never from the process itself.
 from __future__ import annotations
 
 import os
-import platform
-import subprocess
 import sys
 from pathlib import Path
 
 
 def host_name() -> str:
     """This machine, as holders are told."""
+    if hasattr(os, "uname"):
+        return os.uname().nodename or "localhost"
+    import platform
+
     return platform.node() or "localhost"
 
 
@@ -40,6 +42,8 @@ def _linux_start(pid: int) -> str:
 
 
 def _posix_start(pid: int) -> str:
+    import subprocess
+
     try:
         command = ["ps", "-o", "lstart=", "-p", str(pid)]
         return subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout.strip()

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import threading
-import uuid
-from datetime import UTC, datetime, timedelta
 from types import TracebackType
 
 from ..core import events as ev
@@ -21,7 +19,7 @@ from ..core.hold import Holder, HoldState
 from ..effects.processes import host_name, is_dead, start_of
 from ..errors import SegueError, SessionHeld, StaleVersion
 from ..stores.base import Append, Journal
-from .home import now
+from .home import moment, now
 from .place import Brake
 
 
@@ -32,12 +30,7 @@ def hold_stream(session: str) -> str:
 
 def new_run() -> str:
     """A name for a run that has none of its own."""
-    return f"run-{uuid.uuid4().hex[:12]}"
-
-
-def _later(seconds: float) -> str:
-    moment = datetime.now(UTC) + timedelta(seconds=seconds)
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return f"run-{os.urandom(6).hex()}"
 
 
 class Holds:
@@ -78,7 +71,7 @@ class Holds:
         clean_name(run, what="run id")
         while True:
             state = self.state(session)
-            until = _later(lease)
+            until = moment(lease)
             wish = Holder(name, run, host_name(), process, start_of(process), 0, "", until, share)
             taken = core.take(state, wish, now=now(), dead=_dead(state))
             if not isinstance(taken, ev.HoldTaken):
@@ -136,7 +129,7 @@ class Hold:
         """Prolong the lease; SessionHeld if the hold was lost meanwhile."""
         while True:
             (demand,) = self.guard()
-            until = _later(self._lease)
+            until = moment(self._lease)
             draft = ev.draft(ev.HoldRenewed(self.run, until), at=now(), actor=self.run, run=self.run)
             try:
                 self._holds.journal.append(Append(demand.stream, demand.expect, [draft]))
@@ -147,7 +140,7 @@ class Hold:
 
     def renew_if_due(self) -> None:
         """Prolong the lease once a third of it is gone."""
-        if self.until < _later(self._lease * 2 / 3):
+        if self.until < moment(self._lease * 2 / 3):
             self.renew()
 
     def release(self) -> None:

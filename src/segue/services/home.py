@@ -13,7 +13,12 @@ from ..errors import AccessError, StoreUnavailable
 
 def now() -> str:
     """This moment, as events carry it: UTC, ISO 8601, microseconds, ``Z``."""
-    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return moment(0.0)
+
+
+def moment(later_seconds: float) -> str:
+    """So many seconds from now, or with a negative number before now, as events carry it."""
+    seconds, rest = divmod(time.time_ns() + int(later_seconds * 1e9), 1_000_000_000)
     return f"{_second(seconds)}.{rest // 1000:06d}Z"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from .agents import AgentStates
 from .backups import Backups
 from .book import Book, Saved, stream_of
 from .holds import Holds
-from .home import Home, now
+from .home import Home, moment, now
 from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
@@ -140,7 +139,7 @@ class Segue:
         return self._create(wish, root_commit)
 
     def _create(self, wish: do.Create, root_commit: str) -> Session:
-        base = f"{datetime.now().date().isoformat()}-{wish.type}-{wish.project_name}"
+        base = f"{time.strftime('%Y-%m-%d')}-{wish.type}-{wish.project_name}"
         number = 0 if wish.id else self._last_number(base)
         for _ in range(_NUMBERS):
             number += 1
@@ -240,7 +239,7 @@ class Segue:
     def resumable(self, *, everywhere: bool = False) -> Cards:
         """Paused, or left in the middle by a run that is gone, within the last days."""
         days = self.settings.number("resumable_days")
-        since = (datetime.fromisoformat(now()) - timedelta(days=days)).isoformat().replace("+00:00", "Z")
+        since = moment(-86400 * days)
         cards = self.list(everywhere=everywhere)
         return [
             card
