@@ -109,4 +109,8 @@ def _clean_nested(value: Any, what: str, mask: Mask | None) -> Any:
         return {_clean_nested(k, what, mask): _clean_nested(v, what, mask) for k, v in value.items()}
     if isinstance(value, tuple | list):
         return type(value)(_clean_nested(v, what, mask) for v in value)
+    if isinstance(value, int | float) and not -(2.0**63) <= value < 2.0**63:
+        raise UsageError(
+            f"{what}: {value} is too large, or no number", hint="whole numbers have 64 bits here"
+        )
     return value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from datetime import datetime
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -79,6 +79,8 @@ def _seconds(earlier: str, later: str) -> float:
     try:
         if earlier[:17] == later[:17]:  # within a minute: no calendar needed
             return float(later[17:-1]) - float(earlier[17:-1])
+        from datetime import datetime
+
         return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
     except (ValueError, TypeError):
         return 0.0
@@ -216,7 +218,16 @@ def _notes_loaded(state: SessionState, body: ev.NotesLoaded, event: Stamp) -> Ch
         notes[note] = NoteUse(old.count + 1, event.at, body.paths.get(note, old.path))
     context = state.context
     tokens = context.total_tokens_loaded + body.tokens
+    if not _fits(tokens):
+        return {"notes": notes}
     return {"notes": notes, "context": msgspec.structs.replace(context, total_tokens_loaded=tokens)}
+
+
+def _fits(value: Any) -> bool:
+    """Whether a state can hold a value: numbers are finite, and whole ones have 64 bits."""
+    if isinstance(value, float):
+        return isfinite(value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _known(part: Any, values: dict[str, Any]) -> dict[str, Any]:
@@ -226,7 +237,8 @@ def _known(part: Any, values: dict[str, Any]) -> dict[str, Any]:
         if name in part.__struct_fields__:
             was = getattr(part, name)
             wanted = (int, float) if isinstance(was, float) else type(was)
-            if isinstance(value, wanted) and isinstance(value, bool) == isinstance(was, bool):
+            same = isinstance(value, wanted) and isinstance(value, bool) == isinstance(was, bool)
+            if same and _fits(value):
                 known[name] = value
     return known
 
@@ -238,9 +250,11 @@ def _context(state: SessionState, body: ev.ContextNoted, event: Stamp) -> Change
 def _counted(state: SessionState, body: ev.Counted, event: Stamp) -> Changes:
     sums: dict[str, Any] = {}
     for name, more in body.counts.items():
-        if name in state.metrics.__struct_fields__:
+        if name in state.metrics.__struct_fields__ and isfinite(more):
             was = getattr(state.metrics, name)
-            sums[name] = round(was + more, 9) if isinstance(was, float) else was + int(more)
+            total = round(was + more, 9) if isinstance(was, float) else was + int(more)
+            if _fits(total):
+                sums[name] = total
     return {"metrics": msgspec.structs.replace(state.metrics, **sums)}
 
 
@@ -275,7 +289,18 @@ def _handed(state: SessionState, body: ev.Handed, event: Stamp) -> Changes:
 def _rewound(state: SessionState, body: ev.Rewound, event: Stamp) -> Changes:
     from .rewind import apply
 
-    return apply(state, body.patch)
+    changes = apply(state, body.patch)
+    return changes | _places(changes.get("items", state.items), changes.get("done", state.done))
+
+
+def _places(items: Rows[Item], done: Rows[int]) -> Changes:
+    """The lists that name items, as the items say: a patch may meet another state than its own."""
+    by_status: dict[str, list[int]] = {"next": [], "active": [], "blocked": [], "done": []}
+    for place, item in enumerate(items):
+        by_status.setdefault(item.status, []).append(place)
+    finished = set(by_status["done"])
+    in_order = dict.fromkeys([*(i for i in done if i in finished), *by_status["done"]])
+    return {"done": Rows(in_order)} | {k: tuple(by_status[k]) for k in ("next", "active", "blocked")}
 
 
 def _gap(state: SessionState, body: ev.Gap, event: Stamp) -> Changes:

@@ -42,10 +42,15 @@ def _decoder() -> msgspec.msgpack.Decoder[Any]:
 
 
 _EMPTY = SessionState()
+_ROWS = tuple(name for name in SessionState.__struct_fields__ if isinstance(getattr(_EMPTY, name), Rows))
 
 
 def encode(state: SessionState) -> bytes:
-    """The bytes of a state."""
+    """The bytes of a state. Rows without a row are the default's: only those are left out."""
+    for name in _ROWS:
+        rows, default = getattr(state, name), getattr(_EMPTY, name)
+        if not rows and rows is not default:
+            state = msgspec.structs.replace(state, **{name: default})
     return _encoder.encode(state)
 
 

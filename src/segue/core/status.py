@@ -127,6 +127,10 @@ def last_active_of(state: SessionState) -> str:
     return state.paused or state.ended or state.updated or state.started or state.created
 
 
+def _newest_first(state: SessionState) -> list[Thread]:
+    return sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True)
+
+
 def hints_of(state: SessionState) -> Hints:
     """The notes used most, questions without an answer, and what to do first."""
     notes = sorted(state.notes, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
@@ -134,7 +138,7 @@ def hints_of(state: SessionState) -> Hints:
     actions = [f"Continue: {state.items[i].text}" for i in state.active]
     if state.changes:
         actions.append("Commit uncommitted changes")
-    actions += [f"Continue: {t.topic}" for t in state.threads.values() if t.status == "in_progress"]
+    actions += [f"Continue: {t.topic}" for t in _newest_first(state) if t.status == "in_progress"]
     if not state.active:
         actions += [f"Begin: {state.items[i].text}" for i in state.next[:1]]
     return Hints(notes, questions, actions)
@@ -166,7 +170,7 @@ def status_of(state: SessionState, *, held_by: str = "") -> SessionStatus:
         last_action=state.last_action,
         decisions=state.decisions.flat(),
         questions=[q for q in state.questions.flat() if not q.answer],
-        threads=sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True),
+        threads=_newest_first(state),
         findings=state.findings.flat(),
         errors=[t for t in state.troubles.flat() if not t.solution],
         focus=state.focus,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from ..errors import BadImport
 from . import canon
@@ -110,7 +110,7 @@ def _agent(agent: AgentState) -> Document:
 
 
 def _resumption(state: SessionState) -> Document:
-    hints = hints_of(replace(state, threads=dict(sorted(state.threads.items()))))
+    hints = hints_of(state)
     return {
         "recommended_context": hints.recommended_notes,
         "open_questions": hints.open_questions,

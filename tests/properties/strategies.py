@@ -1,0 +1,123 @@
+"""What Hypothesis draws from: texts, JSON values, commands, and sessions that grow from them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import strategies as st
+
+from segue.core import commands as do
+from segue.core import events as ev
+from segue.core.commands import Command, Decided, decide_all
+from segue.core.state import AgentState, Context, Metrics, SessionState
+from segue.services.book import fold_all
+
+ODD = (
+    "a", "A ", "b", "c", "é", "🎈 party 👩‍👩‍👧", "שלום עולם", "\x00nul\x07", "\x1b[31mred",
+    "line\nbreak\r\n", "x" * 3000, "#1", "#2", "#99", "#", "-", "null", "2026-01-01", "\u2028\u0085", "  ",
+    "'\"{}[]:", "ß", "ẞ", "\ufeffbom",
+)  # fmt: skip
+texts = st.sampled_from(ODD) | st.text(max_size=12)
+words = st.sampled_from(ODD[:8]) | st.text(min_size=1, max_size=4)
+names = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**64 - 1)
+    | st.sampled_from([0, 1, 1.0, 0.0, -0.0, True, False])
+    | finite
+    | texts
+)
+json_values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(words, inner, max_size=6),
+    max_leaves=20,
+)
+
+
+def _values_for(part: Any) -> st.SearchStrategy[dict[str, Any]]:
+    return st.dictionaries(st.sampled_from([*part.__struct_fields__, "unheard_of"]), scalars, max_size=3)
+
+
+splices = st.tuples(
+    st.integers(-1, 4), st.integers(0, 3), st.lists(st.sampled_from(["aa" * 16, "bb" * 16]), max_size=2)
+)
+commands: st.SearchStrategy[Command] = st.one_of(
+    st.builds(do.Add, words),
+    st.builds(do.Begin, words, st.booleans()),
+    st.builds(do.Done, words),
+    st.builds(do.Block, words, texts, st.booleans()),
+    st.builds(do.Unblock, words),
+    st.builds(do.Drop, words, texts),
+    st.builds(do.Note, texts),
+    st.builds(do.Decide, words, texts),
+    st.builds(do.Ask, words),
+    st.builds(do.Answer, words, texts),
+    st.builds(do.Learn, texts),
+    st.builds(do.Fail, words),
+    st.builds(do.Solve, words, texts),
+    st.builds(do.Thread, words, st.sampled_from(["in_progress", "paused", ""]), st.tuples(texts)),
+    st.builds(do.Focus, texts, texts, texts, texts),
+    st.builds(do.LoadNotes, st.tuples(words, words), st.integers(0, 10**9), st.dictionaries(words, texts)),
+    st.builds(do.SeeChanges, st.tuples(st.tuples(words, st.sampled_from(["created", "deleted"])))),
+    st.builds(do.NoteContext, _values_for(Context)),
+    st.builds(do.Count, st.dictionaries(st.sampled_from([*Metrics.__struct_fields__, "x"]), finite)),
+    st.builds(do.NoteAgent, names, _values_for(AgentState)),
+    st.builds(do.SaveAgent, names, st.integers(0, 10**6), st.tuples(splices)),
+    st.builds(do.DropAgent, names),
+    st.builds(do.Describe, st.none() | texts, st.none() | texts),
+    st.builds(do.Mark, names, texts),
+    st.builds(do.Pause, texts),
+    st.builds(do.Resume),
+    st.builds(do.Complete, texts),
+    st.builds(do.Abandon, texts),
+    st.builds(do.Hand, words, texts),
+)
+
+
+class _Back(do.Command):
+    """Go back to an earlier state: how far, and whether the lifecycle goes along."""
+
+    steps: int
+    lifecycle: bool
+
+
+ops = st.lists(
+    st.lists(commands, min_size=1, max_size=3)
+    | st.builds(lambda n, life: [_Back(n, life)], st.integers(0, 9), st.booleans()),
+    max_size=25,
+)
+gaps = st.lists(st.sampled_from([0, 1, 600, 1800, 86_400, -5]), min_size=1, max_size=5)
+
+
+def grow(batches: list[list[Command]], seconds: list[int], *, goal: str = "goal") -> list[ev.Event]:
+    """The journal of a session that was given these commands; what decide refuses adds nothing."""
+    moment = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
+    create = do.Create("s", goal, "o", "p", items=("a", "b", "c"))
+    state, states, events = SessionState(), [SessionState()], list[ev.Event]()
+    all_batches: list[list[Command]] = [[create], *batches]
+    for number, batch in enumerate(all_batches):
+        moment += timedelta(seconds=seconds[number % len(seconds)], microseconds=number)
+        wishes = [_resolved(command, states) for command in batch]
+        at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        outcome = decide_all(state, wishes, at=at, actor="user", run="")
+        if isinstance(outcome, Decided) and outcome.drafts:
+            prev = events[-1].hash if events else bytes(32)
+            events += ev.seal("session/s", len(events), prev, outcome.drafts)
+            state = outcome.state
+            states.append(state)
+    assert fold_all(events) == state, "what a writer remembers is what a reader folds"
+    return events
+
+
+def _resolved(command: Command, states: list[SessionState]) -> Command:
+    if not isinstance(command, _Back):
+        return command
+    then = states[max(1, len(states) - 1 - command.steps)] if len(states) > 1 else states[0]
+    return do.Rewind(max(1, then.version), then, "" if command.lifecycle else "m", command.lifecycle)
+
+
+journals = st.builds(grow, ops, gaps)

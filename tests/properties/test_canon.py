@@ -1,0 +1,52 @@
+"""Canonical JSON: equal values, equal bytes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from segue.core import canon
+from segue.errors import UsageError
+
+from .strategies import json_values
+
+
+def shuffled(value: Any, chance: Any) -> Any:
+    """The same value with its keys in another order."""
+    if isinstance(value, dict):
+        keys = list(value)
+        chance.shuffle(keys)
+        return {key: shuffled(value[key], chance) for key in keys}
+    return [shuffled(inner, chance) for inner in value] if isinstance(value, list) else value
+
+
+@settings(max_examples=300)
+@given(json_values)
+def test_encoding_what_was_decoded_gives_the_same_bytes(value: Any) -> None:
+    body = canon.encode(value)
+    assert canon.encode(canon.decode(body)) == body
+    assert canon.encode_strict(value) == body
+
+
+@settings(max_examples=200)
+@given(json_values, st.randoms(use_true_random=False))
+def test_the_order_of_keys_does_not_matter(value: Any, chance: Any) -> None:
+    assert canon.encode(shuffled(value, chance)) == canon.encode(value)
+
+
+@settings(max_examples=200)
+@given(json_values)
+def test_any_other_reader_of_json_reads_the_same_value(value: Any) -> None:
+    assert json.loads(canon.encode(value)) == value
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), (1, 2), b"x", {1: 2}, "\ud800", {"a": [{"b": {1, 2}}]}]
+)
+def test_what_json_cannot_hold_is_refused(value: Any) -> None:
+    with pytest.raises(UsageError):
+        canon.encode_strict(value)
