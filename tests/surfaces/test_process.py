@@ -64,6 +64,40 @@ def test_a_pipe_that_nobody_reads_is_no_noise() -> None:
         assert child.wait() == 141
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written_is_told_and_the_work_is_kept() -> None:
+    run("start", "g", "--id", "a")
+    with open("/dev/full", "wb") as full:
+        command = [PYTHON, "-m", "segue", "note", "kept"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 74
+    assert done.stderr.startswith(b"segue: the output could not be written: No space left on device\n")
+    assert b"kept" in run("status").stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_closed_stdout_is_no_fault() -> None:
+    run("start", "g", "--id", "a")
+    done = subprocess.run(["sh", "-c", f"{PYTHON} -m segue status >&-"], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+@pytest.mark.parametrize(("said", "code"), [(b"y\n", 0), (b"n\n", 64), (b"\n", 64)])
+def test_trust_asks_on_a_terminal(said: bytes, code: int) -> None:
+    Path("segue.toml").write_text('type = "review"\n')
+    ours, theirs = os.openpty()
+    command = [PYTHON, "-m", "segue", "trust"]
+    with subprocess.Popen(command, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE) as child:
+        os.close(theirs)
+        os.write(ours, said)
+        assert child.stdout is not None
+        assert b'type = "review"' in child.stdout.read()
+        assert child.wait(timeout=30) == code
+    os.close(ours)
+    assert run("config", "type").stdout == (b"review\n" if code == 0 else b"coding\n")
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
 def test_a_terminal_gets_colours_and_a_pipe_does_not() -> None:
     run("start", "g", "--id", "a", "--item", "one")

@@ -22,7 +22,7 @@ class Terminal(io.TextIOWrapper):
     """A stream that says it is a terminal."""
 
     def __init__(self, encoding: str = "utf-8") -> None:
-        super().__init__(io.BytesIO(), encoding=encoding)
+        super().__init__(io.BytesIO(), encoding=encoding, newline="")
 
     def isatty(self) -> bool:
         return True
@@ -88,6 +88,29 @@ def test_a_table_gives_way_in_its_last_column_only() -> None:
     lines = table(("id", "goal"), [("abc", "g" * 100), ("日本", "short")], Style(width=40))
     assert [cells(line) for line in lines] == [10, 40, 11]
     assert lines[2] == "日本  short"
+
+
+def test_progress_is_drawn_on_a_terminal_after_a_second_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    from types import SimpleNamespace
+    from typing import Any
+
+    from segue.surfaces.cli.progress import Progress
+
+    clock = [100.0]
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("segue.surfaces.cli.progress.time.monotonic", lambda: clock[0])
+    context: Any = SimpleNamespace(environment={"COLUMNS": "80"}, args=SimpleNamespace(no_color=True))
+    with Progress(context) as progress:
+        progress(1, 4, "early")
+        clock[0] += 2
+        progress(2, 4, "mid\x1b[2Jway")
+        progress(3, 4, "too soon")
+    terminal.seek(0)
+    shown = terminal.read()
+    assert " 50%  2/4  midway" in shown
+    assert "early" not in shown and "too soon" not in shown
+    assert shown.endswith("\r\x1b[2K")
 
 
 def test_no_control_character_passes() -> None:

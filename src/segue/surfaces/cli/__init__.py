@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _dispatch(words)
-        sys.stdout.flush()
+        _flush()
         return code
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
@@ -35,6 +35,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         from .faults import report
 
         return report(fault, words)
+
+
+def _flush() -> None:
+    """Everything out, while what goes wrong with that can still be told."""
+    try:
+        if sys.stdout is not None:  # it is None if the caller closed it
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        from .faults import OutputFailed
+
+        raise OutputFailed(fault) from fault
 
 
 def _dispatch(words: list[str]) -> int:

@@ -122,7 +122,14 @@ def write(stream: TextIO, text: str) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     if not text.isascii():
         text = text.encode(encoding, "replace").decode(encoding)
-    print(text, file=stream)
+    try:
+        print(text, file=stream)
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        from .faults import OutputFailed
+
+        raise OutputFailed(fault) from fault
 
 
 def stdin_text() -> str:

@@ -12,6 +12,19 @@ PIPE_CLOSED = 141
 UNFORESEEN = 70
 
 
+class OutputFailed(SegueError):
+    """What was to be shown could not be written; what the command did is durable all the same."""
+
+    code = "output"
+    exit_code = 74
+
+    def __init__(self, fault: OSError) -> None:
+        super().__init__(
+            f"the output could not be written: {fault.strerror}",
+            hint="what the command did is durable; `segue status` shows it",
+        )
+
+
 def report(fault: BaseException, words: list[str]) -> int:
     """Say it; the exit code."""
     if isinstance(fault, BrokenPipeError):
@@ -20,6 +33,8 @@ def report(fault: BaseException, words: list[str]) -> int:
     if isinstance(fault, KeyboardInterrupt):
         _say("segue: interrupted")
         return INTERRUPTED
+    if isinstance(fault, OutputFailed):
+        _close_pipe()
     if isinstance(fault, SegueError):
         return _known(fault, words)
     if not isinstance(fault, Exception):

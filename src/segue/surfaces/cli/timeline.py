@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core import canon
 from ...core import events as ev
-from ..render import Style, moment, one_line, wrap
+from ..render import Style, cells, cut, moment, one_line, pad, wrap
 
 
 def _with(text: str, more: str, before: str = ": ") -> str:
@@ -29,7 +29,8 @@ def _described(body: ev.Described) -> str:
 
 
 def _pairs(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+    told = [f"{name}={value}" for name, value in sorted(values.items()) if value not in ("", 0, False)]
+    return ", ".join(told) or "nothing set"
 
 
 def _gap(body: ev.Gap) -> str:
@@ -99,7 +100,8 @@ def timeline(events: Sequence[ev.Event], style: Style) -> list[str]:
     """Days as headings, then version, time, actor and what happened."""
     lines: list[str] = []
     day = ""
-    actors = max((len(one_line(event.actor)) for event in events), default=0)
+    names = {event.actor: cut(one_line(event.actor), 24, style) for event in events}
+    actors = max(map(cells, names.values()), default=0)
     digits = max((len(str(event.version)) for event in events), default=1)
     for event in events:
         at = moment(event.at)
@@ -108,12 +110,13 @@ def timeline(events: Sequence[ev.Event], style: Style) -> list[str]:
         if today != day:
             lines += [*([""] if lines else []), style.paint(today, "bold")]
             day = today
-        head = f"{event.version:>{digits}}  {clock}  {one_line(event.actor):{min(actors, 24)}}  "
-        room = max(20, style.width - len(head)) if style.width else 0
+        head = f"{event.version:>{digits}}  {clock}  {pad(names[event.actor], actors)}  "
+        indent = cells(head)
+        room = max(20, style.width - indent) if style.width else 0
         first, *rest = wrap(words(event), room, style, lines=6)
         colour = _COLOURS.get(event.kind)
         lines.append(style.paint(head, "dim") + (style.paint(first, colour) if colour else first))
-        lines += [" " * len(head) + line for line in rest]
+        lines += [" " * indent + line for line in rest]
     return lines
 
 
