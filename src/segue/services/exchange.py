@@ -369,11 +369,11 @@ def _pieces_to_add(journal: Journal, parcel: Parcel) -> dict[str, bytes]:
 def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
     """A JSON export without a text: bodies rewritten, hashes kept, and the rewriting on record."""
     from ..stores.volatile import VolatileJournal
-    from .scrub import _scrub_journal
+    from .scrub import scrub_journal
 
     parcel, journal = unpack(data), VolatileJournal()
     _append_missing(journal, parcel.session, parcel)
-    events, pieces, _ = _scrub_journal(journal, text, actor, False)
+    events, pieces, _ = scrub_journal(journal, text, actor, False)
     return (
         pack(parcel.session, journal.read(stream_of(parcel.session)), journal) if events or pieces else data
     )

@@ -23,6 +23,7 @@ from ..errors import SegueError, UsageError
 from ..stores.base import Append, Journal, Rewrite
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.upkeep import compact
+from . import emergency
 from .home import now
 from .segue import Segue
 
@@ -47,7 +48,7 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
         raise UsageError(f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must go")
     if not dry_run:
         segue.brake.check()
-    events, pieces, sessions = _scrub_journal(segue.journal, text, segue.book.actor, dry_run)
+    events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
     if isinstance(segue.journal, SqliteJournal) and not dry_run and (events or pieces):
         compact(segue.journal.database)
     segue.forget()
@@ -64,7 +65,8 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
 # -- a journal -------------------------------------------------------------------------------------
 
 
-def _scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
+def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
+    """Erase a text from one journal: (events rewritten, pieces masked, sessions touched)."""
     rewrites: list[Rewrite] = []
     appends: list[Append] = []
     pieces: dict[str, bytes] = {}
@@ -158,19 +160,17 @@ def _scrub_file(path: Path, text: str, actor: str, dry_run: bool) -> bool:
     if path.suffix == ".db" and path.parent.name == "backups":
         return _scrub_backup(path, text, actor, dry_run)
     body = path.read_bytes()
-    packed = body[:2] == b"\x1f\x8b"
-    try:
-        plain = gzip.decompress(body) if packed else body
-    except (OSError, EOFError):
-        packed, plain = False, body
-    if packed or path.suffix == ".json":
-        return _scrub_text(path, plain, text, packed, dry_run)
-    cleaned = plain
-    for form in (text.encode(errors="surrogatepass"), _escaped(text)):
-        cleaned = cleaned.replace(form, b"*" * len(form))
-    if cleaned != plain and not dry_run:
+    cleaned = _scrub_archive(body, text, actor) or _scrub_emergency(path, text) or _masked(body, text)
+    if cleaned != body and not dry_run:
         write_whole(path, cleaned)
-    return cleaned != plain
+    return cleaned != body
+
+
+def _masked(body: bytes, text: str) -> bytes:
+    """Any other file: the text itself, and as JSON would spell it, byte for byte."""
+    for form in (text.encode(errors="surrogatepass"), _escaped(text)):
+        body = body.replace(form, b"*" * len(form))
+    return body
 
 
 def _escaped(text: str) -> bytes:
@@ -180,7 +180,7 @@ def _escaped(text: str) -> bytes:
 def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
     journal = SqliteJournal(path)
     try:
-        events, pieces, _ = _scrub_journal(journal, text, actor, dry_run)
+        events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
         if (events or pieces) and not dry_run:
             compact(journal.database)
             journal.database.connection().pragma("journal_mode", "delete")
@@ -192,11 +192,24 @@ def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
             journal.close()
 
 
-def _scrub_text(path: Path, plain: bytes, text: str, packed: bool, dry_run: bool) -> bool:
-    """An archive, an emergency file: documents of ours with their own scrubbing."""
+def _scrub_archive(body: bytes, text: str, actor: str) -> bytes:
+    """An archived session without the text; nothing if this is no archive."""
     from .exchange import scrub_document
 
-    cleaned = scrub_document(plain, text)
-    if cleaned != plain and not dry_run:
-        write_whole(path, gzip.compress(cleaned) if packed else cleaned)
-    return cleaned != plain
+    if body[:2] != b"\x1f\x8b":
+        return b""
+    try:
+        plain = gzip.decompress(body)
+        cleaned = scrub_document(plain, text, actor=actor)
+    except (OSError, EOFError, SegueError):
+        return b""
+    return body if cleaned == plain else gzip.compress(cleaned)
+
+
+def _scrub_emergency(path: Path, text: str) -> bytes:
+    """An emergency file without the text; nothing if this is none."""
+    found = emergency.read(path)
+    if found is None:
+        return b""
+    cleaned = emergency.masked(found, text, lambda value: _replace(value, text))
+    return path.read_bytes() if cleaned == found else emergency.encode(cleaned)

@@ -1,0 +1,108 @@
+"""Scrubbing: a text is gone from everything that is kept, and the chains still verify."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from segue import Paused, Segue, UsageError
+from segue.core.chain import faults
+from segue.services.cleanup import Cleanup
+from segue.services.exchange import unpack
+from segue.services.rebuild import rebuild
+from segue.services.scrub import SCRUBBED, scrub
+
+TEXT = 'the "customer" is Zörbach & Söhne\nof Ulm'
+
+
+@pytest.fixture
+def seg(tmp_path: Path) -> Segue:
+    (tmp_path / "project").mkdir()
+    return Segue(home=tmp_path / "home", folder=tmp_path / "project")
+
+
+def holding(folder: Path, text: str) -> list[str]:
+    """Files below a folder that hold the text in any spelling."""
+    forms = [text.encode(), text.encode().replace(b'"', b'\\"').replace(b"\n", b"\\n")]
+    return [
+        str(p.relative_to(folder))
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and any(form in p.read_bytes() for form in forms)
+    ]
+
+
+def test_a_text_is_gone_from_journal_pieces_backups_archive_and_emergency_files(seg: Segue) -> None:
+    over = seg.start(f"an old session about {TEXT}", id="over")
+    over.complete(TEXT)
+    s = seg.start("work", id="work", items=[f"call {TEXT}", "other"])
+    s.checkpoint("before", done=f"call {TEXT}", decide=[(TEXT, "because")], thread=[TEXT])
+    s.save_agent("planner", {"messages": [{"text": f"{'x' * 300} {TEXT} {i}"} for i in range(40)]})
+    s.save_agent("planner", {"blob": "y" * 4090 + TEXT + "z" * 5000})
+    s.rewind("before")
+    seg.backups.make()
+    Cleanup(seg).run(days=0)
+    with pytest.raises(RuntimeError), s.guard(helper=lambda: {"memo": TEXT}):
+        raise RuntimeError("stop")
+    assert holding(seg.home.path, TEXT) != []
+    found = scrub(seg, TEXT, dry_run=True)
+    assert holding(seg.home.path, TEXT) != []
+    did = scrub(seg, TEXT)
+    seg.journal.close()
+    assert (did.events, did.pieces, did.files) == (found.events, found.pieces, found.files)
+    assert did.events >= 4 and did.pieces > 2 and did.sessions == ["work"]
+    assert holding(seg.home.path, TEXT) == []
+    for stream, _ in seg.journal.streams():
+        assert faults(stream, seg.journal.read(stream)) == []
+    assert s.status().done == [f"call {SCRUBBED}"]
+    assert rebuild(seg, check=True).different == []
+    assert seg.session("work").load_agent("helper") == {"memo": "*" * len(TEXT.encode())}
+    archived = Cleanup(seg).restore("over")
+    assert archived.state.goal == f"an old session about {SCRUBBED}"
+
+
+def test_a_scrubbed_state_of_an_agent_still_loads_with_the_text_masked(seg: Segue) -> None:
+    s = seg.start("work")
+    s.save_agent("planner", {"blob": "y" * 4090 + "hunter2-secret" + "z" * 5000, "n": 1})
+    scrub(seg, "hunter2-secret")
+    assert s.load_agent("planner") == {"blob": "y" * 4090 + "*" * 14 + "z" * 5000, "n": 1}
+    s.save_agent("planner", {"blob": "new", "n": 2})
+    assert Segue(home=seg.home.path, folder=seg.folder).session(s.id).load_agent("planner")["n"] == 2
+
+
+def test_names_of_fields_are_not_touched(seg: Segue) -> None:
+    s = seg.start("work")
+    s.checkpoint("mark", done="a text about text", learn="the reason of threads")
+    s.note("after")
+    s.rewind("mark")
+    scrub(seg, "text")
+    scrub(seg, "threads")
+    assert s.status().done == [f"a {SCRUBBED} about {SCRUBBED}"]
+    assert [f.text for f in s.state.findings] == [f"the reason of {SCRUBBED}"]
+    assert faults(f"session/{s.id}", s.log()) == []
+
+
+def test_an_export_after_a_scrub_proves_itself(seg: Segue) -> None:
+    from segue.services.exchange import export_session
+
+    s = seg.start("the secret goal")
+    scrub(seg, "secret")
+    assert unpack(export_session(seg, s.id)).events[0].erased
+
+
+def test_a_short_text_and_a_pause_file_are_refused(seg: Segue) -> None:
+    seg.start("work")
+    with pytest.raises(UsageError):
+        scrub(seg, "abc")
+    (seg.home.path / "PAUSE").touch()
+    with pytest.raises(Paused):
+        scrub(seg, "work on it")
+
+
+def test_a_text_that_is_nowhere_changes_nothing(seg: Segue) -> None:
+    s = seg.start("work")
+    version = s.state.version
+    time.sleep(0.01)
+    assert scrub(seg, "never said").events == 0
+    assert s.state.version == version
