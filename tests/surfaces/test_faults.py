@@ -161,6 +161,7 @@ def test_a_pause_file_refuses_every_write_and_lets_reads_work(
         ["trust", "--yes"],
         ["rebuild"],
         ["undo"],
+        ["recover"],
         ["cleanup"],
         ["scrub", "password", "--yes"],
     ]

@@ -90,7 +90,7 @@ def test_switch_to_a_session_that_is_over_leaves_the_current_one_alone(started: 
 
 
 def test_switch_without_an_id_is_a_usage_error(started: Cli) -> None:
-    assert "which session?" in started("switch", code=64).err
+    assert "required: ID" in started("switch", code=64).err
 
 
 def test_complete_says_what_is_left_open_and_that_nothing_was_proven(started: Cli) -> None:

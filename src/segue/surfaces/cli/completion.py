@@ -29,7 +29,7 @@ class Words:
         self.arguments = [
             str(choice) for action in parser.positionals() if action.choices for choice in action.choices
         ]
-        self.takes_id = find(name).session == "id"
+        self.takes_id = any(action.dest == "id" for action in parser.positionals())
 
 
 def all_words() -> list[Words]:

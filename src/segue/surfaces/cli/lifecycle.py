@@ -58,7 +58,7 @@ def switch(context: Context) -> int:
     from ...services.book import Saved
 
     segue = context.segue
-    target = segue.session(context.session_id() or _no_id())
+    target = segue.session(context.session_id())
     if target.state.status in ("completed", "abandoned"):
         return resume(context)
     version = target.state.version
@@ -71,12 +71,6 @@ def switch(context: Context) -> int:
         saved, *lines, *_view(context, session, "resumed"), id=session.id, status=state.status,
         paused=before.id if before is not None and paused else "",
     )  # fmt: skip
-
-
-def _no_id() -> str:
-    from ...errors import UsageError
-
-    raise UsageError("which session?", hint="`segue list` shows ids")
 
 
 def pause(context: Context) -> int:
@@ -146,6 +140,10 @@ def _start_arguments(parser: Parser) -> None:
     parser.add_argument("--org", metavar="NAME", help="its organization")
 
 
+def _switch_arguments(parser: Parser) -> None:
+    parser.add_argument("id", metavar="ID", help="the session to take up; `segue list` shows ids")
+
+
 def _pause_arguments(parser: Parser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="why")
 
@@ -174,7 +172,7 @@ COMMANDS = (
         examples=("segue resume", f"segue resume {_ID}"),
     ),
     Command(
-        "switch", switch, session="id",
+        "switch", switch, _switch_arguments,
         json="Saved with `id`, `status` and `paused` (the other one's id, or empty)",
         examples=(f"segue switch {_ID}", "segue switch leak-hunt --json"),
     ),

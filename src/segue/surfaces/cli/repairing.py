@@ -36,6 +36,8 @@ def recover(context: Context) -> int:
     from ...services.recover import recover as run
 
     home, settings = _surroundings(context)
+    if not context.args.dry_run:
+        _brake(context, home)
     with Progress(context) as progress:
         found = run(home, settings, dry_run=context.args.dry_run, progress=progress)
     context.emit(found)
@@ -47,6 +49,15 @@ def recover(context: Context) -> int:
     if not found.changed:
         context.say("a dry run: nothing was changed" if context.args.dry_run else "nothing had to be changed")
     return 0
+
+
+def _brake(context: Context, home: Home) -> None:
+    """PAUSE brakes a recovery too; the project's root is found without the store."""
+    from ...services.place import Brake
+
+    tops = (context.folder, *context.folder.parents)
+    root = next((t for t in tops if (t / ".git").exists() or (t / "segue.toml").is_file()), context.folder)
+    Brake([home.path / "PAUSE", root / "PAUSE"]).check()
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:
@@ -121,7 +132,7 @@ def doctor(context: Context) -> int:
 
 def _line(style: Style, row: Any) -> str:
     word = style.paint(f"{row.status:8}", _COLOURS.get(row.status, "bold"))
-    return f"{word} {one_line(row.name)}: {one_line(row.detail)}"
+    return f"{word} {one_line(row.name)}" + (f": {one_line(row.detail)}" if row.detail else "")
 
 
 def _recover_arguments(parser: Parser) -> None:
