@@ -1,0 +1,180 @@
+"""The book: commands become durable, merge with others' or are told, and snapshots are a cache."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from segue.errors import (
+    NothingToUndo,
+    SessionOver,
+    StaleVersion,
+    UnknownAgent,
+    UnknownCheckpoint,
+    UnknownSession,
+    UsageError,
+)
+from segue.services.book import SNAPSHOT_EVENTS_READ, fold_all, stream_of
+from segue.services.segue import Segue
+from segue.stores.base import Snapshot
+from segue.stores.volatile import VolatileJournal
+
+
+@pytest.fixture
+def journal() -> VolatileJournal:
+    return VolatileJournal()
+
+
+@pytest.fixture
+def two(journal: VolatileJournal, tmp_path: Path) -> tuple[Segue, Segue]:
+    """Two programs on one store, each with caches of its own."""
+    first, second = (Segue(journal, home=tmp_path / "home", folder=tmp_path, actor=a) for a in ("a", "b"))
+    first.start("shared", id="s", items=["one", "two"])
+    return first, second
+
+
+def test_commands_that_commute_are_merged(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    assert b.state.version == 4
+    a.done("one")
+    b.done("two")
+    a.decide("x")
+    b.decide("y")
+    assert a.state == b.state
+    assert a.status().done == ["one", "two"] and len(a.state.decisions) == 2
+
+
+def test_the_same_item_finished_by_two_is_finished_once(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    assert b.state.version == 4
+    assert (a.done("one").events, b.done("one").events) == (1, 0)
+
+
+def test_a_command_that_does_not_commute_is_told(two: tuple[Segue, Segue], journal: VolatileJournal) -> None:
+    a, b = (seg.session("s") for seg in two)
+    append = journal.append
+    faster = iter([lambda: b.note("in between")])
+
+    def slow(*appends, pieces=None):
+        for act in faster:
+            journal.append = append  # type: ignore[method-assign]
+            act()
+        return append(*appends, pieces=pieces)
+
+    journal.append = slow  # type: ignore[method-assign]
+    with pytest.raises(StaleVersion) as raised:
+        a.pause("for now")
+    assert (raised.value.expected, raised.value.actual) == (4, 5)
+    assert a.pause("again").events == 1
+
+
+def test_a_cached_refusal_is_decided_again_on_what_is_there_now(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.complete()
+    with pytest.raises(SessionOver):
+        b.done("one")
+    a.undo()
+    assert a.state.status == "active"
+    assert b.done("one").events == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda seg: seg.session("absent"), UnknownSession),
+        (lambda seg: seg.session("s").rewind("absent"), UnknownCheckpoint),
+        (lambda seg: seg.session("s").load_agent("absent"), UnknownAgent),
+        (lambda seg: seg.session("s").undo(), NothingToUndo),
+        (lambda seg: seg.session("s").checkpoint(), UsageError),
+        (lambda seg: seg.start("  "), UsageError),
+        (lambda seg: seg.start("x", type="nonsense"), UsageError),
+        (lambda seg: seg.session("s").see_changes([("f", "eaten")]), UsageError),
+        (lambda seg: seg.session("s").pause(cause="whim"), UsageError),
+    ],
+)
+def test_what_cannot_be_is_an_error_with_a_hint(two: tuple[Segue, Segue], call, error) -> None:
+    with pytest.raises(error) as raised:
+        call(two[0])
+    assert raised.value.hint
+
+
+def test_starting_with_an_id_that_exists_takes_that_session(two: tuple[Segue, Segue]) -> None:
+    first, second = two
+    other = first.start("other")
+    assert second.session().id == other.id
+    again = second.start("something else", id="s")
+    assert again.state.goal == "shared" and again.state.version == 4
+    assert first.session().id == "s"
+
+
+def test_undo_takes_back_whole_commands_one_after_the_other(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    states = [session.state]
+    session.checkpoint(done="one", begin="two", decide="d", note="n")
+    states.append(session.state)
+    session.pause("p")
+    session.undo()
+    assert session.state.status == "active" and session.status().done == ["one"]
+    session.undo()
+    assert session.status().next == ["one", "two"] and len(session.state.decisions) == 0
+    with pytest.raises(NothingToUndo):
+        session.undo()
+
+
+def test_rewind_brings_the_work_of_a_named_checkpoint_back_and_keeps_the_log(
+    two: tuple[Segue, Segue],
+) -> None:
+    session = two[0].session("s")
+    session.checkpoint("before", begin="one")
+    session.save_agent("agent", {"step": 1})
+    session.done("one", "two")
+    length = len(session.log())
+    session.rewind("before")
+    assert session.status().active == ["one"] and session.state.agents == {}
+    assert len(session.log()) == length + 1
+    assert session.rewind("before").events == 0
+
+
+def test_a_secret_is_masked_before_it_is_stored(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    session.note("the token is ghp_" + "a1" * 18)
+    assert all(b"ghp_" not in event.body for event in session.log())
+
+
+def test_whoever_folds_much_leaves_a_snapshot_and_a_wrong_one_is_not_believed(
+    two: tuple[Segue, Segue], journal: VolatileJournal, tmp_path: Path
+) -> None:
+    session = two[0].session("s")
+    for place in range(SNAPSHOT_EVENTS_READ + 1):
+        session.note(f"note {place}")
+    assert journal.snapshots([stream_of("s")]) == {}
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    assert reader.session("s").state == fold_all(session.log())
+    [kept] = journal.snapshots([stream_of("s")]).values()
+    assert kept.version == session.state.version
+    journal.keep(Snapshot(kept.stream, kept.version + 1, kept.fold, b"not a state", b""))
+    fresh = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    assert fresh.session("s").state == session.state
+
+
+def test_an_agents_state_that_another_process_changed_is_not_run_over(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.save_agent("agent", {"by": "a"})
+    assert b.load_agent("agent") == {"by": "a"}
+    a.save_agent("agent", {"by": "a", "again": True})
+    with pytest.raises(StaleVersion):
+        b.save_agent("agent", {"by": "b"})
+    assert b.load_agent("agent") == {"by": "a", "again": True}
+    b.save_agent("agent", {"by": "b"})
+    assert a.load_agent("agent") == {"by": "b"}
+
+
+def test_a_list_shows_the_most_recent_first_and_takes_filters(two: tuple[Segue, Segue]) -> None:
+    seg = two[0]
+    other = seg.start("other", organization="acme", project="https://x/thing")
+    other.complete()
+    assert [c.id for c in seg.list(everywhere=True)] == [other.id, "s"]
+    assert [c.id for c in seg.list(everywhere=True, status="completed")] == [other.id]
+    assert [c.id for c in seg.list(organization="acme")] == [other.id]
+    assert [c.id for c in seg.list(project="thing")] == [other.id]
