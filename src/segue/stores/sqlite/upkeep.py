@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apsw
@@ -16,16 +17,20 @@ from .journal import INSERT, SqliteJournal, row_of
 from .schema import id_of
 
 PAGES_A_STEP = 4096
+LEFT_SECONDS = 3600.0
+"""A backup that was not finished for so long never will be."""
 
 
 def back_up(database: Database, target: Path, progress: Callable[[int, int], None] | None = None) -> None:
     """A consistent copy while others write; whole and synced, or not there."""
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    _sweep(target.parent)
     try:
         os.close(os.open(partial, os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600))
         copy = apsw.Connection(str(partial))
         try:
-            with copy.backup("main", database.connection(), "main") as backup:
+            source = database.connection()
+            with _one_moment(source), copy.backup("main", source, "main") as backup:
                 while not backup.done:
                     backup.step(PAGES_A_STEP)
                     if progress:
@@ -46,6 +51,25 @@ def back_up(database: Database, target: Path, progress: Callable[[int, int], Non
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+@contextlib.contextmanager
+def _one_moment(db: apsw.Connection) -> Iterator[None]:
+    """Read as of now to the end: otherwise each write of others begins the backup anew."""
+    db.execute("BEGIN")
+    try:
+        db.execute("SELECT count(*) FROM meta").fetchall()
+        yield
+    finally:
+        db.execute("ROLLBACK")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed backups left behind; a scrub would not look there."""
+    for left in folder.glob(".*.partial*"):
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
+                left.unlink()
 
 
 def restore(
