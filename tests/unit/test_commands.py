@@ -54,7 +54,8 @@ def test_a_command_gives_events_unless_its_wish_is_fulfilled(
 @pytest.mark.parametrize(
     "command",
     [do.Done("one"), do.Begin("one"), do.Block("one", "r"), do.Drop("one"), do.Ask("q?"),
-     do.Answer("q?", "a"), do.Decide("d", "w"), do.Fail("e"), do.Pause("r"), do.Complete("s"), do.Abandon("r"), do.Add("x")],
+     do.Answer("q?", "a"), do.Decide("d", "w"), do.Fail("e"), do.Pause("r"), do.Complete("s"),
+     do.Abandon("r"), do.Add("x")],
     ids=lambda c: type(c).__name__,
 )  # fmt: skip
 def test_a_command_that_is_sent_twice_happens_once(command: do.Command) -> None:

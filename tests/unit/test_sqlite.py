@@ -173,6 +173,36 @@ def test_a_backup_is_a_whole_private_store_and_tells_its_progress(
     assert copy.read("s") == journal.read("s")
 
 
+def test_a_backup_ends_although_others_write_between_all_of_its_steps(
+    journal: SqliteJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.stores.sqlite.upkeep.PAGES_A_STEP", 1)
+    journal.append(Append("s", 0, drafts(*("x" * 3000 for _ in range(20)))))
+    other = SqliteJournal(journal.database.path)
+    steps = []
+
+    def write(done: int, total: int) -> None:
+        steps.append(done)
+        assert len(steps) <= total, "the backup began anew"
+        other.append(Append("s", other.head("s").version, drafts("more")))
+
+    back_up(journal.database, tmp_path / "copy.db", write)
+    assert len(SqliteJournal(tmp_path / "copy.db").read("s")) == 20
+    assert journal.head("s").version == 20 + len(steps)
+
+
+def test_what_a_killed_backup_left_behind_is_removed_by_a_later_one(
+    journal: SqliteJournal, tmp_path: Path
+) -> None:
+    journal.append(Append("s", 0, drafts("a")))
+    old, young = tmp_path / ".copy.db.1.partial", tmp_path / ".copy.db.2.partial"
+    for left in (old, young):
+        left.write_bytes(b"half a backup")
+    os.utime(old, (1, 1))
+    back_up(journal.database, tmp_path / "copy.db")
+    assert not old.exists() and young.exists()
+
+
 def test_what_was_erased_is_not_in_the_file_after_compacting(journal: SqliteJournal) -> None:
     from segue.stores.base import Rewrite
 

@@ -221,6 +221,9 @@ class JournalSuite:
         for snapshot in (Snapshot("s", 2, 1, b"two"), newest, Snapshot("s", 3, 1, b"three")):
             journal.keep(snapshot)
         assert journal.snapshots(["s"]) == {"s": newest}
+        mended = Snapshot("s", 4, 1, b"FOUR", b"card")
+        journal.keep(mended)
+        assert journal.snapshots(["s"]) == {"s": mended}
         refolded = Snapshot("s", 3, 2, b"by another fold")
         journal.keep(refolded)
         journal.keep(Snapshot("s", 6, 1, b"by the old fold"))
