@@ -85,6 +85,10 @@ class _Back(do.Command):
     lifecycle: bool
 
 
+batches = st.lists(
+    st.lists(commands.filter(lambda c: not isinstance(c, do.SaveAgent)), min_size=1, max_size=3), max_size=15
+)
+"""For a real session: agents' states are saved by its own method."""
 ops = st.lists(
     st.lists(commands, min_size=1, max_size=3)
     | st.builds(lambda n, life: [_Back(n, life)], st.integers(0, 9), st.booleans()),

@@ -38,7 +38,7 @@ _TIMES = ("created", "started", "paused", "resumed", "ended")
 _CHANGES = ("created", "modified", "deleted")
 _COMMIT, _CONTINUE, _BEGIN = "Commit uncommitted changes", "Continue: ", "Begin: "
 
-_NUMBER_MAX = 1e15
+_NUMBER_MAX = 1e300
 
 Document = dict[str, Any]
 
