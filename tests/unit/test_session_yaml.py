@@ -252,3 +252,11 @@ def test_an_alias_within_the_limits_is_a_copy() -> None:
     value = read_yaml(b"a: &a [1, {b: 2}]\nc: *a")
     assert value == {"a": [1, {"b": 2}], "c": [1, {"b": 2}]}
     assert value["a"] is not value["c"]
+
+
+def test_the_example_in_the_documentation_comes_back_as_it_stands(seg: Segue) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "formats.md").read_text()
+    example = text.partition("```yaml\n")[2].partition("```")[0].encode()
+    session = import_session(seg, example)
+    assert exported(seg, session.id) == read_yaml(example)
+    assert session.status().next == ["Call the printer"]
