@@ -42,4 +42,6 @@ def machine() -> str:
 def must_be_compiled() -> None:
     """Say it if imports would be compiled anew each time: then figures of start-up are worthless."""
     if sys.flags.dont_write_bytecode:
-        print("note: PYTHONDONTWRITEBYTECODE is set; use `make bench-…`, which measures in a clean environment")
+        print(
+            "note: PYTHONDONTWRITEBYTECODE is set; use `make bench-…`, which measures in a clean environment"
+        )

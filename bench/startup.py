@@ -44,16 +44,19 @@ def main() -> None:
             "segue note": (segue, "note", "edited middleware.py"),
         }
         seconds: dict[str, list[float]] = {name: [] for name in commands}
-        for name, command in commands.items():
+        for command in commands.values():
             run(*command)
         for _ in range(ROUNDS):
             for name in random.sample(sorted(commands), len(commands)):
                 seconds[name].append(timed(lambda n=name: run(*commands[n])))
         bare = median_ms(seconds["python -c pass"])
         rows = [
-            (name, f"{median_ms(times):.1f}", f"{median_ms(times) / bare:.2f}") for name, times in seconds.items()
+            (name, f"{median_ms(times):.1f}", f"{median_ms(times) / bare:.2f}")
+            for name, times in seconds.items()
         ]
-        table("Launching a command (limit for `segue status`: 8)", ("command", "ms", "of python -c pass"), rows)
+        table(
+            "Launching a command (limit for `segue status`: 8)", ("command", "ms", "of python -c pass"), rows
+        )
 
 
 if __name__ == "__main__":

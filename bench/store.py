@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import random
 import string
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from segue.stores.sqlite import SqliteJournal
 
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000}
 ROUNDS = 1000
+ROW_BYTES = 330
+"""About what the event of a checkpoint takes in the store, all columns together."""
 
 
 def text(rng: random.Random, length: int) -> str:
@@ -50,7 +53,8 @@ def grown_session(seg: Segue, size: int, rng: random.Random) -> Session:
     return session
 
 
-def bare_inserter(seg: Segue, length: int):  # type: ignore[no-untyped-def]
+def bare_inserter(seg: Segue, length: int) -> Callable[[], object]:
+    """An insert of so many bytes on the connection that Segue itself uses."""
     assert isinstance(seg.journal, SqliteJournal)
     db = seg.journal.database.connection()
     db.execute("CREATE TABLE IF NOT EXISTS bare (id INTEGER PRIMARY KEY, body BLOB)")
@@ -58,33 +62,41 @@ def bare_inserter(seg: Segue, length: int):  # type: ignore[no-untyped-def]
     return lambda: db.execute("INSERT INTO bare (body) VALUES (?)", (body,))
 
 
+def checkpoint_row(name: str, size: int, kind: str, folder: Path) -> tuple[str, ...]:
+    """One checkpoint, one bare insert, and so on; then the bare ones alone."""
+    rng = random.Random(size)
+    seg = open_segue(folder)
+    if kind == "session":
+        session = grown_session(seg, size, rng)
+    else:
+        session = seg.start("hold a large agent state")
+        session.save_agent("planner", {"messages": [message(rng, i) for i in range(size // 1000)]})
+    bare = bare_inserter(seg, ROW_BYTES)
+    steps = [partial(session.done, f"step {n} of the work that is under way") for n in range(ROUNDS)]
+    pairs = [(timed(step), timed(bare)) for step in steps]
+    ours, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+    alone = median_ms([timed(bare) for _ in range(ROUNDS)])
+    seg.close()
+    mine, other = median_ms(ours), median_ms(theirs)
+    ratios = (mine / other, sum(ours) / sum(theirs), mine / alone)
+    return (name, kind, f"{mine:.3f}", f"{other:.3f}", *(f"{ratio:.2f}" for ratio in ratios))
+
+
 def checkpoint_cost() -> None:
     rows = []
     for name, size in SIZES.items():
-        for kind in ("a session of that size", "an agent state of that size"):
+        for kind in ("session", "agent state"):
             with tempfile.TemporaryDirectory() as folder:
-                rng = random.Random(size)
-                seg = open_segue(Path(folder))
-                if kind.startswith("a session"):
-                    session = grown_session(seg, size, rng)
-                else:
-                    session = seg.start("hold a large agent state")
-                    session.save_agent("planner", {"messages": [message(rng, i) for i in range(size // 1000)]})
-                bare = bare_inserter(seg, 330)
-                ours, theirs, alone = [], [], []
-                for number in range(ROUNDS):
-                    step = f"step {number} of the work that is under way"
-                    ours.append(timed(lambda step=step: session.done(step)))
-                    theirs.append(timed(bare))
-                for _ in range(ROUNDS):
-                    alone.append(timed(bare))
-                mean = sum(ours) / sum(theirs)
-                rows.append(
-                    (name, kind, f"{median_ms(ours):.3f}", f"{median_ms(theirs):.3f}",
-                     f"{median_ms(ours) / median_ms(theirs):.2f}", f"{mean:.2f}", f"{median_ms(ours) / median_ms(alone):.2f}")
-                )  # fmt: skip
-                seg.close()
-    head = ("state", "of", "checkpoint ms", "bare insert ms", "ratio", "ratio of means", "ratio to inserts in a tight loop")
+                rows.append(checkpoint_row(name, size, kind, Path(folder)))
+    head = (
+        "size",
+        "of",
+        "checkpoint ms",
+        "bare insert ms",
+        "ratio",
+        "of means",
+        "to inserts in a tight loop",
+    )
     table("A durable checkpoint against a bare insert of as many bytes (limit 2.0)", head, rows)
 
 
@@ -97,84 +109,78 @@ def status_cost() -> None:
         for i in range(5000):
             large.checkpoint(done=f"finished item number {i}", note=f"edited file {i}.py")
         versions = (small.state.version, large.state.version)
-        warm = {s.id: [] for s in (small, large)}
-        cold = {s.id: [] for s in (small, large)}
-        for _ in range(60):
-            for session in (small, large):
-                warm[session.id].append(timed(session.status))
-        for _ in range(30):
-            for session in (small, large):
-                fresh = open_segue(Path(folder))
-                fresh.journal.streams("nothing")
-                cold[session.id].append(timed(lambda f=fresh, s=session: f.session(s.id).status()))
-                fresh.journal.close()
+        warm = [(timed(small.status), timed(large.status)) for _ in range(60)]
+        home = Path(folder)
+        cold = [(cold_status(home, small.id), cold_status(home, large.id)) for _ in range(30)]
         rows = []
         for name, seen in (("same process, again", warm), ("a new Segue()", cold)):
-            a, b = median_ms(seen[small.id]), median_ms(seen[large.id])
+            a, b = median_ms([a for a, _ in seen]), median_ms([b for _, b in seen])
             rows.append((name, versions[0], f"{a:.3f}", versions[1], f"{b:.3f}", f"{b - a:.3f}"))
-        table("Status of a long session (limit: 2 ms more)", ("how", "events", "ms", "events", "ms", "more ms"), rows)
+        head = ("how", "events", "ms", "events", "ms", "more ms")
+        table("Status of a long session (limit: 2 ms more)", head, rows)
         seg.close()
 
 
-def agent_states() -> None:
+def cold_status(folder: Path, id: str) -> float:
+    """Seconds for the status of a session in a Segue that has not seen it; its file is open."""
+    seg = open_segue(folder)
+    seg.journal.streams("nothing")
+    seconds = timed(lambda: seg.session(id).status())
+    seg.journal.close()
+    return seconds
+
+
+def agent_row(name: str, size: int, folder: Path) -> tuple[str, ...]:
+    """1,000 saves of one state, to us and to the other, turn by turn."""
     from langgraph.checkpoint.base import empty_checkpoint
     from langgraph.checkpoint.sqlite import SqliteSaver
 
+    rng = random.Random(size)
+    seg = open_segue(folder)
+    session = seg.start("save often")
+    path = folder / "langgraph.db"
+    messages = [message(rng, i) for i in range(size // 1000)]
+    put, their_put, configs = [], [], [{"configurable": {"thread_id": "t", "checkpoint_ns": ""}}]
+    with SqliteSaver.from_conn_string(str(path)) as saver:
+        saver.setup()
+        for number in range(1, ROUNDS + 1):
+            messages = [*messages[1:], message(rng, number + 10_000)]
+            value = {"messages": messages, "plan": ["analyse", "model", f"step {number % 7}"]}
+            put.append(timed(partial(session.save_agent, "planner", value)))
+            checkpoint: Any = empty_checkpoint()
+            checkpoint["channel_values"] = value
+            checkpoint["channel_versions"] = versions = {"messages": number, "plan": number}
+            meta: Any = {"source": "loop", "step": number, "parents": {}}
+            save = partial(saver.put, configs[-1], checkpoint, meta, versions)
+            their_put.append(timed(lambda save=save: configs.append(save())))
+        ask: Any = {"configurable": {"thread_id": "t"}}
+        gets = [
+            (timed(partial(session.load_agent, "planner")), timed(partial(saver.get_tuple, ask)))
+            for _ in range(40)
+        ]
+    assert session.load_agent("planner") == value
+    seg.journal.close()
+    ours_mb = sum(f.stat().st_size for f in (folder / "home").glob("segue.db*")) / 1e6
+    theirs_mb = path.stat().st_size / 1e6
+    a, b = median_ms(put[-100:]), median_ms(their_put[-100:])
+    g, h = median_ms([g for g, _ in gets]), median_ms([h for _, h in gets])
+    times = (f"{a:.3f}", f"{b:.3f}", f"{b / a:.1f}x", f"{g:.3f}", f"{h:.3f}", f"{g / h:.2f}x")
+    return (name, *times, f"{ours_mb:.1f}", f"{theirs_mb:.0f}", f"{theirs_mb / ours_mb:.0f}x")
+
+
+def agent_states() -> None:
     rows = []
     for name, size in SIZES.items():
         with tempfile.TemporaryDirectory() as folder:
-            rng = random.Random(size)
-            seg = open_segue(Path(folder))
-            session = seg.start("save often")
-            path = Path(folder) / "langgraph.db"
-            messages = [message(rng, i) for i in range(size // 1000)]
-            put, their_put = [], []
-            with SqliteSaver.from_conn_string(str(path)) as saver:
-                saver.setup()
-                config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
-                for number in range(ROUNDS):
-                    messages = [*messages[1:], message(rng, number + 10_000)]
-                    plan = ["analyse", "model", f"step {number % 7}"]
-                    value = {"messages": messages, "plan": plan}
-                    put.append(timed(lambda v=value: session.save_agent("planner", v)))
-                    checkpoint = empty_checkpoint()
-                    checkpoint["channel_values"] = value
-                    checkpoint["channel_versions"] = {"messages": number + 1, "plan": number + 1}
-                    meta: Any = {"source": "loop", "step": number, "parents": {}}
-                    new: Any = {"messages": number + 1, "plan": number + 1}
-                    keep = {}
-
-                    def their(c=checkpoint, m=meta, n=new, k=keep) -> None:  # type: ignore[no-untyped-def]
-                        k["config"] = saver.put(config, c, m, n)
-
-                    their_put.append(timed(their))
-                    config = keep["config"]
-                get, their_get = [], []
-                for _ in range(40):
-                    get.append(timed(lambda: session.load_agent("planner")))
-                    their_get.append(timed(lambda: saver.get_tuple({"configurable": {"thread_id": "t"}})))
-            assert session.load_agent("planner") == value
-            seg.journal.close()
-            ours_mb = sum(f.stat().st_size for f in (Path(folder) / "home").glob("segue.db*")) / 1e6
-            theirs_mb = path.stat().st_size / 1e6
-            a, b = median_ms(put[-100:]), median_ms(their_put[-100:])
-            g, h = median_ms(get), median_ms(their_get)
-            rows.append(
-                (name, f"{a:.3f}", f"{b:.3f}", f"{b / a:.1f}x", f"{g:.3f}", f"{h:.3f}", f"{g / h:.2f}x",
-                 f"{ours_mb:.1f}", f"{theirs_mb:.0f}", f"{theirs_mb / ours_mb:.0f}x")
-            )  # fmt: skip
-            gc.collect()
+            rows.append(agent_row(name, size, Path(folder)))
     head = ("state", "put ms", "theirs", "faster", "get ms", "theirs", "of theirs", "MB", "theirs", "smaller")
     table("1,000 saves of an agent state, 1 KB changed each, against langgraph-checkpoint-sqlite", head, rows)
 
 
+PARTS = {"checkpoint": checkpoint_cost, "status": status_cost, "agent": agent_states}
+
 if __name__ == "__main__":
     must_be_compiled()
     print(machine())
-    wanted = sys.argv[1:] or ["checkpoint", "status", "agent"]
-    if "checkpoint" in wanted:
-        checkpoint_cost()
-    if "status" in wanted:
-        status_cost()
-    if "agent" in wanted:
-        agent_states()
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

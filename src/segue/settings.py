@@ -8,8 +8,6 @@ are refused with the nearest name.
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import os
 import sys
 from collections.abc import Mapping
@@ -127,6 +125,8 @@ def environment_now() -> dict[str, str]:
 
 def content_hash(path: Path) -> str:
     """What ``segue trust`` accepts of a project's file; empty if there is no file."""
+    import hashlib
+
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -173,17 +173,21 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
     for name in content:
         if name not in _BY_NAME:
-            near = difflib.get_close_matches(name, _BY_NAME, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else "`segue config` lists them all"
-            raise BadSettings(f"{path}: unknown setting `{name}`", hint=hint)
+            raise BadSettings(f"{path}: unknown setting `{name}`", hint=_nearest(name))
     return content
+
+
+def _nearest(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, _BY_NAME, n=1)
+    return f"did you mean `{near[0]}`?" if near else "`segue config` lists them all"
 
 
 def _origin(name: str, value: Any, origin: str) -> Origin:
     setting = _BY_NAME.get(name)
     if setting is None:
-        near = difflib.get_close_matches(name, _BY_NAME, n=1)
-        raise BadSettings(f"unknown setting `{name}`", hint=f"did you mean `{near[0]}`?" if near else "")
+        raise BadSettings(f"unknown setting `{name}`", hint=_nearest(name))
     if setting.type is float and type(value) is int:
         value = float(value)
     if type(value) is not setting.type:

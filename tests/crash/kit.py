@@ -157,7 +157,7 @@ class Proof:
                 session = seg.session(stream.removeprefix("session/"))
                 assert session.state == fold_all(events), f"{stream}: readers see another state"
                 if stream in kept:
-                    folded = snapshot.encode(fold_all(events[: kept[stream].version]))
+                    folded = snapshot.sealed(snapshot.encode(fold_all(events[: kept[stream].version])))
                     assert kept[stream].state == folded, f"{stream}: a wrong snapshot"
                 self._agents(session)
 

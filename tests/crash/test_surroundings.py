@@ -82,7 +82,6 @@ def test_a_read_only_folder_that_others_have_open_can_be_read(tmp_path: Path) ->
     seg.close()
 
 
-@pytest.mark.xfail(strict=True, reason="Home.make takes only EACCES for a matter of access, not EROFS")
 def test_a_folder_that_cannot_be_made_is_an_access_error(tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir()
     prefix = read_only(tmp_path / "locked")

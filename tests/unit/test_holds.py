@@ -162,7 +162,6 @@ def test_a_held_session_is_renewed_while_the_block_lasts(seg: Segue, session: Se
     assert seg.holds.living(session.id) == ()
 
 
-@pytest.mark.xfail(strict=True, reason="Book.commit does not ask the guard again")
 def test_a_renewal_between_the_demand_and_the_write_does_not_refuse_the_write(session: Session) -> None:
     session.hold(run="run-1")
     hold = session._hold

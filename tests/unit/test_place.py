@@ -88,7 +88,7 @@ def test_a_projects_file_counts_once_its_content_is_accepted(
     (tmp_path / "segue.toml").write_text('organization = "acme"')
     seg = at(tmp_path, journal)
     assert seg.settings.text("organization") == "personal" and not seg.place.trusted()
-    seg.place.trust(at="2026", actor="user")
+    seg.place.trust(seg.brake, at="2026", actor="user")
     assert at(tmp_path, journal).settings.text("organization") == "acme"
     (tmp_path / "segue.toml").write_text('organization = "evil"')
     assert at(tmp_path, journal).settings.text("organization") == "personal"

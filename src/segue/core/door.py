@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -84,22 +85,31 @@ _MAY_BE_EMPTY = {
 
 def clean_command(command: C, mask: Mask | None = None) -> C:
     """The command with every text in it cleaned; names are checked, empty wishes refused."""
-    if isinstance(command, Rewind | SaveAgent):
-        return command
     changes: dict[str, Any] = {}
-    for field in command.__struct_fields__:
+    for field, required in _fields(type(command)):
         value = getattr(command, field)
-        if value is False or value is None:
-            continue
-        if isinstance(value, str):
+        if type(value) is str:
             cleaned = clean_text(value, what=field, mask=mask).strip()
-            if not cleaned and field not in _MAY_BE_EMPTY and not isinstance(command, Create):
+            if required and not cleaned:
                 raise UsageError(f"the {field} is empty", hint="say it in a few words")
             if cleaned != value:
                 changes[field] = cleaned
-        elif value and isinstance(value, tuple | dict | list):
+        elif value:
             changes[field] = _clean_nested(value, field, mask)
     return msgspec.structs.replace(command, **changes) if changes else command
+
+
+@cache
+def _fields(kind: type[Command]) -> tuple[tuple[str, bool], ...]:
+    """The fields of a command that may hold text, and whether they must."""
+    if kind in (Rewind, SaveAgent):
+        return ()
+    plain = ("bool", "int", "float")
+    return tuple(
+        (name, name not in _MAY_BE_EMPTY and kind is not Create)
+        for name, annotation in kind.__annotations__.items()
+        if annotation not in plain and not str(annotation).startswith("ClassVar")
+    )
 
 
 def _clean_nested(value: Any, what: str, mask: Mask | None) -> Any:

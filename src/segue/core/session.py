@@ -104,11 +104,12 @@ def _move(state: SessionState, text: str, status: str, at: str, reason: str = ""
     place = state.items.find(wanted, key_of)
     if place < 0:
         place, was = len(state.items), ""
-        items = state.items.append_keyed(wanted, Item(text, status, at, reason), key_of)
+        own = "" if wanted == text else wanted
+        items = state.items.append_keyed(wanted, Item(text, status, at, reason, own), key_of)
     else:
         old = state.items[place]
         was = old.status
-        items = state.items.replace(place, Item(old.text, status, at, reason))
+        items = state.items.replace(place, Item(old.text, status, at, reason, old.key))
     changes: Changes = {"items": items}
     if was == status:
         return changes
@@ -159,7 +160,9 @@ def _begun(state: SessionState, body: ev.ItemBegun, event: Stamp) -> Changes:
 
 
 def _done(state: SessionState, body: ev.ItemDone, event: Stamp) -> Changes:
-    return {**_move(state, body.text, "done", event.at), "last_action": body.text}
+    changes = _move(state, body.text, "done", event.at)
+    changes["last_action"] = body.text
+    return changes
 
 
 def _decided(state: SessionState, body: ev.Decided, event: Stamp) -> Changes:
@@ -172,9 +175,10 @@ def _decided(state: SessionState, body: ev.Decided, event: Stamp) -> Changes:
 
 def _asked(state: SessionState, body: ev.Asked, event: Stamp) -> Changes:
     metrics = state.metrics
-    question = Question(body.text, event.at)
+    wanted = key(body.text)
+    question = Question(body.text, event.at, key="" if wanted == body.text else wanted)
     return {
-        "questions": state.questions.append_keyed(key(body.text), question, key_of),
+        "questions": state.questions.append_keyed(wanted, question, key_of),
         "metrics": msgspec.structs.replace(metrics, questions_asked=metrics.questions_asked + 1),
     }
 
@@ -182,26 +186,33 @@ def _asked(state: SessionState, body: ev.Asked, event: Stamp) -> Changes:
 def _answered(state: SessionState, body: ev.Answered, event: Stamp) -> Changes:
     place = find_question(state, body.text)
     if place < 0:
-        row = Question(body.text, event.at, body.answer, event.at)
-        return {"questions": state.questions.append_keyed(key(body.text), row, key_of)}
+        wanted = key(body.text)
+        row = Question(body.text, event.at, body.answer, event.at, "" if wanted == body.text else wanted)
+        return {"questions": state.questions.append_keyed(wanted, row, key_of)}
     old = state.questions[place]
-    return {"questions": state.questions.replace(place, Question(old.text, old.at, body.answer, event.at))}
+    row = Question(old.text, old.at, body.answer, event.at, old.key)
+    return {"questions": state.questions.replace(place, row)}
 
 
 def _error_seen(state: SessionState, body: ev.ErrorSeen, event: Stamp) -> Changes:
     place = find_trouble(state, body.text)
     if place >= 0:
-        return {"troubles": state.troubles.replace(place, Trouble(state.troubles[place].text, event.at))}
-    return {"troubles": state.troubles.append_keyed(key(body.text), Trouble(body.text, event.at), key_of)}
+        old = state.troubles[place]
+        return {"troubles": state.troubles.replace(place, Trouble(old.text, event.at, key=old.key))}
+    wanted = key(body.text)
+    row = Trouble(body.text, event.at, key="" if wanted == body.text else wanted)
+    return {"troubles": state.troubles.append_keyed(wanted, row, key_of)}
 
 
 def _error_solved(state: SessionState, body: ev.ErrorSolved, event: Stamp) -> Changes:
     place = find_trouble(state, body.text)
     if place < 0:
-        row = Trouble(body.text, event.at, body.solution, event.at)
-        return {"troubles": state.troubles.append_keyed(key(body.text), row, key_of)}
+        wanted = key(body.text)
+        row = Trouble(body.text, event.at, body.solution, event.at, "" if wanted == body.text else wanted)
+        return {"troubles": state.troubles.append_keyed(wanted, row, key_of)}
     old = state.troubles[place]
-    return {"troubles": state.troubles.replace(place, Trouble(old.text, old.at, body.solution, event.at))}
+    row = Trouble(old.text, old.at, body.solution, event.at, old.key)
+    return {"troubles": state.troubles.replace(place, row)}
 
 
 def _thread(state: SessionState, body: ev.ThreadMoved, event: Stamp) -> Changes:

@@ -12,10 +12,12 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from . import canon
 from .rows import Rows
 from .state import SessionState
 
 FOLD = 1
+_SEAL_BYTES = 16
 _encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
 
 
@@ -43,6 +45,18 @@ def _decoder() -> msgspec.msgpack.Decoder[Any]:
 
 _EMPTY = SessionState()
 _ROWS = tuple(name for name in SessionState.__struct_fields__ if isinstance(getattr(_EMPTY, name), Rows))
+
+
+def sealed(body: bytes) -> bytes:
+    """A cached body with the hash that tells whether it is still the same."""
+    return canon.digest(body)[:_SEAL_BYTES] + body
+
+
+def unsealed(body: bytes) -> bytes:
+    """The body again; raises ``msgspec.DecodeError`` if a byte of it changed."""
+    if canon.digest(body[_SEAL_BYTES:])[:_SEAL_BYTES] != body[:_SEAL_BYTES]:
+        raise msgspec.DecodeError("a snapshot that does not have its hash")
+    return body[_SEAL_BYTES:]
 
 
 def encode(state: SessionState) -> bytes:

@@ -31,6 +31,8 @@ class Item(_Row):
     at: str = ""
     """When it got this status."""
     reason: str = ""
+    key: str = ""
+    """What ``key`` makes of the text, where that is not the text itself; so too below."""
 
 
 class Decision(_Row):
@@ -49,6 +51,7 @@ class Question(_Row):
     at: str = ""
     answer: str = ""
     answered_at: str = ""
+    key: str = ""
 
 
 class Finding(_Row):
@@ -66,6 +69,7 @@ class Trouble(_Row):
     at: str = ""
     solution: str = ""
     solved_at: str = ""
+    key: str = ""
 
 
 class _Part(Value, omit_defaults=True):
@@ -224,7 +228,7 @@ def key(text: str) -> str:
 
 def key_of(row: Any) -> str:
     """The key of an item, a question or an error."""
-    return key(row.text)
+    return row.key or row.text  # type: ignore[no-any-return]
 
 
 def find_item(state: SessionState, text: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..core.values import Value
 from ..effects.files import private_folder, sync_folder
@@ -17,6 +18,10 @@ from ..errors import SegueError, StoreUnavailable
 from ..settings import Settings
 from ..stores.base import Journal
 from .home import Home, now
+from .place import Brake
+
+if TYPE_CHECKING:
+    from ..stores.sqlite import Database
 
 _LOOK_EVERY_WRITES = 64
 
@@ -33,8 +38,9 @@ class Backup(Value):
 class Backups:
     """The backups of a data folder."""
 
-    def __init__(self, home: Home, journal: Journal, settings: Settings) -> None:
+    def __init__(self, home: Home, journal: Journal, settings: Settings, brake: Brake) -> None:
         self._home = home
+        self._brake = brake
         self._journal = journal
         self._settings = settings
         self._written = 0
@@ -45,8 +51,9 @@ class Backups:
         found = []
         for path in self._home.backups.glob("segue-*.db"):
             _, at, events = path.stem.split("-", 2) if path.stem.count("-") == 2 else ("", "", "")
-            if events.isdecimal():
-                found.append(Backup(path, at, int(events), path.stat().st_size))
+            with suppress(FileNotFoundError):
+                if events.isdecimal():
+                    found.append(Backup(path, at, int(events), path.stat().st_size))
         return sorted(found, key=lambda b: (b.at, b.events), reverse=True)
 
     def written(self, count: int) -> None:
@@ -74,15 +81,26 @@ class Backups:
     def make(self) -> Backup:
         """A backup now; the oldest beyond those that are kept goes."""
         from ..stores.sqlite import SqliteJournal
-        from ..stores.sqlite.upkeep import back_up
 
         if not isinstance(self._journal, SqliteJournal):
             raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")
-        private_folder(self._home.backups)
+        self._brake.check()
         events = self._count()
+        try:
+            return self._make(self._journal.database, events)
+        except OSError as fault:
+            raise StoreUnavailable(
+                f"no backup could be made in {self._home.backups}: {fault.strerror}",
+                hint="check space and permissions, then run `segue backup`",
+            ) from fault
+
+    def _make(self, database: Database, events: int) -> Backup:
+        from ..stores.sqlite.upkeep import back_up
+
+        private_folder(self._home.backups)
         stamp = now().replace("-", "").replace(":", "").partition(".")[0] + "Z"
         target = self._home.backups / f"segue-{stamp}-{events:09d}.db"
-        back_up(self._journal.database, target)
+        back_up(database, target)
         for old in self.list()[max(1, int(self._settings["backup_keep"])) :]:
             old.path.unlink(missing_ok=True)
         sync_folder(self._home.backups)

@@ -118,6 +118,9 @@ class Book:
         if state is None:
             state, kept = self._from_snapshot(stream)
         events = self.journal.read(stream, after=state.version)
+        if not events and state.version and self.journal.head(stream).version < state.version:
+            self.forget(session)  # dropped, or replaced by a recovery
+            return self._refresh(session)
         for event in events:
             state = fold(state, event)
         if state.version:
@@ -130,7 +133,9 @@ class Book:
         kept = self.journal.snapshots([stream]).get(stream)
         if kept is not None and kept.fold == snapshot.FOLD:
             with suppress(msgspec.MsgspecError):
-                return snapshot.decode(kept.state), kept.version
+                state = snapshot.decode(snapshot.unsealed(kept.state))
+                if state.version <= self.journal.head(stream).version:
+                    return state, kept.version
         return SessionState(), 0
 
     def _remember(self, session: str, state: SessionState) -> None:
@@ -161,8 +166,9 @@ class Book:
         cards = []
         for name, version in heads:
             found = kept.get(name)
-            if found is not None and found.version == version and found.fold == snapshot.FOLD and found.card:
-                cards.append(_cards.decode(found.card))
+            card = _card_in(found) if found is not None and found.version == version else None
+            if card is not None:
+                cards.append(card)
             else:
                 session = name.removeprefix("session/")
                 state = self.state(session)
@@ -181,7 +187,8 @@ class Book:
         self.brake.check()
         commands = [clean_command(command, self.mask) for command in commands]
         stream = stream_of(session)
-        cached = None if fresh or not all(c.MERGES for c in commands) else self._states.get(session)
+        optimistic = not fresh and False not in [command.MERGES for command in commands]
+        cached = self._states.get(session) if optimistic else None
         state = cached or self._refresh(session)[0]
         for _ in range(_RETRIES):
             outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
@@ -194,11 +201,18 @@ class Book:
                 return Saved(session, state.version, 0)
             try:
                 own = Append(stream, state.version, outcome.drafts)
-                self.journal.append(own, *(guards() if guards else ()), pieces=pieces)
+                if guards is None:
+                    self.journal.append(own, pieces=pieces)
+                else:
+                    self.journal.append(own, *guards(), pieces=pieces)
             except StaleVersion as stale:
                 if stale.stream != stream:
-                    raise
+                    if guards is None:
+                        raise
+                    continue
                 cached = None
+                if stale.actual < state.version:
+                    self.forget(session)
                 state, theirs = self._refresh(session)
                 if not all(merges(command, event) for command in commands for event in theirs):
                     raise
@@ -217,6 +231,13 @@ class Book:
             self._after_write(count)
 
 
+def _card_in(kept: Snapshot) -> Card | None:
+    if kept.fold == snapshot.FOLD and kept.card:
+        with suppress(msgspec.MsgspecError):
+            return _cards.decode(snapshot.unsealed(kept.card))
+    return None
+
+
 def fold_all(events: Sequence[Event]) -> SessionState:
     """The state that a whole journal comes to."""
     state = SessionState()
@@ -227,5 +248,7 @@ def fold_all(events: Sequence[Event]) -> SessionState:
 
 def snapshot_of(session: str, state: SessionState) -> Snapshot:
     """The snapshot of a state, as it is stored."""
-    card = msgspec.json.encode(card_of(state), order="sorted")
-    return Snapshot(stream_of(session), state.version, snapshot.FOLD, snapshot.encode(state), card)
+    card = snapshot.sealed(msgspec.json.encode(card_of(state), order="sorted"))
+    return Snapshot(
+        stream_of(session), state.version, snapshot.FOLD, snapshot.sealed(snapshot.encode(state)), card
+    )

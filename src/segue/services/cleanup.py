@@ -163,18 +163,19 @@ class Cleanup:
     def _drop(self, parcel: Parcel, ledger: Append) -> None:
         """Out of the store: the stream, its holds, and pieces that no other session names."""
         journal, stream = self._seg.journal, stream_of(parcel.session)
-        seen = {name: version for name, version in journal.streams("session/") if name != stream}
-        others: set[str] = set()
-        for name in seen:
-            others.update(named_pieces(journal.read(name)))
-        own = [address for address in parcel.pieces if address not in others]
-        journal.drop(Append(stream, parcel.events[-1].version), ledger, pieces=own)
-        # A session that was saved meanwhile may name a piece that has just gone: put it back.
-        for name, version in journal.streams("session/"):
-            if version != seen.get(name):
-                needed = set(named_pieces(journal.read(name, after=seen.get(name, 0)))) & set(own)
-                if needed:
-                    journal.append(pieces={address: parcel.pieces[address] for address in sorted(needed)})
+        whole = Append(stream, parcel.events[-1].version)
+        while True:
+            beside = {name: version for name, version in journal.streams("session/") if name != stream}
+            others: set[str] = set()
+            for name in beside:
+                others.update(named_pieces(journal.read(name)))
+            own = [address for address in parcel.pieces if address not in others]
+            try:
+                journal.drop(whole, ledger, pieces=own, beside=beside)
+                return
+            except StaleVersion as stale:
+                if stale.stream != "session/":
+                    raise
 
 
 def _continues(parcel: Parcel, old: Parcel) -> bool:

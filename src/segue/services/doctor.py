@@ -16,12 +16,13 @@ from pathlib import Path
 import apsw
 
 from ..core.values import Value
-from ..effects.files import too_open
+from ..effects.files import private_folder, too_open
 from ..errors import SegueError
 from ..settings import Settings, resolve
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ..stores.sqlite.schema import SCHEMA
+from ..stores.sqlite.upkeep import back_up
 from . import emergency
 from .book import fold_all, snapshot_of
 from .home import Home
@@ -242,12 +243,10 @@ def _prove_one(home: Home, folder: Path, name: str, damage: Damage) -> Finding:
         if not segue.journal.streams("session/"):
             return Finding(name, "warn", "there is no session to try it on", 'segue start "…"')
         before = dict(segue.journal.streams())
-        copy.make()
-        made = segue.backups.make()
-        copy.backups.mkdir()
-        for path in home.backups.glob("segue-*.db"):
-            shutil.copy2(path, copy.backups / path.name)
-        shutil.copy2(made.path, copy.database)
+        assert isinstance(segue.journal, SqliteJournal)
+        private_folder(copy.backups)
+        back_up(segue.journal.database, copy.database)
+        shutil.copy2(copy.database, copy.backups / f"segue-20000101T000000Z-{sum(before.values()):09d}.db")
     what = damage(copy.database)
     started = time.perf_counter()
     outcome = recover(copy, resolve(flags={}))

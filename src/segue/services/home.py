@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -62,10 +63,10 @@ class Home:
         """Have the folder, for its owner only."""
         try:
             private_folder(self.path)
-        except PermissionError as fault:
+        except OSError as fault:
+            if fault.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise StoreUnavailable(
+                    f"cannot make {self.path}: {fault.strerror}", hint="see `segue doctor`"
+                ) from fault
             hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
             raise AccessError(f"cannot make {self.path}: {fault.strerror}", hint=hint) from fault
-        except OSError as fault:
-            raise StoreUnavailable(
-                f"cannot make {self.path}: {fault.strerror}", hint="see `segue doctor`"
-            ) from fault

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ..core import events as ev
 from ..core.door import slug
 from ..core.values import Value
 from ..effects import git
-from ..errors import Paused
+from ..errors import Paused, StaleVersion
 from ..settings import PROJECT_FILE, Settings, content_hash
 from ..stores.base import Append, Journal
 
+_FOLLOW = os.access not in os.supports_follow_symlinks
+"""A PAUSE that is a link to nowhere brakes too, where the platform can tell."""
 TRUST_STREAM = "ledger/trust"
 
 
@@ -80,13 +83,15 @@ class Place:
         found = content_hash(self.project_file)
         return bool(found) and found in {t.hash for t in _trusted(self._journal)}
 
-    def trust(self, *, at: str, actor: str) -> str:
+    def trust(self, brake: Brake, *, at: str, actor: str) -> str:
         """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
+        brake.check()
         found = content_hash(self.project_file)
-        if found and not self.trusted():
+        while found and not self.trusted():
             body = ev.Trusted(str(self.project_file), found)
             version = self._journal.head(TRUST_STREAM).version
-            self._journal.append(Append(TRUST_STREAM, version, [ev.draft(body, at=at, actor=actor)]))
+            with suppress(StaleVersion):
+                self._journal.append(Append(TRUST_STREAM, version, [ev.draft(body, at=at, actor=actor)]))
         return found
 
     def tree(self, *, fresh: bool = False) -> Tree:
@@ -151,7 +156,7 @@ class Brake:
     def in_force(self) -> str:
         """The PAUSE file that brakes, or nothing."""
         for path in self.paths:
-            if os.access(path, os.F_OK):
+            if os.access(path, os.F_OK, follow_symlinks=_FOLLOW):
                 return path
         return ""
 

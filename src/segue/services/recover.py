@@ -31,6 +31,7 @@ from ..core.rewind import difference
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import private_folder, sync_folder
+from ..effects.processes import start_of
 from ..errors import SchemaTooNew, SegueError
 from ..settings import Settings
 from ..stores.base import Append, Journal
@@ -40,7 +41,7 @@ from ..stores.sqlite.upkeep import integrity, restore
 from . import emergency
 from .book import fold_all, snapshot_of, stream_of
 from .home import Home, now
-from .place import TRUST_STREAM, tree_stream
+from .place import TRUST_STREAM, Brake, tree_stream
 
 Progress = Callable[[int, int, str], None]
 ACTOR = "segue recover"
@@ -83,9 +84,12 @@ def recover(
     home: Home, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None
 ) -> Recovery:
     """Climb the ladder; a healthy store is only looked at."""
+    if not dry_run:
+        Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     where = settings.text("store")
     path = Path(where.removeprefix("sqlite://")) if where.startswith("sqlite:///") else home.database
     _finish_swap(path)
+    _remove_leftovers(path)
     trouble = inspect(path) if path.exists() else ["there is no store"]
     rungs = [Rung("store", "damaged" if trouble else "ok", "; ".join(trouble[:3]))]
     missing: list[Missing] = []
@@ -287,6 +291,14 @@ def _finish_swap(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.replace(final, path)
     sync_folder(path.parent)
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Files that a recovery was building when it was killed."""
+    for left in path.parent.glob(f"{path.name}.recovering-*"):
+        pid = left.name.rpartition("recovering-")[2].partition("-")[0]
+        if not pid.isdecimal() or not start_of(int(pid)):
+            left.unlink(missing_ok=True)
 
 
 def _remove(path: Path) -> None:

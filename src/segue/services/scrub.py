@@ -153,7 +153,7 @@ def _files(segue: Segue) -> list[Path]:
     found = sorted(home.backups.glob("segue-*.db"))
     for folder in (home.archive, home.emergency, home.damaged, home.path / "manifests"):
         found += sorted(path for path in folder.rglob("*") if path.is_file())
-    return [*found, home.path / "segue.log"]
+    return [*found, *home.path.glob("segue.db.recover*"), home.path / "segue.log"]
 
 
 def _scrub_file(path: Path, text: str, actor: str, dry_run: bool) -> bool:

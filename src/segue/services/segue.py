@@ -64,7 +64,7 @@ class Segue:
         if self.settings.text("pause_file"):
             brakes.append(self.place.root / self.settings.text("pause_file"))
         self.brake = Brake(brakes)
-        self.backups = Backups(self.home, self.journal, self.settings)
+        self.backups = Backups(self.home, self.journal, self.settings, self.brake)
         self.book = Book(
             self.journal, actor=clean_text(self.settings.text("actor"), what="actor", limit=256), run=run,
             brake=self.brake, after_write=self.backups.written,

@@ -184,8 +184,9 @@ class Session:
             wishes.append(do.Thread(first, second or "in_progress"))
         wishes += [do.Learn(text) for text in texts(learn)]
         if focus:
-            file, _, position = focus.partition(":")
-            wishes.append(do.Focus(file=file, position=position))
+            file, colon, position = focus.rpartition(":")
+            split = bool(colon and position[:1].isdigit())
+            wishes.append(do.Focus(file=file if split else focus, position=position if split else ""))
         if summary:
             wishes.append(do.Describe(summary=summary))
         if note:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ..core.events import Draft, Event
 from ..core.values import Value
+from ..errors import StaleVersion
 
 
 class Append(Value):
@@ -87,10 +88,25 @@ class Journal(Protocol):
         streams, append what records it; all or nothing."""
         ...
 
-    def drop(self, *streams: Append, pieces: Iterable[str] = ()) -> None:
-        """Remove whole streams that are at their ``expect``, and these pieces; all or nothing."""
+    def drop(
+        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
+    ) -> None:
+        """Remove whole streams that are at their ``expect``, and these pieces; all or nothing.
+
+        With ``beside``, only if the other sessions are exactly these, at these versions: nobody
+        named one of the pieces meanwhile."""
         ...
 
     def close(self) -> None:
         """Let go of files and connections; a later call opens them again."""
         ...
+
+
+def check_beside(journal: Journal, dropped: Sequence[Append], beside: Mapping[str, int] | None) -> None:
+    """StaleVersion unless the sessions that stay are exactly these; for stores, inside their transaction."""
+    if beside is None:
+        return
+    gone = {wish.stream for wish in dropped}
+    found = {name: version for name, version in journal.streams("session/") if name not in gone}
+    if found != dict(beside):
+        raise StaleVersion("session/", sum(beside.values()), sum(found.values()))

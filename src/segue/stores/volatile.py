@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..core import canon
 from ..core.events import Event, seal
 from ..errors import StaleVersion
-from .base import Append, Head, Rewrite, Snapshot
+from .base import Append, Head, Rewrite, Snapshot, check_beside
 
 
 class VolatileJournal:
@@ -81,8 +81,11 @@ class VolatileJournal:
             for stream in {r.stream for r in rewrites} | {a.stream for a in appends}:
                 self._snapshots.pop(stream, None)
 
-    def drop(self, *streams: Append, pieces: Iterable[str] = ()) -> None:
+    def drop(
+        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
+    ) -> None:
         with self._lock:
+            check_beside(self, streams, beside)
             for wish in streams:
                 actual = len(self._streams.get(wish.stream, ()))
                 if actual != wish.expect:

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import msgspec
 
 from ..core.door import clean_text
-from ..core.state import AgentState
+from ..core.state import AgentState, Item, Question, Trouble
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -242,11 +242,15 @@ def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:
 # -- values for programs -----------------------------------------------------------------------
 
 
+_HIDDEN: dict[type, str] = {AgentState: "pieces", Item: "key", Question: "key", Trouble: "key"}
+"""Fields that serve us alone: where a value is kept, how a row is found again."""
+
+
 def plain(value: Any) -> Any:
     """A value as objects and arrays in which every field has its name, also a default."""
     if isinstance(value, msgspec.Struct):
-        inner = isinstance(value, AgentState)  # where its value is kept is nobody's business
-        names = [name for name in value.__struct_fields__ if not (inner and name == "pieces")]
+        hidden = _HIDDEN.get(type(value), "")
+        names = [name for name in value.__struct_fields__ if name != hidden]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): plain(inner) for key, inner in value.items()}

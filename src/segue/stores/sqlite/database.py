@@ -131,10 +131,9 @@ class Database:
             return True
 
     def _forget(self) -> None:
-        with self._lock:
-            if self._forks != _forks:
-                _orphans.extend(self._open)
-                self._open, self._local, self._forks = [], threading.local(), _forks
+        self._lock = threading.Lock()  # whoever held it stayed in the parent
+        _orphans.extend(self._open)
+        self._open, self._local, self._forks = [], threading.local(), _forks
 
     def _connect(self) -> apsw.Connection:
         try:

@@ -20,7 +20,7 @@ from ...core import canon
 from ...core.events import Event, seal
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot
+from ..base import Append, Head, Rewrite, Snapshot, check_beside
 from .database import BUSY_TIMEOUT_MS, Database
 from .schema import id_of
 
@@ -244,8 +244,11 @@ class SqliteJournal:
         self.database.writing(work)
         trip("store.erase.after_commit")
 
-    def drop(self, *streams: Append, pieces: Iterable[str] = ()) -> None:
+    def drop(
+        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
+    ) -> None:
         def work(db: apsw.Connection) -> None:
+            check_beside(self, streams, beside)
             for wish in streams:
                 number = self._number(db, wish.stream, make=False)
                 version, _ = self._head(db, number)

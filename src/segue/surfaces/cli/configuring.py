@@ -86,7 +86,7 @@ def trust(context: Context) -> int:
         )
     if content_hash(file) != hash:
         raise UsageError(f"{file} changed while it was looked at", hint="look at it again")
-    segue.place.trust(at=now(), actor=segue.book.actor)
+    segue.place.trust(segue.brake, at=now(), actor=segue.book.actor)
     return _trusted(context, content, f"trusted, until its content changes: {file}")
 
 
