@@ -102,6 +102,11 @@ bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does a
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference anew from the code
 	$(PY) -m segue.surfaces.cli.reference
+	$(PY) -m tests.tidy.docs_reference
+
+.PHONY: recordings
+recordings: $(STAMP) ## run the recordings in README and guides, and write what they say now
+	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md
 
 .PHONY: clean
 clean: ## remove all that the other targets made, the environments too

@@ -9,6 +9,7 @@ a data folder of its own. ``test_docs.py`` runs them and compares, without what 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"(<!-- recorded -->\n+```console\n)(.*?)(```)", re.DOTALL)
+HOME, HOST = "/home/you", "laptop"
+"""What a recording shows in the place of the temporary folder and of this machine."""
 MARK = "=-=-= next =-=-="
 
 # A sleep in a recording waits for what was started before it: until that has spoken and is quiet.
@@ -38,13 +41,13 @@ VARIES = (
     (r"\d\d:\d\d(:\d\d)?(\.\d+)?( UTC|Z)?", "TIME"),
     (r"just now|\d+ (s|min|h) ago", "AGO"),
     (r"\b(worker|pid) \d+", r"\1 N"),
-    (r"\bon [\w.-]+\)", "on HOST)"),
+    (r"\brun-[0-9a-f]+", "run-ID"),
     (r"\d+ ms", "N ms"),
     (r"offset [\d,]+|after [\d,]+ of [\d,]+ bytes", "PLACE"),
     (r"[\d.]+ (days|GB|MB)", r"N \1"),
     (r"(Python|SQLite) [\d.]+", r"\1 N"),
-    (r"/\S*/(home|shop)\b", r"/…/\1"),
-    (r"\S*/damaged/\S+", "…/damaged/…"),
+    (r"segue-\d{8}T\d{6}Z", "segue-STAMP"),
+    (r"/damaged/\S+", "/damaged/…"),
     (r" +", " "),
 )
 
@@ -85,7 +88,7 @@ def play(commands: list[str]) -> list[str]:
             **kept,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": name,
-            "SEGUE_HOME": f"{name}/home",
+            "SEGUE_HOME": f"{name}/.local/share/segue",
             "RECORD": str(record),
             "PYTHONIOENCODING": "utf-8",
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -96,8 +99,9 @@ def play(commands: list[str]) -> list[str]:
                 ["bash", "-c", script], cwd=folder / "shop", env=environment, stdout=out, check=True,
                 timeout=90, stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        text = record.read_text(encoding="utf-8")
-    text = re.sub(r"^bash: line \d+: +\d+ Killed.*\n", "", text, flags=re.MULTILINE)
+        text = record.read_text(encoding="utf-8").replace(str(folder), HOME)
+    text = text.replace(f" on {platform.node()})", f" on {HOST})")
+    text = re.sub(r"bash: line \d+: +\d+ Killed.*\n", "\n", text)  # the shell's own words
     return [part.strip("\n") for part in text.split(MARK)[: len(commands)]]
 
 
