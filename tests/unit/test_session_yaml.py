@@ -96,6 +96,7 @@ def test_a_document_becomes_a_session(seg: Segue) -> None:
     assert (state.status, state.pause_reason, state.goal) == ("paused", "lunch", "Pricing")
     assert state.paused == "2026-01-15T10:58:00.000000Z"
     assert state.active_seconds == 147 * 60
+    assert state.updated == "2026-01-15T12:50:00.000000Z"
     assert state.threads["Pricing model"].last_activity == "2026-01-15T12:50:00.000000Z"
     assert state.agents["maintenance"].pid == 4711
     assert state.metrics.questions_asked == 8
