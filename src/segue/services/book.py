@@ -155,7 +155,7 @@ class Book:
         """Leave a snapshot; it is a cache, so a store that cannot take it is no fault."""
         if self.brake.in_force():
             return
-        with suppress(StoreError, errors.AccessError):
+        with suppress(StoreError, errors.AccessError, OverflowError):
             self.journal.keep(snapshot_of(session, state))
             self._unsnapped[session] = 0
 

@@ -14,7 +14,7 @@ from ..core.door import clean_name, clean_text
 from ..core.state import TYPES
 from ..core.status import Card
 from ..effects.redact import redact
-from ..errors import BadSettings, SegueError, StaleVersion, UnknownSession, UsageError
+from ..errors import BadSettings, ConflictError, SegueError, StaleVersion, UnknownSession, UsageError
 from ..settings import Settings, data_folder, environment_now, resolve, user_file
 from ..stores.base import Journal
 from .agents import AgentStates
@@ -121,6 +121,8 @@ class Segue:
         self.brake.check()
         if id and self.book.exists(id):
             return self.make_current(id)
+        if id and self.home.archived(id).is_file():
+            raise ConflictError(f"session {id} is archived", hint=self._where_else(id))
         kind = type or self.settings.text("type")
         if kind not in TYPES:
             raise UsageError(f"unknown type of session: {kind}", hint="one of " + ", ".join(TYPES))

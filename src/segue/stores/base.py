@@ -56,7 +56,8 @@ class Journal(Protocol):
     """
 
     def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
-        """Commit all or nothing, durably. StaleVersion if any stream is not at its ``expect``."""
+        """Commit all or nothing, durably, in this order; a stream may come more than once.
+        StaleVersion if any stream is not at its ``expect``."""
         ...
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:

@@ -28,10 +28,12 @@ class VolatileJournal:
 
     def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
         with self._lock:
+            heads: dict[str, int] = {}
             for wish in appends:
-                actual = len(self._streams.get(wish.stream, ()))
+                actual = heads.get(wish.stream, len(self._streams.get(wish.stream, ())))
                 if actual != wish.expect:
                     raise StaleVersion(wish.stream, wish.expect, actual)
+                heads[wish.stream] = actual + len(wish.drafts)
             events: list[Event] = []
             for wish in appends:
                 sealed = seal(wish.stream, wish.expect, self.head(wish.stream).hash, wish.drafts)
