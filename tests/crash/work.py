@@ -9,7 +9,6 @@ import json
 import os
 import random
 import resource
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -277,7 +276,7 @@ def full(home: str, name: str) -> dict[str, Any]:
     from tests.crash.kit import Proof
 
     said: dict[str, Any] = fill(f"{home}/disk", name, "0")
-    shutil.copy(f"{home}/lines", f"{home}/disk/lines")
+    Path(home, "disk", "lines").symlink_to(Path(home, "lines"))
     Proof(Path(home) / "disk")()
     return said
 

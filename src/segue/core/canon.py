@@ -1,10 +1,10 @@
 """Canonical JSON and the hash chain.
 
 Equal values give equal bytes, on every machine and in every version: keys sorted, no white
-space, UTF-8 unescaped, shortest numbers. What JSON cannot hold (NaN, infinities, integers
-beyond 64 bits, lone surrogates) is refused rather than changed. An event's hash covers its
-predecessor's hash, its header and the *hash* of its body, so that a body can be erased and
-the chain still verifies.
+space, UTF-8 unescaped, shortest numbers. What JSON cannot hold (NaN, infinities, lone
+surrogates) is refused rather than changed. An event's hash is that of its header, which names
+its predecessor's hash and the *hash* of its body: a body can be erased, and the chain still
+verifies.
 """
 
 from __future__ import annotations
@@ -60,12 +60,3 @@ def decode(body: bytes | str) -> Any:
 def digest(body: bytes) -> bytes:
     """The 32 bytes that stand for a body."""
     return hashlib.sha256(body).digest()
-
-
-HeaderFields = tuple[str, int, str, int, str, str, str, int]
-"""stream, version, kind, format, at, actor, run, left."""
-
-
-def link(prev: bytes, body_hash: bytes, header: HeaderFields) -> bytes:
-    """The hash of an event: what its successor names as ``prev``."""
-    return hashlib.sha256(prev + body_hash + _encoder.encode(header)).digest()

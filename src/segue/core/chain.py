@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
-
 from . import canon
 from .events import Draft, Erased, Event, Gap, draft, read_body, seal
 from .values import Value
@@ -82,9 +80,8 @@ def assemble(stream: str, sources: Sequence[Iterable[Event]], *, at: str, actor:
     by_version: dict[int, list[Event]] = {}
     for source in sources:
         for event in source:
-            named = msgspec.structs.replace(event, stream=stream)
-            if named.chained():
-                by_version.setdefault(event.version, []).append(named)
+            if event.stream == stream and event.chained():
+                by_version.setdefault(event.version, []).append(event)
     chosen, version, prev = [], 1, canon.GENESIS
     while fit := next((e for e in by_version.get(version, ()) if e.prev == prev), None):
         chosen.append(fit)

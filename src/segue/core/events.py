@@ -10,6 +10,7 @@ pass on, what a newer one wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from typing import Any, ClassVar
 
 import msgspec
@@ -45,14 +46,30 @@ class Event(Value, gc=False):
     erased: bool = False
     """The body was rewritten by a scrub; its hash is that of the original."""
 
+    def header(self) -> bytes:
+        """The envelope as it is hashed and stored: a canonical JSON array, hashes as base64."""
+        return _header_encoder.encode(
+            (self.stream, self.version, self.kind, self.format, self.at, self.actor, self.run, self.left,
+             self.body_hash, self.prev)
+        )  # fmt: skip
+
     def intact(self) -> bool:
         """Whether the body is the one that was written."""
         return self.erased or canon.digest(self.body) == self.body_hash
 
     def chained(self) -> bool:
         """Whether the envelope is the one that was written."""
-        header = (self.stream, self.version, self.kind, self.format, self.at, self.actor, self.run, self.left)
-        return canon.link(self.prev, self.body_hash, header) == self.hash
+        return canon.digest(self.header()) == self.hash
+
+
+_header_encoder = msgspec.json.Encoder()
+_header_decoder = msgspec.json.Decoder(tuple[str, int, str, int, str, str, str, int, bytes, bytes])
+
+
+def read_event(header: bytes, body: bytes, own: bytes, *, erased: bool) -> Event:
+    """The event of a stored row; raises ``msgspec.MsgspecError`` on a header that is none."""
+    stream, version, kind, form, at, actor, run, left, body_hash, prev = _header_decoder.decode(header)
+    return Event(stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left, erased)
 
 
 class Draft(Value, gc=False):
@@ -396,15 +413,24 @@ def draft(body: Body, *, at: str, actor: str, run: str = "") -> Draft:
 
 def seal(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[Event]:
     """The events that these drafts become behind version ``after`` of a stream."""
-    events: list[Event] = []
+    return [event for event, _ in seal_rows(stream, after, prev, drafts)]
+
+
+def seal_rows(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[tuple[Event, bytes]]:
+    """``seal``, with each event's header: what a store writes."""
+    rows: list[tuple[Event, bytes]] = []
     version, left = after, len(drafts)
     for d in drafts:
-        version, left = version + 1, left - 1
-        body_hash = canon.digest(d.body)
-        header = (stream, version, d.kind, d.format, d.at, d.actor, d.run, left)
-        own = canon.link(prev, body_hash, header)
-        events.append(
-            Event(stream, version, d.kind, d.at, d.actor, d.body, body_hash, prev, own, d.run, d.format, left)
+        version += 1
+        left -= 1
+        body_hash = sha256(d.body).digest()
+        header = _header_encoder.encode(
+            (stream, version, d.kind, d.format, d.at, d.actor, d.run, left, body_hash, prev)
         )
+        own = sha256(header).digest()
+        event = Event(
+            stream, version, d.kind, d.at, d.actor, d.body, body_hash, prev, own, d.run, d.format, left
+        )
+        rows.append((event, header))
         prev = own
-    return events
+    return rows

@@ -21,8 +21,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from .._trip import trip
 from ..core import events as ev
 from ..core.chain import Missing, assemble, faults
@@ -36,12 +34,12 @@ from ..errors import SchemaTooNew, SegueError
 from ..settings import Settings
 from ..stores.base import Append, Journal
 from ..stores.sqlite import SqliteJournal
-from ..stores.sqlite.salvage import Loose, salvage
+from ..stores.sqlite.salvage import salvage
 from ..stores.sqlite.upkeep import integrity, restore
 from . import emergency
 from .book import fold_all, snapshot_of, stream_of
 from .home import Home, now
-from .place import TRUST_STREAM, Brake, tree_stream
+from .place import Brake
 
 Progress = Callable[[int, int, str], None]
 ACTOR = "segue recover"
@@ -156,11 +154,10 @@ def _build(home: Home, path: Path, progress: Progress | None) -> tuple[Path, lis
     rungs: list[Rung] = []
     places = [("the damaged store", path)] if path.exists() else []
     places += [(f"backup {backup.name}", backup) for backup in _backups(home)]
-    known = _known_names([backup for _, backup in places[1:]] if path.exists() else [b for _, b in places])
     for done, (name, place) in enumerate(places):
         if progress:
             progress(done, len(places), name)
-        found = _read_wreck(name, place, known)
+        found = _read_wreck(name, place)
         sources.append(found)
         count = sum(len(events) for events in found.streams.values())
         kind = "damaged file" if place == path else "backup"
@@ -180,47 +177,13 @@ def _backups(home: Home) -> list[Path]:
     return sorted(home.backups.glob("segue-*.db"), reverse=True)
 
 
-def _known_names(backups: list[Path]) -> set[str]:
-    names: set[str] = {TRUST_STREAM}
-    for path in backups:
-        names |= set(salvage(path).names.values())
-    return names
-
-
-def _read_wreck(name: str, path: Path, known: set[str]) -> Source:
+def _read_wreck(name: str, path: Path) -> Source:
     wreck = salvage(path)
-    by_number: dict[int, list[Loose]] = {}
-    for loose in wreck.events:
-        by_number.setdefault(loose.number, []).append(loose)
-    guesses = known | set(wreck.names.values()) | _guesses(wreck.events)
     streams: dict[str, list[Event]] = {}
-    for number, loose_events in by_number.items():
-        stream = wreck.names.get(number, "")
-        if not stream or not any(_belongs(loose.event, stream) for loose in loose_events):
-            stream = next((g for g in sorted(guesses) if _belongs(loose_events[0].event, g)), "")
-        if stream:
-            ordered = sorted(loose_events, key=lambda loose: (not loose.sure, loose.event.version))
-            streams.setdefault(stream, []).extend(loose.event for loose in ordered)
+    for loose in sorted(wreck.events, key=lambda loose: (not loose.sure, loose.event.version)):
+        streams.setdefault(loose.event.stream, []).append(loose.event)
     heads = {wreck.names[n]: version for n, version in wreck.heads.items() if n in wreck.names}
     return Source(name, streams, wreck.pieces, wreck.erased_pieces, heads, wreck.notes)
-
-
-def _belongs(event: Event, stream: str) -> bool:
-    return msgspec.structs.replace(event, stream=stream).chained()
-
-
-def _guesses(events: list[Loose]) -> set[str]:
-    """Names that streams without a name may have, from what their events say."""
-    names: set[str] = set()
-    for loose in events:
-        body = ev.read_body(loose.event) if loose.event.version <= 2 or "." in loose.event.kind else None
-        if isinstance(body, ev.Created):
-            names |= {f"session/{body.id}", f"hold/{body.id}"}
-        elif isinstance(body, ev.TreeBound):
-            names.add(tree_stream(body.path))
-        elif isinstance(body, ev.TreeCurrent) and body.session:
-            names |= {f"session/{body.session}", f"hold/{body.session}"}
-    return names
 
 
 def _write(path: Path, sources: list[Source]) -> list[Missing]:

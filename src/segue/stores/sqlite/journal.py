@@ -14,26 +14,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from ..._trip import trip
 from ...core import canon
-from ...core.events import Event, seal
+from ...core.events import Event, read_event, seal_rows
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
 from .database import BUSY_TIMEOUT_MS, Database
-from .schema import id_of
+from .schema import STREAM_BITS, id_of
 
-_COLUMNS = "id & 0xffffffff, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased"
-INSERT = (
-    "INSERT INTO events (id, kind, format, at, actor, run, left, body, body_hash, prev, hash, erased) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)"
-)
+_COLUMNS = "id & 0xffffffff, header, body, hash, erased"
+INSERT = "INSERT INTO events (id, header, body, hash, erased) VALUES (?, ?, ?, ?, ?)"
 _INSERT_BEHIND = (
-    INSERT.partition("VALUES")[0] + "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?10), "
-    "?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"
+    "INSERT INTO events (id, header, body, hash, erased) "
+    "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"
 )
-"""No kind, and so no row, unless the predecessor that it names is there."""
+"""No header, and so no row, unless the predecessor that it names is there."""
 
 
 class SqliteJournal:
@@ -83,28 +81,34 @@ class SqliteJournal:
         return self.database.connection()
 
     def _append_one(self, db: apsw.Connection, wish: Append, prev: bytes) -> list[Event]:
-        events = seal(wish.stream, wish.expect, prev, wish.drafts)
-        self.database.refuse_newer(db)
+        stream, version = wish.stream, wish.expect + 1
+        ((event, header),) = seal_rows(stream, wish.expect, prev, wish.drafts)
+        if not self.database.writable:
+            self.database.refuse_newer(db)
+        row = (self._numbers[stream] << STREAM_BITS | version, header, event.body, event.hash)
         trip("store.append.before_commit")
         try:
-            sql = _INSERT_BEHIND if wish.expect else INSERT
-            db.execute(sql, row_of(self._numbers[wish.stream], events[0]))
+            if version > 1:
+                db.execute(_INSERT_BEHIND, (*row, prev))
+            else:
+                db.execute(INSERT, (*row, 0))
         except apsw.ConstraintError:
-            raise StaleVersion(wish.stream, wish.expect, self.head(wish.stream).version) from None
+            raise StaleVersion(stream, wish.expect, self.head(stream).version) from None
         except apsw.Error as fault:
             raise self.database.translate(fault) from fault
         trip("store.append.after_commit")
-        self._seen[wish.stream] = (wish.expect + 1, events[0].hash)
-        return events
+        self._seen[stream] = (version, event.hash)
+        return [event]
 
     def _append_many(self, db: apsw.Connection, number: int, wish: Append) -> list[Event]:
         version, head = self._head(db, number)
         if version != wish.expect:
             raise StaleVersion(wish.stream, wish.expect, version)
-        events = seal(wish.stream, version, head, wish.drafts)
-        for event in events:
-            db.execute(INSERT, row_of(number, event))
+        events: list[Event] = []
+        for event, header in seal_rows(wish.stream, version, head, wish.drafts):
+            db.execute(INSERT, (id_of(number, event.version), header, event.body, event.hash, 0))
             trip("store.append.between")
+            events.append(event)
         return events
 
     def _number(self, db: apsw.Connection, stream: str, *, make: bool) -> int:
@@ -133,18 +137,17 @@ class SqliteJournal:
         return events
 
     def _event(self, stream: str, row: tuple) -> Event:  # type: ignore[type-arg]
-        version, kind, form, at, actor, run, left, body, body_hash, prev, own, erased = row
-        event = Event(
-            stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left, bool(erased)
-        )
+        version, header, body, own, erased = row
         try:
+            event = read_event(header, body, own, erased=bool(erased))
             reason = "" if event.intact() else "the body does not have the hash that it was stored with"
-            reason = reason if event.chained() else "the envelope does not have the hash of the event"
-        except (TypeError, ValueError):  # a damaged row may hold values of any type
+            if canon.digest(header) != own or (event.stream, event.version) != (stream, version):
+                reason = "the envelope does not have the hash of the event"
+            if not reason:
+                return event
+        except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
             reason = "the row is not one of ours"
-        if reason:
-            raise DamagedError("the journal", f"{stream} version {version}", reason)
-        return event
+        raise DamagedError("the journal", f"{stream} version {version}", reason)
 
     def head(self, stream: str) -> Head:
         number = self._known(stream)
@@ -279,11 +282,3 @@ def _linked(stream: str, after: int, events: list[Event]) -> None:
             where = f"{stream} version {version}"
             raise DamagedError("the journal", where, "it does not follow its predecessor")
         prev = event.hash
-
-
-def row_of(number: int, event: Event) -> tuple[object, ...]:
-    """An event as a row, all but its ``erased``."""
-    return (
-        id_of(number, event.version), event.kind, event.format, event.at, event.actor, event.run, event.left,
-        event.body, event.body_hash, event.prev, event.hash,
-    )  # fmt: skip

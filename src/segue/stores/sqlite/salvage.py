@@ -8,26 +8,27 @@ cannot be read is simply not there, and the caller names what is missing.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...core.events import Event
+import msgspec
+
+from ...core import canon
+from ...core.events import Event, read_event
 from ...core.pieces import address as address_of
 from ...core.values import Value
-from .schema import STREAM_BITS
 
 _LEAF = 0x0D
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
-_VERSION_MASK = (1 << STREAM_BITS) - 1
 Progress = Callable[[int, int], None]
 
 
 class Loose(Value):
-    """An event whose stream is known by number only."""
+    """An event that was found."""
 
-    number: int
     event: Event
     sure: bool
     """From a committed page, rather than from a leftover of the log."""
@@ -181,7 +182,8 @@ class _Carver:
         return b"".join(parts)
 
     def _take(self, rowid: int, row: list[Any], *, sure: bool) -> None:
-        if len(row) == 12 and isinstance(row[7], bytes) and isinstance(row[10], bytes) and len(row[10]) == 32:
+        kinds = [type(value) for value in row]
+        if kinds[:4] == [type(None), bytes, bytes, bytes] and len(row) == 5 and len(row[3]) == 32:
             self._take_event(rowid, row, sure)
         elif len(row) == 4 and isinstance(row[1], bytes) and len(row[1]) == 16 and isinstance(row[3], bytes):
             address = row[1].hex()
@@ -195,14 +197,13 @@ class _Carver:
             self.names.setdefault(rowid, row[1])
 
     def _take_event(self, rowid: int, row: list[Any], sure: bool) -> None:
-        _, kind, form, at, actor, run, left, body, body_hash, prev, own, erased = row
-        number, version = rowid >> STREAM_BITS, rowid & _VERSION_MASK
-        event = Event("", version, kind, at, actor, body, body_hash, prev, own, run, form, left, bool(erased))
-        texts = all(isinstance(text, str) for text in (kind, at, actor, run))
-        if texts and event.intact():
-            self.events.setdefault((rowid, own), Loose(number, event, sure))
-        else:
-            self.broken += 1
+        _, header, body, own, erased = row
+        with contextlib.suppress(msgspec.MsgspecError):
+            event = read_event(header, body, own, erased=bool(erased))
+            if event.intact() and canon.digest(header) == own:
+                self.events.setdefault((rowid, own), Loose(event, sure))
+                return
+        self.broken += 1
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

@@ -4,9 +4,9 @@ Migrations only add, so the Segue of one minor version ago can still read. A sto
 ``meta`` from which schema on it can be read; a schema that says nothing of the kind is refused.
 
 An event's id is its stream's number and its version in one integer (``id_of``): one tree holds
-the streams in order, and its uniqueness is the version check. Rows of ``events`` carry their own
-hash beside their predecessor's, so that each can be checked alone when pages around it are gone
-(``salvage``).
+the streams in order, and its uniqueness is the version check. A row of ``events`` is complete in
+itself (its header names the stream, its hash proves the header), so that each can be read alone
+when pages around it are gone (``salvage``).
 """
 
 from __future__ import annotations
@@ -24,15 +24,8 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE streams (no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
     CREATE TABLE events (
         id INTEGER PRIMARY KEY,
-        kind TEXT NOT NULL,
-        format INTEGER NOT NULL,
-        at TEXT NOT NULL,
-        actor TEXT NOT NULL,
-        run TEXT NOT NULL,
-        left INTEGER NOT NULL,
+        header BLOB NOT NULL,
         body BLOB NOT NULL,
-        body_hash BLOB NOT NULL,
-        prev BLOB NOT NULL,
         hash BLOB NOT NULL,
         erased INTEGER NOT NULL
     );

@@ -13,7 +13,7 @@ import apsw
 from ..._trip import trip
 from ...core.events import Event
 from .database import Database
-from .journal import INSERT, SqliteJournal, row_of
+from .journal import INSERT, SqliteJournal
 from .schema import id_of
 
 PAGES_A_STEP = 4096
@@ -85,9 +85,8 @@ def restore(
         for number, (name, events) in enumerate(streams, 1):
             db.execute("INSERT INTO streams (no, name) VALUES (?, ?)", (number, name))
             for event in events:
-                db.execute(INSERT, row_of(number, event))
-                if event.erased:
-                    db.execute("UPDATE events SET erased = 1 WHERE id = ?", (id_of(number, event.version),))
+                row = (id_of(number, event.version), event.header(), event.body, event.hash, event.erased)
+                db.execute(INSERT, row)
         rows = [(bytes.fromhex(a), a in erased, body) for a, body in pieces.items()]
         db.executemany("INSERT INTO pieces (address, erased, body) VALUES (?, ?, ?)", rows)
 
