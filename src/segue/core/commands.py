@@ -1,18 +1,20 @@
 """Commands, and what they come to: ``decide(state, command) -> events or a Refusal``.
 
-Pure. A command that finds its wish fulfilled gives no events, so every command may be sent
-twice. ``merges`` says whether a command may be decided again after somebody else's event came
-first: finishing an item, yes; pausing the session, no.
+Pure. A command that finds its wish fulfilled gives no events: finishing an item twice is
+finishing it once. (What only adds, a note or a finding, adds again.) ``merges`` says whether a
+command may be decided again after somebody else's event came first: finishing an item, yes;
+pausing the session, no. ``apart`` says which commands can do without each other's events.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from . import events as ev
 from .rewind import difference
 from .session import fold_body
-from .state import OPEN, SessionState, find_item, find_question, find_trouble
+from .state import OPEN, SessionState, find_item, find_question, find_trouble, key
 from .values import Value
 
 
@@ -33,6 +35,8 @@ class Command(Value, tag=True, tag_field="command", omit_defaults=True):
     """Kinds of events behind which it may not, although MERGES."""
     ANYTIME: ClassVar[bool] = False
     """Whether a session that is over takes it."""
+    LOOKS: ClassVar[bool] = False
+    """Whether it replaces something, and so is decided in the newest state, not the last one seen."""
 
 
 class Create(Command):
@@ -117,6 +121,7 @@ class Thread(Command):
 
 class Focus(Command):
     CLASHES = ("focus.set",)
+    LOOKS = True
     note_id: str = ""
     note_title: str = ""
     file: str = ""
@@ -131,11 +136,13 @@ class LoadNotes(Command):
 
 class SeeChanges(Command):
     CLASHES = ("changes.seen",)
+    LOOKS = True
     changes: tuple[tuple[str, str], ...]
 
 
 class NoteContext(Command):
     CLASHES = ("context.noted",)
+    LOOKS = True
     values: dict[str, Any]
 
 
@@ -145,22 +152,26 @@ class Count(Command):
 
 
 class NoteAgent(Command):
+    LOOKS = True
     agent: str
     values: dict[str, Any]
 
 
 class SaveAgent(Command):
+    LOOKS = True
     agent: str
     size: int
     splices: tuple[tuple[int, int, list[str]], ...]
 
 
 class DropAgent(Command):
+    LOOKS = True
     agent: str
 
 
 class Describe(Command):
     CLASHES = ("session.described",)
+    LOOKS = True
     ANYTIME = True
     goal: str | None = None
     summary: str | None = None
@@ -168,6 +179,7 @@ class Describe(Command):
 
 class Mark(Command):
     CLASHES = ("checkpoint.named",)
+    LOOKS = True
     name: str
     note: str = ""
 
@@ -402,6 +414,25 @@ _DECIDERS: dict[type[Command], Any] = {
 }
 
 
+def apart(commands: Sequence[Command]) -> frozenset[str] | None:
+    """The items that these commands look at, if they look at nothing else and at each but once.
+
+    Such commands may be decided in a state that lacks any number of others of their kind on
+    other items: what each of them comes to does not depend on those.
+    """
+    looked: set[str] = set()
+    for command in commands:
+        kind = type(command)
+        if kind is Done or kind is Begin or kind is Add:
+            if command.item.startswith("#"):  # type: ignore[attr-defined]
+                return None
+            looked.add(key(command.item))  # type: ignore[attr-defined]
+        elif kind is not Note and kind is not Learn:
+            return None
+    items = sum(type(command) is not Note and type(command) is not Learn for command in commands)
+    return frozenset(looked) if len(looked) == items else None
+
+
 class Decided(Value):
     """Several commands decided one behind the other: what they come to, and the state then."""
 
@@ -410,7 +441,7 @@ class Decided(Value):
 
 
 def decide_all(
-    state: SessionState, commands: tuple[Command, ...] | list[Command], *, at: str, actor: str, run: str
+    state: SessionState, commands: Sequence[Command], *, at: str, actor: str, run: str
 ) -> Decided | Refusal:
     """All commands or none: each is decided in the state that those before it lead to."""
     drafts: list[ev.Draft] = []

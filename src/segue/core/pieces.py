@@ -178,8 +178,7 @@ def resplice(addresses: tuple[str, ...], rope: Rope) -> tuple[Splices, dict[str,
     start = next((i for i, (a, b) in enumerate(zip(addresses, new, strict=False)) if a != b), None)
     if start is None:
         start = min(len(addresses), len(new))
-    known = set(addresses)
-    fresh = {p.address: p.body for p in rope.pieces() if p.address not in known}
+    fresh = {p.address: p.body for p in rope.pieces()}
     return ((start, len(addresses) - start, list(new[start:])),), fresh
 
 

@@ -70,10 +70,14 @@ class Rows(Sequence[T], Generic[T]):
 
     def append(self, row: T) -> Rows[T]:
         """These rows and one more."""
+        new: Rows[T] = Rows.__new__(Rows)
         tail = (*self._tail, row)
         if len(tail) == _CHUNK:
-            return self._derived((*self._chunks, tail), ())
-        return self._derived(self._chunks, tail)
+            new._chunks, new._tail = (*self._chunks, tail), ()
+        else:
+            new._chunks, new._tail = self._chunks, tail
+        new._hints = self._hints
+        return new
 
     def replace(self, index: int, row: T) -> Rows[T]:
         """These rows with another one in the place of ``index``."""

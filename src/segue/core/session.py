@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from . import events as ev
 from .rows import Rows
@@ -65,23 +65,24 @@ def fold_body(
     else:
         handler = _HANDLERS.get(type(body))
         changes = handler(state, body, Stamp(version, at, actor)) if handler else {}
-    if state.status == "active" and state.updated:
-        gap = _seconds(state.updated, at)
-        if 0 < gap <= IDLE_SECONDS:
-            changes["active_seconds"] = round(state.active_seconds + gap, 6)
-    changes["version"] = version
-    if at > state.updated:
+    updated = state.updated
+    if at > updated:
         changes["updated"] = at
-    return msgspec.structs.replace(state, **changes)
+        if state.status == "active" and at[:19] != updated[:19]:
+            gap = _seconds(updated, at)
+            if gap <= IDLE_SECONDS:
+                changes["active_seconds"] = state.active_seconds + gap
+    return replace(state, version=version, **changes)
 
 
 def _seconds(earlier: str, later: str) -> float:
+    """Whole seconds between two moments: summed over all events they lose nothing."""
     try:
         if earlier[:17] == later[:17]:  # within a minute: no calendar needed
-            return float(later[17:-1]) - float(earlier[17:-1])
+            return float(int(later[17:19]) - int(earlier[17:19]))
         from datetime import datetime
 
-        return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds()
+        return (datetime.fromisoformat(later[:19]) - datetime.fromisoformat(earlier[:19])).total_seconds()
     except (ValueError, TypeError):
         return 0.0
 
@@ -169,7 +170,7 @@ def _decided(state: SessionState, body: ev.Decided, event: Stamp) -> Changes:
     metrics = state.metrics
     return {
         "decisions": state.decisions.append(Decision(body.text, body.why, event.at, event.actor)),
-        "metrics": msgspec.structs.replace(metrics, decisions_made=metrics.decisions_made + 1),
+        "metrics": replace(metrics, decisions_made=metrics.decisions_made + 1),
     }
 
 
@@ -179,7 +180,7 @@ def _asked(state: SessionState, body: ev.Asked, event: Stamp) -> Changes:
     question = Question(body.text, event.at, key="" if wanted == body.text else wanted)
     return {
         "questions": state.questions.append_keyed(wanted, question, key_of),
-        "metrics": msgspec.structs.replace(metrics, questions_asked=metrics.questions_asked + 1),
+        "metrics": replace(metrics, questions_asked=metrics.questions_asked + 1),
     }
 
 
@@ -231,7 +232,7 @@ def _notes_loaded(state: SessionState, body: ev.NotesLoaded, event: Stamp) -> Ch
     tokens = context.total_tokens_loaded + body.tokens
     if not _fits(tokens):
         return {"notes": notes}
-    return {"notes": notes, "context": msgspec.structs.replace(context, total_tokens_loaded=tokens)}
+    return {"notes": notes, "context": replace(context, total_tokens_loaded=tokens)}
 
 
 def _fits(value: Any) -> bool:
@@ -255,7 +256,7 @@ def _known(part: Any, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _context(state: SessionState, body: ev.ContextNoted, event: Stamp) -> Changes:
-    return {"context": msgspec.structs.replace(state.context, **_known(state.context, body.values))}
+    return {"context": replace(state.context, **_known(state.context, body.values))}
 
 
 def _counted(state: SessionState, body: ev.Counted, event: Stamp) -> Changes:
@@ -266,13 +267,13 @@ def _counted(state: SessionState, body: ev.Counted, event: Stamp) -> Changes:
             total = round(was + more, 9) if isinstance(was, float) else was + int(more)
             if _fits(total):
                 sums[name] = total
-    return {"metrics": msgspec.structs.replace(state.metrics, **sums)}
+    return {"metrics": replace(state.metrics, **sums)}
 
 
 def _agent_noted(state: SessionState, body: ev.AgentNoted, event: Stamp) -> Changes:
     old = state.agents.get(body.agent, AgentState())
     values = {k: v for k, v in _known(old, body.values).items() if k not in ("pieces", "size", "saved_at")}
-    return {"agents": {**state.agents, body.agent: msgspec.structs.replace(old, **values)}}
+    return {"agents": {**state.agents, body.agent: replace(old, **values)}}
 
 
 def _agent_saved(state: SessionState, body: ev.AgentSaved, event: Stamp) -> Changes:
@@ -280,7 +281,7 @@ def _agent_saved(state: SessionState, body: ev.AgentSaved, event: Stamp) -> Chan
     pieces = list(old.pieces)
     for place, gone, come in body.splices:
         pieces[place : place + gone] = come
-    new = msgspec.structs.replace(old, pieces=tuple(pieces), size=body.size, saved_at=event.at)
+    new = replace(old, pieces=tuple(pieces), size=body.size, saved_at=event.at)
     return {"agents": {**state.agents, body.agent: new}}
 
 

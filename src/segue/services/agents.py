@@ -1,11 +1,13 @@
 """Agents' own states: any JSON value of any size, of which only what changed is stored.
 
 The rope of the newest save is kept in memory; whether it is still the newest is asked of the
-session's state at every use.
+session's state at every use. Whoever saw an agent's state and saves another, while somebody
+else changed it in between, gets StaleVersion and loses nothing: load it, then save again.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +15,7 @@ import msgspec
 from ..core import pieces
 from ..core.commands import SaveAgent
 from ..core.values import Value
-from ..errors import DamagedError, UnknownAgent
+from ..errors import DamagedError, StaleVersion, UnknownAgent
 from .book import Book, Saved
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ class _Kept(Value):
     """As the session's state names them."""
     aligned: bool
     """Whether the rope has the same cuts."""
+    version: int = 0
+    """The session's, when this was seen."""
 
 
 class AgentStates:
@@ -39,10 +43,14 @@ class AgentStates:
 
     def save(self, session: Session, agent: str, value: Any) -> Saved:
         """Store what is new of a value."""
-        state = self._book.known(session.id)
+        state = self._book.state(session.id)
         held = state.agents.get(agent)
         stored = held.pieces if held else ()
-        kept = self._kept_for(session.id, agent, stored) if stored else _Kept(pieces.EMPTY, (), True)
+        seen = self._kept.get((session.id, agent))
+        if seen is not None and seen.addresses != stored:
+            self._kept.pop((session.id, agent))
+            raise StaleVersion(f"agent {agent} of session/{session.id}", seen.version, state.version)
+        kept = self._base(session.id, agent, stored, state.version)
         saving = pieces.save(kept.rope, value)
         splices, fresh = saving.splices, saving.fresh
         if not kept.aligned:
@@ -51,17 +59,25 @@ class AgentStates:
             return Saved(session.id, state.version, 0)
         saved = session.apply(SaveAgent(agent, saving.size, splices), pieces=fresh)
         newest = self._book.known(session.id).agents[agent].pieces
-        self._remember(session.id, agent, _Kept(saving.rope, newest, True))
+        self._remember(session.id, agent, _Kept(saving.rope, newest, True, saved.version))
         return saved
+
+    def _base(self, session: str, agent: str, stored: tuple[str, ...], version: int) -> _Kept:
+        """What a save is compared with; nothing, if there is nothing or it is damaged."""
+        if stored:
+            with suppress(DamagedError):
+                return self._kept_for(session, agent, stored, version)
+        return _Kept(pieces.EMPTY, (), not stored)
 
     def load(self, session: Session, agent: str) -> Any:
         """The newest value."""
-        held = self._book.state(session.id).agents.get(agent)
+        state = self._book.state(session.id)
+        held = state.agents.get(agent)
         if held is None or not held.pieces:
             raise UnknownAgent(f"no state of agent {agent!r} in {session.id}", hint="see `segue agent list`")
-        return self._kept_for(session.id, agent, held.pieces).rope.value()
+        return self._kept_for(session.id, agent, held.pieces, state.version).rope.value()
 
-    def _kept_for(self, session: str, agent: str, addresses: tuple[str, ...]) -> _Kept:
+    def _kept_for(self, session: str, agent: str, addresses: tuple[str, ...], version: int) -> _Kept:
         kept = self._kept.get((session, agent))
         if kept is not None and (kept.addresses is addresses or kept.addresses == addresses):
             return kept
@@ -74,7 +90,7 @@ class AgentStates:
             rope, aligned = pieces.load([found[a] for a in addresses], addresses)
         except msgspec.DecodeError as fault:
             raise DamagedError(source, session, str(fault)) from fault
-        return self._remember(session, agent, _Kept(rope, addresses, aligned))
+        return self._remember(session, agent, _Kept(rope, addresses, aligned, version))
 
     def _remember(self, session: str, agent: str, kept: _Kept) -> _Kept:
         if len(self._kept) >= _CACHED_ROPES:

@@ -17,10 +17,10 @@ import msgspec
 
 from .. import errors
 from ..core import snapshot
-from ..core.commands import Command, Refusal, decide_all, merges
+from ..core.commands import Command, Refusal, apart, decide, decide_all, merges
 from ..core.door import clean_command, clean_name
-from ..core.events import Event
-from ..core.session import fold
+from ..core.events import Body, Event, draft
+from ..core.session import fold, fold_body
 from ..core.state import SessionState
 from ..core.status import Card, card_of
 from ..core.values import Value
@@ -34,6 +34,7 @@ SNAPSHOT_EVENTS_READ = 64
 SNAPSHOT_EVENTS_WRITTEN = 256
 _CACHED_SESSIONS = 128
 _RETRIES = 1000
+_WAITING_MAX = 63
 
 _cards: msgspec.json.Decoder[Card] = msgspec.json.Decoder(Card)
 _ERRORS = {
@@ -41,6 +42,24 @@ _ERRORS = {
     for kind in vars(errors).values()
     if isinstance(kind, type) and issubclass(kind, SegueError) and kind.__init__ is SegueError.__init__
 }
+
+
+class _Known(Value):
+    """A session as last seen here: a folded state, and commits of ours that wait to be folded.
+
+    Folding right behind a commit is slow (the disk has emptied the processor's caches) and of
+    no use until somebody looks. Commands that are ``apart`` from the waiting ones are decided
+    without them; all else folds them first.
+    """
+
+    state: SessionState
+    waiting: tuple[tuple[Body, int, str], ...] = ()
+    """(body, version, when)."""
+    looked: frozenset[str] = frozenset()
+
+    @property
+    def version(self) -> int:
+        return self.state.version + len(self.waiting)
 
 
 class Saved(Value):
@@ -80,7 +99,7 @@ class Book:
         self.brake = brake or Brake([])
         self.mask = mask
         self._after_write = after_write
-        self._states: OrderedDict[str, SessionState] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
         self._unsnapped: dict[str, int] = {}
 
     # -- reading -------------------------------------------------------------------------------
@@ -96,11 +115,17 @@ class Book:
 
     def cached(self, session: str) -> SessionState | None:
         """The state as last seen here, without asking the store."""
-        return self._states.get(session)
+        known = self._known.get(session)
+        if known is None or not known.waiting:
+            return known.state if known else None
+        state = known.state
+        for body, version, at in known.waiting:
+            state = fold_body(state, body, version=version, at=at, actor=self.actor)
+        return self._remember(session, state)
 
     def known(self, session: str) -> SessionState:
         """The state as last seen here: good enough to decide on, since appends are checked."""
-        return self._states.get(session) or self.state(session)
+        return self.cached(session) or self.state(session)
 
     def exists(self, session: str) -> bool:
         """Whether a session of this id was ever begun."""
@@ -113,7 +138,7 @@ class Book:
     def _refresh(self, session: str) -> tuple[SessionState, list[Event]]:
         """The newest state, and the events that the cached one did not have yet."""
         stream = stream_of(session)
-        state = self._states.get(session)
+        state = self.cached(session)
         kept = state.version if state else 0
         if state is None:
             state, kept = self._from_snapshot(stream)
@@ -138,18 +163,18 @@ class Book:
                     return state, kept.version
         return SessionState(), 0
 
-    def _remember(self, session: str, state: SessionState) -> None:
-        self._states[session] = state
-        self._states.move_to_end(session)
-        if len(self._states) > _CACHED_SESSIONS:
-            self._states.popitem(last=False)
+    def _remember(self, session: str, state: SessionState) -> SessionState:
+        self._known[session] = _Known(state)
+        if len(self._known) > _CACHED_SESSIONS:
+            self._known.popitem(last=False)
+        return state
 
     def forget(self, session: str = "") -> None:
         """Drop what is cached: the store was changed behind our back."""
         if session:
-            self._states.pop(session, None)
+            self._known.pop(session, None)
         else:
-            self._states.clear()
+            self._known.clear()
 
     def _snap(self, session: str, state: SessionState) -> None:
         """Leave a snapshot; it is a cache, so a store that cannot take it is no fault."""
@@ -186,9 +211,43 @@ class Book:
         """Make commands durable, all or none. ``guards`` adds what must hold or happen with it."""
         self.brake.check()
         commands = [clean_command(command, self.mask) for command in commands]
+        if guards is None and not pieces and not fresh:
+            saved = self._commit_apart(session, commands)
+            if saved is not None:
+                return saved
+        return self._commit_merging(session, commands, pieces, guards, fresh)
+
+    def _commit_apart(self, session: str, commands: Sequence[Command]) -> Saved | None:
+        """The short way, for the most common commands; None if this is not one of their cases."""
+        known, looked = self._known.get(session), apart(commands)
+        if known is None or looked is None or not known.looked.isdisjoint(looked):
+            return None
+        at, version = now(), known.version
+        bodies: list[Body] = []
+        for command in commands:
+            outcome = decide(known.state, command)
+            if isinstance(outcome, Refusal) or not outcome:
+                return None
+            bodies += outcome
+        drafts = [draft(body, at=at, actor=self.actor, run=self.run) for body in bodies]
+        try:
+            self.journal.append(Append(stream_of(session), version, drafts))
+        except StaleVersion:
+            return None
+        more = tuple([(body, version + i, at) for i, body in enumerate(bodies, 1)])
+        self._known[session] = _Known(known.state, known.waiting + more, known.looked | looked)
+        if len(known.waiting) >= _WAITING_MAX:
+            self.cached(session)
+        self._written(session, len(bodies))
+        return Saved(session, version + len(bodies), len(bodies))
+
+    def _commit_merging(
+        self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,
+        guards: Guards | None, fresh: bool,
+    ) -> Saved:  # fmt: skip
         stream = stream_of(session)
-        optimistic = not fresh and False not in [command.MERGES for command in commands]
-        cached = self._states.get(session) if optimistic else None
+        optimistic = not fresh and all(c.MERGES and not c.LOOKS for c in commands)
+        cached = self.cached(session) if optimistic else None
         state = cached or self._refresh(session)[0]
         for _ in range(_RETRIES):
             outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
@@ -218,15 +277,15 @@ class Book:
                     raise
                 continue
             self._remember(session, outcome.state)
-            self._written(session, outcome.state, len(outcome.drafts))
+            self._written(session, len(outcome.drafts))
             return Saved(session, outcome.state.version, len(outcome.drafts))
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
-    def _written(self, session: str, state: SessionState, count: int) -> None:
+    def _written(self, session: str, count: int) -> None:
         unsnapped = self._unsnapped.get(session, 0) + count
         self._unsnapped[session] = unsnapped
         if unsnapped >= SNAPSHOT_EVENTS_WRITTEN:
-            self._snap(session, state)
+            self._snap(session, self.known(session))
         if self._after_write is not None:
             self._after_write(count)
 

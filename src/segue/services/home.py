@@ -14,7 +14,8 @@ from ..errors import AccessError, StoreUnavailable
 
 def now() -> str:
     """This moment, as events carry it: UTC, ISO 8601, microseconds, ``Z``."""
-    return moment(0.0)
+    nanoseconds = time.time_ns()
+    return f"{_second(nanoseconds // 1_000_000_000)}.{nanoseconds // 1000 % 1_000_000:06d}Z"
 
 
 def moment(later_seconds: float) -> str:

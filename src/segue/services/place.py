@@ -162,8 +162,9 @@ class Brake:
 
     def check(self) -> None:
         """Raise Paused if a PAUSE file exists."""
-        path = self.in_force()
-        if path:
+        for path in self.paths:
+            if not os.access(path, os.F_OK, follow_symlinks=_FOLLOW):
+                continue
             raise Paused(
                 f"{path} exists: nothing is written until it is gone", hint="ask whoever put it there"
             )

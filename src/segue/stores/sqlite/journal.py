@@ -49,10 +49,11 @@ class SqliteJournal:
 
     def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
         db = self._current()
-        if len(appends) == 1 and not pieces and len(appends[0].drafts) == 1:
-            seen = self._seen.get(appends[0].stream)
-            if seen is not None and seen[0] == appends[0].expect:
-                return self._append_one(db, appends[0], seen[1])
+        if not pieces and len(appends) == 1:
+            wish = appends[0]
+            seen = self._seen.get(wish.stream)
+            if seen is not None and seen[0] == wish.expect and len(wish.drafts) == 1:
+                return self._append_one(db, wish, seen[1])
         numbers: dict[str, int] = {}
 
         def work(db: apsw.Connection) -> list[Event]:
