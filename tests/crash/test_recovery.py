@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from segue import Segue, SessionState
+from segue import DamagedError, Segue, SessionState
 from segue.services.doctor import examine, prove
 from segue.services.home import Home
 from segue.services.rebuild import rebuild
@@ -120,6 +120,60 @@ def test_a_store_that_is_gone_comes_back_from_the_newest_backup(
     assert len(found["alpha"].findings) == 0 and len(found["alpha"].done) == 12
 
 
+def test_a_lost_store_is_not_begun_anew_behind_the_users_back(
+    store: tuple[Home, dict[str, SessionState]],
+) -> None:
+    home, _ = store
+    for path in home.path.glob("segue.db*"):
+        path.unlink()
+    with pytest.raises(DamagedError, match="there are backups"):
+        Segue(home=home.path, folder=home.path)
+    assert not home.database.exists()
+
+
+def test_a_store_that_was_begun_anew_gets_back_what_the_backup_knows(
+    store: tuple[Home, dict[str, SessionState]], tmp_path: Path
+) -> None:
+    home, states = store
+    for path in home.path.glob("segue.db*"):
+        path.unlink()
+    with Segue(SqliteJournal(home.database), home=home.path, folder=tmp_path / "project") as seg:
+        seg.start("new work", id="delta")
+    outcome = recover(home, SETTINGS)
+    assert outcome.changed and outcome.sessions == 4
+    assert states_in(home)["beta"] == states["beta"]
+    assert recover(home, SETTINGS).changed is False
+
+
+def test_sessions_in_the_archive_are_not_missed(tmp_path: Path) -> None:
+    populate(tmp_path / "home", tmp_path / "project")
+    home = Home(tmp_path / "home")
+    with Segue(home=home.path, folder=tmp_path / "project") as seg:
+        seg.session("beta").complete()
+        seg.cleanup().run(days=0)
+    assert recover(home, SETTINGS).changed is False
+
+
+def test_backups_of_two_stores_never_mix(store: tuple[Home, dict[str, SessionState]], tmp_path: Path) -> None:
+    home, _ = store
+    other = tmp_path / "elsewhere" / "other.db"
+    with Segue(f"sqlite://{other}", home=home.path, folder=tmp_path) as seg:
+        seg.start("of another store", id="other")
+        made = seg.backups.make()
+        assert made.path.parent == tmp_path / "elsewhere" / "other.db-backups"
+    other.unlink()
+    settings = resolve(flags={"store": f"sqlite://{other}"})
+    assert recover(home, settings).sessions == 1
+    assert recover(home, SETTINGS).changed is False
+    assert [finding.status for finding in prove(home, settings=settings)] == ["ok"] * 4
+
+
+def test_a_dry_run_tells_what_would_come_back(store: tuple[Home, dict[str, SessionState]]) -> None:
+    home, _ = store
+    damage(home.database, zero_header)
+    assert recover(home, SETTINGS, dry_run=True).sessions == 3
+
+
 def test_backup_and_later_events_of_the_damaged_file_are_merged(
     store: tuple[Home, dict[str, SessionState]],
 ) -> None:
@@ -201,6 +255,24 @@ def test_a_session_that_only_an_emergency_file_knows_comes_back(tmp_path: Path) 
     with Segue(home=home.path, folder=home.path) as seg:
         assert seg.session("alpha").load_agent("planner") == {"at": "two"}
     assert list(home.emergency.glob("*")) == []
+    assert recover(home, SETTINGS).changed is False
+
+
+def test_an_emergency_file_replaces_a_state_whose_pieces_are_gone(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    (tmp_path / "project").mkdir()
+    with Segue(home=home.path, folder=tmp_path / "project") as seg:
+        s = seg.start("remember me", id="alpha")
+        s.save_agent("planner", {"at": "one"})
+        with pytest.raises(RuntimeError), s.guard(planner=lambda: {"at": "two"}):
+            raise RuntimeError("power went")
+    for path in home.path.glob("segue.db*"):
+        path.unlink()
+    no_backups(home)
+    recover(home, SETTINGS)
+    with Segue(home=home.path, folder=home.path) as seg:
+        assert seg.session("alpha").load_agent("planner") == {"at": "two"}
+        assert len(seg.session("alpha").state.gaps) == 1
 
 
 def test_a_dry_run_changes_nothing(store: tuple[Home, dict[str, SessionState]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -178,3 +179,55 @@ def test_a_list_shows_the_most_recent_first_and_takes_filters(two: tuple[Segue, 
     assert [c.id for c in seg.list(everywhere=True, status="completed")] == [other.id]
     assert [c.id for c in seg.list(organization="acme")] == [other.id]
     assert [c.id for c in seg.list(project="thing")] == [other.id]
+
+
+def test_what_replaces_is_decided_on_the_newest_state(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    b.note("seen")
+    a.focus(file="a.py", position="1")
+    b.focus(file="b.py", position="2")
+    a.checkpoint("one")
+    b.checkpoint("two")
+    assert a.state.focus.file == "b.py" and set(a.state.marks) == {"one", "two"}
+
+
+def test_going_back_ourselves_is_no_conflict_with_the_state_of_an_agent(two: tuple[Segue, Segue]) -> None:
+    s = two[0].session("s")
+    s.save_agent("agent", {"step": 1})
+    s.save_agent("agent", {"step": 2})
+    s.undo()
+    assert s.load_agent("agent") == {"step": 1}
+    s.save_agent("agent", {"step": 3})
+    s.drop_agent("agent")
+    s.save_agent("agent", {"step": 4})
+    assert s.load_agent("agent") == {"step": 4}
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda s: s.count(bogus=1),
+        lambda s: s.note_context(bogus=1),
+        lambda s: s.note_agent("a", bogus=1),
+        lambda s: s.note_agent("a", pieces=[]),
+    ],
+)
+def test_a_field_that_does_not_exist_is_refused(two: tuple[Segue, Segue], write: Any) -> None:
+    s = two[0].session("s")
+    version = s.state.version
+    with pytest.raises(UsageError, match="unknown field"):
+        write(s)
+    assert s.state.version == version
+
+
+def test_commits_that_wait_to_be_folded_are_seen_by_every_look(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    for i in range(150):
+        a.done(f"item {i}")
+        if i % 7 == 0:
+            a.begin(f"item {i}")
+        if i % 11 == 0:
+            a.learn(f"finding {i}")
+        if i % 50 == 0:
+            b.done(f"other {i}")
+    assert a.state == b.state == fold_all(a.log())

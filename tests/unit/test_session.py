@@ -68,7 +68,7 @@ def test_a_fold_leaves_the_state_of_before_alone() -> None:
 
 def test_only_known_fields_of_the_right_type_are_taken_over() -> None:
     values = {"mode": "plan", "pid": "not a number", "nonsense": 1, "active": True, "size": 99}
-    state = after(CREATE, do.NoteAgent("a", values))
+    state = fold_all(events(ev.Created("s", "g", "o", "p", "coding"), ev.AgentNoted("a", values)))
     agent = state.agents["a"]
     assert (agent.mode, agent.pid, agent.active, agent.size) == ("plan", 0, True, 0)
 

@@ -8,13 +8,13 @@ pausing the session, no. ``apart`` says which commands can do without each other
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import events as ev
 from .rewind import difference
 from .session import fold_body
-from .state import OPEN, SessionState, find_item, find_question, find_trouble, key
+from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key
 from .values import Value
 
 
@@ -379,6 +379,13 @@ def _abandon(state: SessionState, c: Abandon) -> Bodies | Refusal:
     return [] if state.status == "abandoned" else [ev.Abandoned(c.reason)]
 
 
+def _unknown(values: Mapping[str, Any], part: Any) -> Refusal | None:
+    """A refusal if any of these values is of no field of this part."""
+    fields = [f for f in part.__struct_fields__ if f not in ("pieces", "size", "saved_at")]
+    wrong = next((name for name in values if name not in fields), None)
+    return Refusal("usage", f"unknown field `{wrong}`", "one of " + ", ".join(fields)) if wrong else None
+
+
 _DECIDERS: dict[type[Command], Any] = {
     Create: _create,
     Add: _add,
@@ -398,9 +405,9 @@ _DECIDERS: dict[type[Command], Any] = {
     Focus: lambda s, c: [ev.FocusSet(c.note_id, c.note_title, c.file, c.position)],
     LoadNotes: lambda s, c: [ev.NotesLoaded(list(c.ids), c.tokens, c.paths)],
     SeeChanges: lambda s, c: [] if s.changes == c.changes else [ev.ChangesSeen(list(c.changes))],
-    NoteContext: lambda s, c: [ev.ContextNoted(c.values)],
-    Count: lambda s, c: [ev.Counted(c.counts)],
-    NoteAgent: lambda s, c: [ev.AgentNoted(c.agent, c.values)],
+    NoteContext: lambda s, c: _unknown(c.values, s.context) or [ev.ContextNoted(c.values)],
+    Count: lambda s, c: _unknown(c.counts, s.metrics) or [ev.Counted(c.counts)],
+    NoteAgent: lambda s, c: _unknown(c.values, AgentState()) or [ev.AgentNoted(c.agent, c.values)],
     SaveAgent: lambda s, c: [ev.AgentSaved(c.agent, c.size, list(c.splices))],
     DropAgent: lambda s, c: [ev.AgentDropped(c.agent)] if c.agent in s.agents else [],
     Describe: _describe,

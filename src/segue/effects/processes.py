@@ -53,4 +53,6 @@ def _posix_start(pid: int) -> str:
 
 def is_dead(host: str, pid: int, pid_start: str) -> bool:
     """True only if it is certain: on this host, and gone or another process by now."""
+    if os.name != "posix":
+        return False  # the start of a process cannot be told here: the lease decides
     return host == host_name() and pid > 0 and start_of(pid) != pid_start

@@ -69,6 +69,10 @@ class AgentStates:
                 return self._kept_for(session, agent, stored, version)
         return _Kept(pieces.EMPTY, (), not stored)
 
+    def forget(self, session: str) -> None:
+        """What was seen of a session's agents no longer counts: we went back ourselves."""
+        self._kept = {place: kept for place, kept in self._kept.items() if place[0] != session}
+
     def load(self, session: Session, agent: str) -> Any:
         """The newest value."""
         state = self._book.state(session.id)

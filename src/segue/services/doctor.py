@@ -44,6 +44,7 @@ class Finding(Value):
 
 def examine(home: Home, settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
     """Everything worth a look; opens the store only to read."""
+    home = home.for_store(settings.text("store"))
     return [
         _versions(),
         *_folder(home),
@@ -85,10 +86,12 @@ def _more(count: int) -> str:
 
 
 def _store(home: Home, settings: Settings) -> Iterator[Finding]:
-    where = settings.text("store")
-    path = Path(where.removeprefix("sqlite://")) if where.startswith("sqlite:///") else home.database
+    path = home.database
     if not path.exists():
-        yield Finding("store", "ok", "nothing is stored yet")
+        if any(home.backups.glob("segue-*.db")):
+            yield Finding("store", "bad", f"{path} is gone, and there are backups of it", "`segue recover`")
+        else:
+            yield Finding("store", "ok", "nothing is stored yet")
         return
     try:
         trouble = inspect(path)
@@ -126,7 +129,8 @@ def _whole_store(path: Path) -> Finding:
             return Finding("store", "warn", f"{len(stale)} snapshots differ from a refold", "`segue rebuild`")
         size = path.stat().st_size / 1e6
         mode = journal.database.journal_mode
-        detail = f"{sessions} sessions, {events} events, every chain proven; {size:.1f} MB, {mode}"
+        counted = f"{sessions} session{'s' * (sessions != 1)}, {events} event{'s' * (events != 1)}"
+        detail = f"{counted}, every chain proven; {size:.1f} MB, {mode}"
         return Finding("store", "ok", detail)
     finally:
         journal.close()
@@ -224,9 +228,16 @@ _DAMAGES: tuple[tuple[str, Damage], ...] = (
 )
 
 
-def prove(home: Home, progress: Callable[[int, int, str], None] | None = None) -> list[Finding]:
+_NEED_A_BACKUP = (_flip_a_byte, _cut_the_end, _remove)
+"""What is lost in these cases is in the file nowhere else; a broken header costs nothing."""
+
+
+def prove(
+    home: Home, progress: Callable[[int, int, str], None] | None = None, settings: Settings | None = None
+) -> list[Finding]:
     """Break copies of the store, recover them, and say what came back."""
     findings = []
+    home = home.for_store(settings.text("store")) if settings else home
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
         for done, (name, damage) in enumerate(_DAMAGES):
             if progress:
@@ -239,14 +250,19 @@ def _prove_one(home: Home, folder: Path, name: str, damage: Damage) -> Finding:
     from .segue import Segue
 
     copy = Home(folder)
-    with Segue(home=home.path, folder=home.path) as segue:
+    if not home.database.exists():
+        return Finding(name, "warn", "there is no session to try it on", 'segue start "…"')
+    with Segue(home=home.path, folder=home.path, store=f"sqlite://{home.database}") as segue:
         if not segue.journal.streams("session/"):
             return Finding(name, "warn", "there is no session to try it on", 'segue start "…"')
         before = dict(segue.journal.streams())
         assert isinstance(segue.journal, SqliteJournal)
-        private_folder(copy.backups)
+        private_folder(copy.path)
         back_up(segue.journal.database, copy.database)
-        shutil.copy2(copy.database, copy.backups / f"segue-20000101T000000Z-{sum(before.values()):09d}.db")
+        if damage in _NEED_A_BACKUP:
+            private_folder(copy.backups)
+            file = f"segue-20000101T000000Z-{sum(before.values()):09d}.db"
+            shutil.copy2(copy.database, copy.backups / file)
     what = damage(copy.database)
     started = time.perf_counter()
     outcome = recover(copy, resolve(flags={}))

@@ -32,16 +32,19 @@ def _second(seconds: int) -> str:
 class Home:
     """Paths of the data folder; a folder exists once something is kept in it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, store: Path | None = None) -> None:
         self.path = path
+        self.database = store or path / "segue.db"
+        """The embedded store."""
+        self.backups = path / "backups"
+        if store is not None and store != path / "segue.db":
+            self.backups = store.with_name(f"{store.name}-backups")
 
-    @property
-    def database(self) -> Path:
-        return self.path / "segue.db"
-
-    @property
-    def backups(self) -> Path:
-        return self.path / "backups"
+    def for_store(self, where: str) -> Home:
+        """The same folder for the store that a setting names; backups of two stores never mix."""
+        return (
+            Home(self.path, Path(where.removeprefix("sqlite://"))) if where.startswith("sqlite:///") else self
+        )
 
     @property
     def emergency(self) -> Path:

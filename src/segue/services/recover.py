@@ -84,17 +84,18 @@ def recover(
     """Climb the ladder; a healthy store is only looked at."""
     if not dry_run:
         Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
-    where = settings.text("store")
-    path = Path(where.removeprefix("sqlite://")) if where.startswith("sqlite:///") else home.database
+    home = home.for_store(settings.text("store"))
+    path = home.database
     _finish_swap(path)
     _remove_leftovers(path)
-    trouble = inspect(path) if path.exists() else ["there is no store"]
+    trouble = (inspect(path) or _behind_backup(home)) if path.exists() else ["there is no store"]
     rungs = [Rung("store", "damaged" if trouble else "ok", "; ".join(trouble[:3]))]
     missing: list[Missing] = []
-    kept = ""
+    kept, sessions, events = "", 0, 0
     if trouble and (path.exists() or _backups(home)):
         new, missing, used = _build(home, path, progress)
         rungs += used
+        sessions, events = _count(new)
         if not dry_run:
             kept = _swap(home, path, new)
         else:
@@ -105,7 +106,8 @@ def recover(
         rungs.append(Rung("refold", "used" if stale else "ok", detail))
     rung, restored = _emergency(home, path, dry_run=dry_run)
     rungs.append(rung)
-    sessions, events = _count(path)
+    if not (dry_run and trouble):
+        sessions, events = _count(path)
     changed = not dry_run and (bool(kept) or restored or any(r.status == "used" for r in rungs))
     return Recovery(rungs, sessions, events, missing, kept, changed)
 
@@ -132,6 +134,26 @@ def inspect(path: Path) -> list[str]:
         with contextlib.suppress(Exception):
             journal.close()
     return found
+
+
+def _behind_backup(home: Home) -> list[str]:
+    """Sessions of which the newest backup knows more than the store: it was lost and begun anew."""
+    newest = next(iter(_backups(home)), None)
+    if newest is None:
+        return []
+    store, backup = SqliteJournal(home.database), SqliteJournal(newest)
+    try:
+        now_there = dict(store.streams("session/"))
+        return [
+            f"{name} is at version {now_there.get(name, 0)}, and at {version} in {newest.name}"
+            for name, version in backup.streams("session/")
+            if now_there.get(name, 0) < version and not home.archived(name.removeprefix("session/")).exists()
+        ]
+    except SegueError:
+        return []
+    finally:
+        store.close()
+        backup.close()
 
 
 def lost_pieces(journal: Journal) -> list[tuple[str, int]]:
@@ -318,6 +340,9 @@ def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
     if state is None or not state.version or head.version >= state.version:
         return []
     now_state = fold_all(journal.read(stream)) if head.version else SessionState()
+    reason = f"from the emergency file of {found.time}"
+    if any(isinstance(g, ev.Gap) and g.reason == reason for g in map(ev.read_body, journal.read(stream))):
+        return []
     bodies: list[ev.Body] = []
     if not head.version:
         bodies.append(
@@ -330,7 +355,7 @@ def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
                 state.project_name,
             )
         )
-    bodies.append(ev.Gap(head.version + 1, state.version, f"from the emergency file of {found.time}"))
+    bodies.append(ev.Gap(head.version + 1, state.version, reason))
     bodies.append(ev.Rewound(state.version, difference(now_state, state, lifecycle=True), "emergency"))
     drafts = [ev.draft(body, at=now(), actor=ACTOR) for body in bodies]
     journal.append(Append(stream, head.version, drafts))

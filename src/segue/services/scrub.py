@@ -57,7 +57,8 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     for done, path in enumerate(files):
         if progress:
             progress(done, len(files), path.name)
-        if _scrub_file(path, text, segue.book.actor, dry_run):
+        scrubbed = _scrub_backup if path.parent == segue.home.backups else _scrub_file
+        if scrubbed(path, text, segue.book.actor, dry_run):
             hit.append(str(path))
     return Scrubbed(events, pieces, hit, sessions)
 
@@ -157,8 +158,6 @@ def _files(segue: Segue) -> list[Path]:
 
 
 def _scrub_file(path: Path, text: str, actor: str, dry_run: bool) -> bool:
-    if path.suffix == ".db" and path.parent.name == "backups":
-        return _scrub_backup(path, text, actor, dry_run)
     body = path.read_bytes()
     cleaned = _scrub_archive(body, text, actor) or _scrub_emergency(path, text) or _masked(body, text)
     if cleaned != body and not dry_run:

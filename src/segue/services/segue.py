@@ -7,14 +7,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core import commands as do
 from ..core.door import clean_name, clean_text
 from ..core.state import TYPES
 from ..core.status import Card
 from ..effects.redact import redact
-from ..errors import BadSettings, ConflictError, SegueError, StaleVersion, UnknownSession, UsageError
+from ..errors import (
+    BadSettings,
+    ConflictError,
+    DamagedError,
+    SegueError,
+    StaleVersion,
+    UnknownSession,
+    UsageError,
+)
 from ..settings import Settings, data_folder, environment_now, resolve, user_file
 from ..stores.base import Journal
 from .agents import AgentStates
@@ -24,6 +32,10 @@ from .holds import Holds
 from .home import Home, moment, now
 from .place import Brake, Place
 from .sessions import Session, Texts, texts
+
+if TYPE_CHECKING:
+    from .cleanup import Cleanup
+    from .scrub import Scrubbed
 
 _NUMBERS = 100_000
 _HOLD_LOOK_SECONDS = 1.0
@@ -83,11 +95,15 @@ class Segue:
             raise BadSettings(
                 f"unknown kind of store: {where.split(':')[0]}:", hint="sqlite:///path/to/segue.db"
             )
+        self.home = self.home.for_store(where)
+        if not self.home.database.exists() and any(self.home.backups.glob("segue-*.db")):
+            raise DamagedError(
+                "the store", str(self.home.database), "it is gone, and there are backups of it"
+            )
         self.home.make()
         from ..stores.sqlite import SqliteJournal
 
-        path = Path(where.removeprefix("sqlite://")) if where else self.home.database
-        return SqliteJournal(path, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
+        return SqliteJournal(self.home.database, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""
@@ -252,6 +268,32 @@ class Segue:
                 or (card.status in ("active", "created") and not self.holds.living(card.id))
             )
         ]
+
+    # -- keeping -------------------------------------------------------------------------------
+
+    def export(self, id: str, format: str = "json") -> bytes:
+        """A session as a file's content: ``json`` loses nothing, ``yaml`` holds what it can."""
+        from .exchange import export_session
+
+        return export_session(self, id, format)
+
+    def import_(self, data: bytes, *, format: str | None = None, as_id: str = "") -> Session:
+        """The session of such content, proven first; an import that was done adds nothing."""
+        from .exchange import import_session
+
+        return import_session(self, data, format, as_id)
+
+    def scrub(self, text: str, *, dry_run: bool = False) -> Scrubbed:
+        """Erase a text from journal, pieces, backups, archive and files."""
+        from .scrub import scrub
+
+        return scrub(self, text, dry_run=dry_run)
+
+    def cleanup(self) -> Cleanup:
+        """Sessions that ended long ago: ``run`` archives them, ``restore`` brings one back."""
+        from .cleanup import Cleanup
+
+        return Cleanup(self)
 
     def with_warnings(self, saved: Saved) -> Saved:
         """A result that says if another living run holds the session; looked at once a second."""

@@ -230,7 +230,7 @@ class Session:
             names = ", ".join(self.state.marks) or "none yet"
             raise UnknownCheckpoint(f"no checkpoint {name!r} in {self.id}", hint=f"there are: {names}")
         then = self._book.state_at(self.id, mark.version)
-        return self.apply(do.Rewind(mark.version, then, name))
+        return self._go_back(do.Rewind(mark.version, then, name))
 
     def undo(self) -> Saved:
         """Take the last command back; again, the one before it."""
@@ -239,12 +239,22 @@ class Session:
         if target < 1:
             raise NothingToUndo(f"nothing in {self.id} can be taken back", hint="see `segue log`")
         then = fold_all(events[:target])
-        return self.apply(do.Rewind(target, then, lifecycle=True))
+        return self._go_back(do.Rewind(target, then, lifecycle=True))
+
+    def _go_back(self, command: Command) -> Saved:
+        """Apply what may give an agent another state than the one that it saved last."""
+        saved = self.apply(command)
+        self._segue.agents.forget(self.id)
+        return saved
 
     # -- agents --------------------------------------------------------------------------------
 
     def save_agent(self, agent: str, value: Any) -> Saved:
-        """Keep an agent's own state: any JSON value, of any size; only what changed is stored."""
+        """Keep an agent's own state: any JSON value, of any size; only what changed is stored.
+
+        Bytes, NaN and keys that are numbers survive too; what is no plain data comes back as
+        plain data. StaleVersion if somebody else changed it since it was last seen here.
+        """
         return self._segue.agents.save(self, clean_name(agent, what="agent's name"), value)
 
     def load_agent(self, agent: str) -> Any:
@@ -257,7 +267,7 @@ class Session:
 
     def drop_agent(self, agent: str) -> Saved:
         """Forget an agent."""
-        return self.apply(do.DropAgent(agent))
+        return self._go_back(do.DropAgent(agent))
 
     # -- for a run -----------------------------------------------------------------------------
 

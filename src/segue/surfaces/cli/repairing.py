@@ -114,7 +114,7 @@ def doctor(context: Context) -> int:
     home, settings = _surroundings(context)
     if context.args.prove:
         with Progress(context) as progress:
-            findings = prove(home, progress)
+            findings = prove(home, progress, settings)
     else:
         findings = examine(home, settings, context.environment)
     context.emit(findings)
