@@ -22,6 +22,7 @@ from segue.stores.sqlite import SqliteJournal
 
 SIZES = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000}
 ROUNDS = 1000
+TURN = 50
 ROW_BYTES = 330
 """About what the event of a checkpoint takes in the store, all columns together."""
 
@@ -131,7 +132,7 @@ def cold_status(folder: Path, id: str) -> float:
 
 
 def agent_row(name: str, size: int, folder: Path) -> tuple[str, ...]:
-    """1,000 saves of one state, to us and to the other, turn by turn."""
+    """1,000 saves of one state, to us and to the other, 50 at a turn."""
     from langgraph.checkpoint.base import empty_checkpoint
     from langgraph.checkpoint.sqlite import SqliteSaver
 
@@ -143,22 +144,25 @@ def agent_row(name: str, size: int, folder: Path) -> tuple[str, ...]:
     put, their_put, configs = [], [], [{"configurable": {"thread_id": "t", "checkpoint_ns": ""}}]
     with SqliteSaver.from_conn_string(str(path)) as saver:
         saver.setup()
-        for number in range(1, ROUNDS + 1):
-            messages = [*messages[1:], message(rng, number + 10_000)]
-            value = {"messages": messages, "plan": ["analyse", "model", f"step {number % 7}"]}
-            put.append(timed(partial(session.save_agent, "planner", value)))
-            checkpoint: Any = empty_checkpoint()
-            checkpoint["channel_values"] = value
-            checkpoint["channel_versions"] = versions = {"messages": number, "plan": number}
-            meta: Any = {"source": "loop", "step": number, "parents": {}}
-            save = partial(saver.put, configs[-1], checkpoint, meta, versions)
-            their_put.append(timed(lambda save=save: configs.append(save())))
+        for start in range(1, ROUNDS + 1, TURN):
+            values = []
+            for number in range(start, start + TURN):
+                messages = [*messages[1:], message(rng, number + 10_000)]
+                values.append({"messages": messages, "plan": ["analyse", "model", f"step {number % 7}"]})
+            put += [timed(partial(session.save_agent, "planner", value)) for value in values]
+            for number, value in enumerate(values, start):
+                checkpoint: Any = empty_checkpoint()
+                checkpoint["channel_values"] = value
+                checkpoint["channel_versions"] = versions = {"messages": number, "plan": number}
+                meta: Any = {"source": "loop", "step": number, "parents": {}}
+                save = partial(saver.put, configs[-1], checkpoint, meta, versions)
+                their_put.append(timed(lambda save=save: configs.append(save())))
         ask: Any = {"configurable": {"thread_id": "t"}}
         gets = [
             (timed(partial(session.load_agent, "planner")), timed(partial(saver.get_tuple, ask)))
             for _ in range(40)
         ]
-    assert session.load_agent("planner") == value
+    assert session.load_agent("planner") == values[-1]
     seg.journal.close()
     ours_mb = sum(f.stat().st_size for f in (folder / "home").glob("segue.db*")) / 1e6
     theirs_mb = path.stat().st_size / 1e6

@@ -29,7 +29,7 @@ class Death(NamedTuple):
 
 DEATHS = [
     *(Death("store.append.before_commit", n, "plan") for n in (1, 2, 9, 23)),
-    *(Death("store.append.between", n, "plan") for n in (1, 4, 20)),
+    *(Death("store.append.between", n, "plan") for n in (1, 4, 14)),
     *(Death("store.append.after_commit", n, "plan") for n in (1, 2, 9, 23)),
     Death("store.snapshot.after_commit", 1, "snapshots"),
     Death("store.snapshot.after_commit", 2, "snapshots"),

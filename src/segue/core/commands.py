@@ -158,7 +158,6 @@ class NoteAgent(Command):
 
 
 class SaveAgent(Command):
-    LOOKS = True
     agent: str
     size: int
     splices: tuple[tuple[int, int, list[str]], ...]
@@ -422,21 +421,22 @@ _DECIDERS: dict[type[Command], Any] = {
 
 
 def apart(commands: Sequence[Command]) -> frozenset[str] | None:
-    """The items that these commands look at, if they look at nothing else and at each but once.
+    """The items that these commands look at, if they look at nothing else and at each only once.
 
     Such commands may be decided in a state that lacks any number of others of their kind on
     other items: what each of them comes to does not depend on those.
     """
     looked: set[str] = set()
+    items = 0
     for command in commands:
         kind = type(command)
         if kind is Done or kind is Begin or kind is Add:
             if command.item.startswith("#"):  # type: ignore[attr-defined]
                 return None
             looked.add(key(command.item))  # type: ignore[attr-defined]
-        elif kind is not Note and kind is not Learn:
+            items += 1
+        elif kind is not Note and kind is not Learn and kind is not SaveAgent:
             return None
-    items = sum(type(command) is not Note and type(command) is not Learn for command in commands)
     return frozenset(looked) if len(looked) == items else None
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator
-from itertools import accumulate
 from typing import Any
 
 import msgspec
@@ -58,23 +57,38 @@ class _Piece:
 class _Block:
     """Some neighbouring pieces of a section, compared at once."""
 
-    __slots__ = ("delicate", "ends", "pieces", "shadow", "size")
+    __slots__ = ("delicate", "pieces", "shadow", "size")
 
-    def __init__(self, pieces: list[_Piece], shadow: list[Any] | None = None) -> None:
-        self.pieces = pieces
-        self.shadow: list[Any] = [e for p in pieces for e in p.shadow] if shadow is None else shadow
-        self.delicate = any(p.delicate for p in pieces)
-        self.size = sum([len(p.body) for p in pieces])
-        self.ends: list[int] | None = None
-        """How many elements stand before the end of each piece; filled when it is asked for."""
+    def __init__(self, pieces: list[_Piece], shadow: list[Any], size: int, delicate: bool) -> None:
+        self.pieces, self.shadow, self.size, self.delicate = pieces, shadow, size, delicate
+
+    @classmethod
+    def of(cls, pieces: list[_Piece]) -> _Block:
+        """A block of new pieces."""
+        shadow = [element for piece in pieces for element in piece.shadow]
+        return cls(pieces, shadow, sum(len(p.body) for p in pieces), any(p.delicate for p in pieces))
 
     def part(self, start: int, stop: int) -> _Block:
         """The pieces from one place to another."""
-        if self.ends is None:
-            self.ends = list(accumulate([len(p.shadow) for p in self.pieces]))
-        first = self.ends[start - 1] if start else 0
-        last = self.ends[stop - 1] if stop else 0
-        return _Block(self.pieces[start:stop], self.shadow[first:last])
+        pieces = self.pieces
+        first, last = start, stop
+        if len(self.shadow) != len(pieces):  # else one element a piece, as with large elements
+            first = sum(len(p.shadow) for p in pieces[:start])
+            last = first + sum(len(p.shadow) for p in pieces[start:stop])
+        if 2 * (stop - start) > len(pieces):
+            outside = sum(len(p.body) for p in pieces[:start]) + sum(len(p.body) for p in pieces[stop:])
+            size = self.size - outside
+        else:
+            size = sum(len(p.body) for p in pieces[start:stop])
+        delicate = self.delicate and any(p.delicate for p in pieces[start:stop])
+        return _Block(pieces[start:stop], self.shadow[first:last], size, delicate)
+
+    def joined(self, other: _Block) -> _Block:
+        """This block and the one behind it."""
+        return _Block(
+            self.pieces + other.pieces, self.shadow + other.shadow, self.size + other.size,
+            self.delicate or other.delicate,
+        )  # fmt: skip
 
 
 class _Section:
@@ -182,35 +196,33 @@ def resplice(addresses: tuple[str, ...], rope: Rope) -> tuple[Splices, dict[str,
     return ((start, len(addresses) - start, list(new[start:])),), fresh
 
 
-def _sections(value: Any) -> Iterator[tuple[bytes, bool, list[Any]]]:
+def _sections(value: Any) -> list[tuple[bytes, bool, list[Any]]]:
     """(bytes before, whether elements are pairs, elements) for every part with many elements."""
-    prefix = bytearray()
-    for body, pairs, elements in _walk(value, 0):
-        prefix += body
-        if elements is not None:
-            yield bytes(prefix), pairs, elements
-            prefix = bytearray()
+    found: list[tuple[bytes, bool, list[Any]]] = []
+    prefix = _walk(value, 0, b"", found)
     if prefix:
-        yield bytes(prefix), False, []
+        found.append((prefix, False, []))
+    return found
 
 
-def _walk(value: Any, depth: int) -> Iterator[tuple[bytes, bool, list[Any] | None]]:
+def _walk(value: Any, depth: int, prefix: bytes, found: list[tuple[bytes, bool, list[Any]]]) -> bytes:
+    """Add the parts of a value to those found; the bytes behind the last of them."""
     kind = type(value)
     if kind is dict and len(value) < SECTION_ELEMENTS and depth < _DEPTH_MAX:
-        yield _header(len(value), 0x80, 0xDE), False, None
+        prefix += _header(len(value), 0x80, 0xDE)
         for name, child in value.items():
-            yield encode(name), False, None
-            yield from _walk(child, depth + 1)
-        return
-    body = b""
+            prefix += encode(name)
+            prefix = _walk(child, depth + 1, prefix, found)
+        return prefix
     if (kind is not list and kind is not dict) or len(value) < SECTION_ELEMENTS:
         body = encode(value)
-    if body and (kind is not list or len(body) < _GROUP_BYTES_MAX):
-        yield body, False, None
-    elif kind is list:
-        yield _header(len(value), 0x90, 0xDC), False, value
+        if kind is not list or len(body) < _GROUP_BYTES_MAX:
+            return prefix + body
+    if kind is list:
+        found.append((prefix + _header(len(value), 0x90, 0xDC), False, value))
     else:
-        yield _header(len(value), 0x80, 0xDE), True, list(value.items())
+        found.append((prefix + _header(len(value), 0x80, 0xDE), True, list(value.items())))
+    return b""
 
 
 def _header(length: int, small: int, large: int) -> bytes:
@@ -404,7 +416,7 @@ class _Elements:
             pieces.append(_Piece(group, b"".join(bodies), delicate, False))
         self.weave.come(pieces)
         for start in range(0, len(pieces), _BLOCK_PIECES):
-            self.blocks.append(_Block(pieces[start : start + _BLOCK_PIECES]))
+            self.blocks.append(_Block.of(pieces[start : start + _BLOCK_PIECES]))
         self.at = max(self.at, end)
 
     def _reopen(self) -> None:
@@ -427,7 +439,6 @@ class _Elements:
         joined: list[_Block] = []
         for block in self.blocks:
             if joined and len(joined[-1].pieces) + len(block.pieces) <= _BLOCK_PIECES:
-                last = joined.pop()
-                block = _Block(last.pieces + block.pieces, last.shadow + block.shadow)
+                block = joined.pop().joined(block)
             joined.append(block)
         return joined

@@ -25,13 +25,16 @@ _CACHED_ROPES = 16
 
 
 class _Kept(Value):
+    """An agent's state as it was last seen here."""
+
     rope: pieces.Rope
-    addresses: tuple[str, ...]
-    """As the session's state names them."""
-    aligned: bool
-    """Whether the rope has the same cuts."""
-    version: int = 0
+    cuts: tuple[str, ...] | None
+    """The addresses that are stored, where they are not those of the rope."""
+    version: int
     """The session's, when this was seen."""
+
+    def addresses(self) -> tuple[str, ...]:
+        return self.rope.addresses if self.cuts is None else self.cuts
 
 
 class AgentStates:
@@ -43,31 +46,31 @@ class AgentStates:
 
     def save(self, session: Session, agent: str, value: Any) -> Saved:
         """Store what is new of a value."""
-        state = self._book.state(session.id)
-        held = state.agents.get(agent)
-        stored = held.pieces if held else ()
-        seen = self._kept.get((session.id, agent))
-        if seen is not None and seen.addresses != stored:
-            self._kept.pop((session.id, agent))
-            raise StaleVersion(f"agent {agent} of session/{session.id}", seen.version, state.version)
-        kept = self._base(session.id, agent, stored, state.version)
+        kept = self._kept.get((session.id, agent))
+        if kept is None or kept.version != self._book.known_version(session.id):
+            kept = self._newest(session.id, agent, kept)
         saving = pieces.save(kept.rope, value)
         splices, fresh = saving.splices, saving.fresh
-        if not kept.aligned:
-            splices, fresh = pieces.resplice(stored, saving.rope)
-        if stored and not splices:
-            return Saved(session.id, state.version, 0)
+        if kept.cuts is not None:
+            splices, fresh = pieces.resplice(kept.cuts, saving.rope)
+        if kept.rope is not pieces.EMPTY and not splices:
+            return Saved(session.id, kept.version, 0)
         saved = session.apply(SaveAgent(agent, saving.size, splices), pieces=fresh)
-        newest = self._book.known(session.id).agents[agent].pieces
-        self._remember(session.id, agent, _Kept(saving.rope, newest, True, saved.version))
+        self._remember(session.id, agent, _Kept(saving.rope, None, saved.version))
         return saved
 
-    def _base(self, session: str, agent: str, stored: tuple[str, ...], version: int) -> _Kept:
-        """What a save is compared with; nothing, if there is nothing or it is damaged."""
+    def _newest(self, session: str, agent: str, seen: _Kept | None) -> _Kept:
+        """What a save is compared with, as the store has it now; StaleVersion if it was changed."""
+        state = self._book.state(session)
+        held = state.agents.get(agent)
+        stored = held.pieces if held else ()
+        if seen is not None and seen.addresses() != stored:
+            self._kept.pop((session, agent))
+            raise StaleVersion(f"agent {agent} of session/{session}", seen.version, state.version)
         if stored:
             with suppress(DamagedError):
-                return self._kept_for(session, agent, stored, version)
-        return _Kept(pieces.EMPTY, (), not stored)
+                return self._kept_for(session, agent, stored, state.version)
+        return _Kept(pieces.EMPTY, stored or None, state.version)
 
     def forget(self, session: str) -> None:
         """What was seen of a session's agents no longer counts: we went back ourselves."""
@@ -83,7 +86,7 @@ class AgentStates:
 
     def _kept_for(self, session: str, agent: str, addresses: tuple[str, ...], version: int) -> _Kept:
         kept = self._kept.get((session, agent))
-        if kept is not None and (kept.addresses is addresses or kept.addresses == addresses):
+        if kept is not None and (kept.version == version or kept.addresses() == addresses):
             return kept
         found = self._book.journal.pieces(addresses)
         missing = sum(address not in found for address in addresses)
@@ -94,7 +97,7 @@ class AgentStates:
             rope, aligned = pieces.load([found[a] for a in addresses], addresses)
         except msgspec.DecodeError as fault:
             raise DamagedError(source, session, str(fault)) from fault
-        return self._remember(session, agent, _Kept(rope, addresses, aligned, version))
+        return self._remember(session, agent, _Kept(rope, None if aligned else addresses, version))
 
     def _remember(self, session: str, agent: str, kept: _Kept) -> _Kept:
         if len(self._kept) >= _CACHED_ROPES:

@@ -127,6 +127,11 @@ class Book:
         """The state as last seen here: good enough to decide on, since appends are checked."""
         return self.cached(session) or self.state(session)
 
+    def known_version(self, session: str) -> int:
+        """The version as last seen here, without asking the store; 0 if it was not seen."""
+        known = self._known.get(session)
+        return known.version if known else 0
+
     def exists(self, session: str) -> bool:
         """Whether a session of this id was ever begun."""
         return self.journal.head(stream_of(session)).version > 0
@@ -142,10 +147,11 @@ class Book:
         kept = state.version if state else 0
         if state is None:
             state, kept = self._from_snapshot(stream)
-        events = self.journal.read(stream, after=state.version)
-        if not events and state.version and self.journal.head(stream).version < state.version:
+        head = self.journal.head(stream).version
+        if head < state.version:
             self.forget(session)  # dropped, or replaced by a recovery
             return self._refresh(session)
+        events = self.journal.read(stream, after=state.version) if head > state.version else []
         for event in events:
             state = fold(state, event)
         if state.version:
@@ -211,13 +217,15 @@ class Book:
         """Make commands durable, all or none. ``guards`` adds what must hold or happen with it."""
         self.brake.check()
         commands = [clean_command(command, self.mask) for command in commands]
-        if guards is None and not pieces and not fresh:
-            saved = self._commit_apart(session, commands)
+        if guards is None and not fresh:
+            saved = self._commit_apart(session, commands, pieces)
             if saved is not None:
                 return saved
         return self._commit_merging(session, commands, pieces, guards, fresh)
 
-    def _commit_apart(self, session: str, commands: Sequence[Command]) -> Saved | None:
+    def _commit_apart(
+        self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None
+    ) -> Saved | None:
         """The short way, for the most common commands; None if this is not one of their cases."""
         known, looked = self._known.get(session), apart(commands)
         if known is None or looked is None or not known.looked.isdisjoint(looked):
@@ -231,7 +239,7 @@ class Book:
             bodies += outcome
         drafts = [draft(body, at=at, actor=self.actor, run=self.run) for body in bodies]
         try:
-            self.journal.append(Append(stream_of(session), version, drafts))
+            self.journal.append(Append(stream_of(session), version, drafts), pieces=pieces)
         except StaleVersion:
             return None
         more = tuple([(body, version + i, at) for i, body in enumerate(bodies, 1)])

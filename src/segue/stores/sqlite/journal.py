@@ -32,6 +32,7 @@ _INSERT_BEHIND = (
     "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"
 )
 """No header, and so no row, unless the predecessor that it names is there."""
+_INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
 
 
 class SqliteJournal:
@@ -49,11 +50,11 @@ class SqliteJournal:
 
     def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
         db = self._current()
-        if not pieces and len(appends) == 1:
+        if len(appends) == 1:
             wish = appends[0]
             seen = self._seen.get(wish.stream)
-            if seen is not None and seen[0] == wish.expect and len(wish.drafts) == 1:
-                return self._append_one(db, wish, seen[1])
+            if seen is not None and seen[0] == wish.expect > 0 and len(wish.drafts) == 1:
+                return self._append_one(db, wish, seen[1], pieces)
         numbers: dict[str, int] = {}
 
         def work(db: apsw.Connection) -> list[Event]:
@@ -63,8 +64,8 @@ class SqliteJournal:
                 numbers[wish.stream] = number
                 events += self._append_many(db, number, wish)
             if pieces:
-                rows = [(bytes.fromhex(a), body) for a, body in pieces.items()]
-                db.executemany("INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)", rows)
+                for address, body in pieces.items():
+                    db.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
             trip("store.append.before_commit")
             return events
 
@@ -81,33 +82,52 @@ class SqliteJournal:
             self.close()
         return self.database.connection()
 
-    def _append_one(self, db: apsw.Connection, wish: Append, prev: bytes) -> list[Event]:
+    def _append_one(
+        self, db: apsw.Connection, wish: Append, prev: bytes, pieces: Mapping[str, bytes] | None
+    ) -> list[Event]:
+        """The short way: one event behind the head that was seen last, and maybe pieces."""
         stream, version = wish.stream, wish.expect + 1
         ((event, header),) = seal_rows(stream, wish.expect, prev, wish.drafts)
         if not self.database.writable:
             self.database.refuse_newer(db)
-        row = (self._numbers[stream] << STREAM_BITS | version, header, event.body, event.hash)
-        trip("store.append.before_commit")
+        row = (self._numbers[stream] << STREAM_BITS | version, header, event.body, event.hash, prev)
         try:
-            if version > 1:
-                db.execute(_INSERT_BEHIND, (*row, prev))
-            else:
-                db.execute(INSERT, (*row, 0))
-        except apsw.ConstraintError:
-            raise StaleVersion(stream, wish.expect, self.head(stream).version) from None
-        except apsw.Error as fault:
-            raise self.database.translate(fault) from fault
+            if pieces:
+                db.execute("BEGIN IMMEDIATE")
+                for address, body in pieces.items():
+                    db.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
+            trip("store.append.before_commit")
+            db.execute(_INSERT_BEHIND, row)
+            if pieces:
+                db.execute("COMMIT")
+        except BaseException as fault:
+            if not db.get_autocommit():
+                db.execute("ROLLBACK")
+            if isinstance(fault, apsw.ConstraintError):
+                raise StaleVersion(stream, wish.expect, self.head(stream).version) from None
+            if isinstance(fault, apsw.Error):
+                raise self.database.translate(fault) from fault
+            raise
         trip("store.append.after_commit")
         self._seen[stream] = (version, event.hash)
         return [event]
 
     def _append_many(self, db: apsw.Connection, number: int, wish: Append) -> list[Event]:
-        version, head = self._head(db, number)
+        seen = self._seen.get(wish.stream)
+        known = seen is not None and wish.drafts and seen[0] == wish.expect > 0
+        version, head = seen if known and seen else self._head(db, number)
         if version != wish.expect:
             raise StaleVersion(wish.stream, wish.expect, version)
         events: list[Event] = []
         for event, header in seal_rows(wish.stream, version, head, wish.drafts):
-            db.execute(INSERT, (id_of(number, event.version), header, event.body, event.hash, 0))
+            row = (id_of(number, event.version), header, event.body, event.hash)
+            try:
+                if known:
+                    db.execute(_INSERT_BEHIND, (*row, event.prev))
+                else:
+                    db.execute(INSERT, (*row, 0))
+            except apsw.ConstraintError:
+                raise StaleVersion(wish.stream, wish.expect, self._head(db, number)[0]) from None
             trip("store.append.between")
             events.append(event)
         return events
