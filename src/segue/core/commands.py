@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from . import events as ev
 from .rewind import difference
 from .session import fold_body
-from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key
+from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
 from .values import Value
 
 
@@ -278,11 +278,11 @@ def _status(state: SessionState, text: str) -> str:
 
 
 def _move(state: SessionState, wish: str, status: str, body: Any, *more: Any) -> Bodies | Refusal:
-    place = find_item(state, wish) if not wish.startswith("#") else -1
+    place = state.items.find(key(wish), key_of) if wish[:1] != "#" else -1
     if place >= 0:
         item = state.items[place]
         return [] if item.status == status else [body(item.text, *more)]
-    text = resolve_item(state, wish) if wish.startswith("#") else wish
+    text = resolve_item(state, wish) if wish[:1] == "#" else wish
     if isinstance(text, Refusal):
         return text
     return [] if text != wish and _status(state, text) == status else [body(text, *more)]

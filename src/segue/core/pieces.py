@@ -363,6 +363,8 @@ class _Elements:
 
     def take_leading(self, block: _Block) -> int:
         """Go past as many pieces of a block as fit; how many that are."""
+        if not self.fits(block.pieces[0]):
+            return 0
         low, high = 0, len(block.pieces) - 1
         while low < high:
             middle = (low + high + 1) // 2

@@ -17,9 +17,10 @@ import msgspec
 
 from .. import errors
 from ..core import snapshot
+from ..core.canon import encode as encode_body
 from ..core.commands import Command, Refusal, apart, decide, decide_all, merges
 from ..core.door import clean_command, clean_name
-from ..core.events import Body, Event, draft
+from ..core.events import Body, Draft, Event
 from ..core.session import fold, fold_body
 from ..core.state import SessionState
 from ..core.status import Card, card_of
@@ -230,14 +231,17 @@ class Book:
         known, looked = self._known.get(session), apart(commands)
         if known is None or looked is None or not known.looked.isdisjoint(looked):
             return None
-        at, version = now(), known.version
+        at, state = now(), known.state
+        version = state.version + len(known.waiting)
         bodies: list[Body] = []
         for command in commands:
-            outcome = decide(known.state, command)
+            outcome = decide(state, command)
             if isinstance(outcome, Refusal) or not outcome:
                 return None
             bodies += outcome
-        drafts = [draft(body, at=at, actor=self.actor, run=self.run) for body in bodies]
+        drafts = [
+            Draft(body.KIND, encode_body(body), at, self.actor, self.run, body.FORMAT) for body in bodies
+        ]
         try:
             self.journal.append(Append(stream_of(session), version, drafts), pieces=pieces)
         except StaleVersion:
@@ -290,8 +294,7 @@ class Book:
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
     def _written(self, session: str, count: int) -> None:
-        unsnapped = self._unsnapped.get(session, 0) + count
-        self._unsnapped[session] = unsnapped
+        unsnapped = self._unsnapped[session] = self._unsnapped.get(session, 0) + count
         if unsnapped >= SNAPSHOT_EVENTS_WRITTEN:
             self._snap(session, self.known(session))
         if self._after_write is not None:

@@ -82,11 +82,11 @@ class Session:
 
     def begin(self, *items: str) -> Saved:
         """These are under way now; an unknown one is added."""
-        return self.apply(*(do.Begin(item) for item in items))
+        return self.apply(*[do.Begin(item) for item in items])
 
     def done(self, *items: str) -> Saved:
         """These are finished; an unknown one is added."""
-        return self.apply(*(do.Done(item) for item in items))
+        return self.apply(*[do.Done(item) for item in items])
 
     def block(self, item: str, reason: str = "", *, stay: bool = False) -> Saved:
         """It waits for something. If it was the one under way the next begins, unless ``stay``."""

@@ -123,12 +123,19 @@ class Database:
 
     def replaced(self) -> bool:
         """Whether another file has our path since we opened it."""
-        if not self._inode:
-            return False
         try:
-            return os.stat(self._name).st_ino != self._inode
+            return bool(self._inode) and os.stat(self._name).st_ino != self._inode
         except FileNotFoundError:
             return True
+
+    def current(self) -> apsw.Connection | None:
+        """This thread's connection, unless it has none or another file has our path by now."""
+        try:
+            if self._forks == _forks and os.stat(self._name).st_ino == self._inode:
+                return getattr(self._local, "db", None)
+        except FileNotFoundError:
+            pass
+        return None
 
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent

@@ -78,9 +78,12 @@ class SqliteJournal:
 
     def _current(self) -> apsw.Connection:
         """This thread's connection, to the file that has the path now."""
-        if self.database.replaced():
-            self.close()
-        return self.database.connection()
+        db = self.database.current()
+        if db is None:
+            if self.database.replaced():
+                self.close()
+            db = self.database.connection()
+        return db
 
     def _append_one(
         self, db: apsw.Connection, wish: Append, prev: bytes, pieces: Mapping[str, bytes] | None
