@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from segue.errors import (
 )
 from segue.services.book import SNAPSHOT_EVENTS_READ, fold_all, stream_of
 from segue.services.segue import Segue
-from segue.stores.base import Snapshot
+from segue.stores.base import Append, Snapshot
 from segue.stores.volatile import VolatileJournal
 
 
@@ -231,3 +232,66 @@ def test_commits_that_wait_to_be_folded_are_seen_by_every_look(two: tuple[Segue,
         if i % 50 == 0:
             b.done(f"other {i}")
     assert a.state == b.state == fold_all(a.log())
+
+
+def test_undo_does_not_take_back_what_it_never_saw(
+    two: tuple[Segue, Segue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.done("mine")
+    commit = two[0].book.commit
+
+    def late(*args: Any, **rest: Any) -> Any:
+        b.decide("keep me")
+        return commit(*args, **rest)
+
+    monkeypatch.setattr(two[0].book, "commit", late)
+    with pytest.raises(StaleVersion):
+        a.undo()
+    assert [d.text for d in b.state.decisions] == ["keep me"]
+
+
+def test_an_agents_state_is_not_acknowledged_while_the_store_has_another(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.save_agent("agent", {"v": "A"})
+    b.load_agent("agent")
+    b.save_agent("agent", {"v": "B"})
+    with pytest.raises(StaleVersion):
+        a.save_agent("agent", {"v": "A"})
+    assert b.load_agent("agent") == {"v": "B"}
+
+
+def test_two_threads_that_save_one_agents_state_leave_one_of_their_values(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+
+    def save(name: str) -> None:
+        for step in range(40):
+            session.save_agent("agent", {"rows": [f"{name} {step} {'x' * 600} {i}" for i in range(20)]})
+
+    threads = [threading.Thread(target=save, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = two[1].session("s").load_agent("agent")["rows"]
+    assert len({row.split()[0] for row in rows}) == 1 and len(rows) == 20
+
+
+def test_the_same_version_of_another_history_is_another_state(tmp_path: Path) -> None:
+    journal = VolatileJournal()
+    a, b = (Segue(journal, home=tmp_path, folder=tmp_path) for _ in range(2))
+    a.start("first", id="x").done("i")
+    version = a.session("x").state.version
+    journal.drop(Append("session/x", version))
+    other = b.start("second", id="x")
+    while other.state.version < version:
+        other.note("more")
+    assert a.session("x").state.goal == "second"
+
+
+def test_a_scrub_by_somebody_else_is_noticed(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.note("the secret word")
+    assert b.status().last_action == "the secret word"
+    two[0].scrub("secret")
+    assert b.status().last_action == "the [scrubbed] word"

@@ -183,3 +183,35 @@ def test_a_forked_child_writes_no_file_for_its_parent(seg: Segue, session: Sessi
         _, status = os.waitpid(pid, 0)
     assert os.WTERMSIG(status) == signal.SIGTERM
     assert files(seg) == []
+
+
+def test_a_command_that_was_tried_again_with_success_is_not_done_twice(seg: Segue, session: Session) -> None:
+    assert isinstance(seg.journal, SqliteJournal)
+    other = SqliteJournal(seg.home.database).database.connection()
+    seg.journal.database.connection().set_busy_timeout(10)
+    with session.guard():
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusy):
+            session.learn("once")
+        other.execute("ROLLBACK")
+        session.learn("once")
+    assert files(seg) == []
+    assert [f.text for f in seg.session("work").state.findings] == ["once"]
+
+
+def test_a_newer_state_of_an_agent_is_not_run_over(seg: Segue, session: Session) -> None:
+    with pytest.raises(RuntimeError), session.guard(planner=lambda: {"step": 1}):
+        raise RuntimeError("stop")
+    session.save_agent("planner", {"step": 50})
+    assert seg.session("work").load_agent("planner") == {"step": 50}
+
+
+def test_a_file_that_a_living_process_is_merging_is_left_to_it(seg: Segue, session: Session) -> None:
+    with pytest.raises(RuntimeError), session.guard(planner=lambda: 1):
+        raise RuntimeError("stop")
+    (path,) = files(seg)
+    path.rename(path.with_name(f"{path.name}.{os.getppid()}"))
+    assert files(seg) == []
+    for left in seg.home.emergency.iterdir():
+        left.rename(left.with_name(f"{path.name}.999999999"))
+    assert len(files(seg)) == 1

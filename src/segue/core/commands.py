@@ -317,7 +317,10 @@ def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
 
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     text = c.question
-    if text.startswith("#") and text[1:].isdecimal() and 0 < int(text[1:]) <= len(state.questions):
+    if text.startswith("#") and text[1:].isdecimal():
+        if not 0 < int(text[1:]) <= len(state.questions):
+            count = len(state.questions)
+            return Refusal("usage", f"there is no question {text}: there are {count}", "see `segue status`")
         text = state.questions[int(text[1:]) - 1].text
     place = find_question(state, text)
     if place >= 0 and state.questions[place].answer == c.answer:

@@ -19,7 +19,10 @@ PRIVATE_FOLDER = 0o700
 
 def private_folder(path: Path) -> Path:
     """The folder, made if need be, readable by its owner only."""
-    path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_FOLDER)
+    if not path.is_dir():
+        if path.parent != path:
+            private_folder(path.parent)
+        path.mkdir(exist_ok=True, mode=PRIVATE_FOLDER)
     return path
 
 

@@ -7,6 +7,7 @@ else changed it in between, gets StaleVersion and loses nothing: load it, then s
 
 from __future__ import annotations
 
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -43,21 +44,24 @@ class AgentStates:
     def __init__(self, book: Book) -> None:
         self._book = book
         self._kept: dict[tuple[str, str], _Kept] = {}
+        self._lock = threading.RLock()
 
     def save(self, session: Session, agent: str, value: Any) -> Saved:
         """Store what is new of a value."""
-        kept = self._kept.get((session.id, agent))
-        if kept is None or kept.version != self._book.known_version(session.id):
-            kept = self._newest(session.id, agent, kept)
-        saving = pieces.save(kept.rope, value)
-        splices, fresh = saving.splices, saving.fresh
-        if kept.cuts is not None:
-            splices, fresh = pieces.resplice(kept.cuts, saving.rope)
-        if kept.rope is not pieces.EMPTY and not splices:
-            return Saved(session.id, kept.version, 0)
-        saved = session.apply(SaveAgent(agent, saving.size, splices), pieces=fresh)
-        self._remember(session.id, agent, _Kept(saving.rope, None, saved.version))
-        return saved
+        with self._lock:
+            kept = self._kept.get((session.id, agent))
+            if kept is None or kept.version != self._book.known_version(session.id):
+                kept = self._newest(session.id, agent, kept)
+            saving = pieces.save(kept.rope, value)
+            splices, fresh = saving.splices, saving.fresh
+            if kept.cuts is not None:
+                splices, fresh = pieces.resplice(kept.cuts, saving.rope)
+            if kept.rope is not pieces.EMPTY and not splices:
+                return Saved(session.id, self._newest(session.id, agent, kept).version, 0)
+            save = SaveAgent(agent, saving.size, splices)
+            saved = session.apply(save, pieces=fresh, since=kept.version)
+            self._remember(session.id, agent, _Kept(saving.rope, None, saved.version))
+            return saved
 
     def _newest(self, session: str, agent: str, seen: _Kept | None) -> _Kept:
         """What a save is compared with, as the store has it now; StaleVersion if it was changed."""
@@ -78,16 +82,18 @@ class AgentStates:
 
     def load(self, session: Session, agent: str) -> Any:
         """The newest value."""
-        state = self._book.state(session.id)
-        held = state.agents.get(agent)
-        if held is None or not held.pieces:
-            raise UnknownAgent(f"no state of agent {agent!r} in {session.id}", hint="see `segue agent list`")
-        return self._kept_for(session.id, agent, held.pieces, state.version).rope.value()
+        with self._lock:
+            state = self._book.state(session.id)
+            held = state.agents.get(agent)
+            if held is None or not held.pieces:
+                hint = "see `segue agent list`"
+                raise UnknownAgent(f"no state of agent {agent!r} in {session.id}", hint=hint)
+            return self._kept_for(session.id, agent, held.pieces, state.version).rope.value()
 
     def _kept_for(self, session: str, agent: str, addresses: tuple[str, ...], version: int) -> _Kept:
         kept = self._kept.get((session, agent))
-        if kept is not None and (kept.version == version or kept.addresses() == addresses):
-            return kept
+        if kept is not None and kept.addresses() == addresses:
+            return self._remember(session, agent, msgspec.structs.replace(kept, version=version))
         found = self._book.journal.pieces(addresses)
         missing = sum(address not in found for address in addresses)
         source = f"the state of agent {agent}"

@@ -20,7 +20,7 @@ from ..core import snapshot
 from ..core.canon import encode as encode_body
 from ..core.commands import Command, Refusal, apart, decide, decide_all, merges
 from ..core.door import clean_command, clean_name
-from ..core.events import Body, Draft, Event
+from ..core.events import Body, Draft, Erased, Event
 from ..core.session import fold, fold_body
 from ..core.state import SessionState
 from ..core.status import Card, card_of
@@ -54,6 +54,9 @@ class _Known(Value):
     """
 
     state: SessionState
+    head: bytes = b""
+    """The hash of the last event that was seen, where it is known: the same version of another
+    history is another state."""
     waiting: tuple[tuple[Body, int, str], ...] = ()
     """(body, version, when)."""
     looked: frozenset[str] = frozenset()
@@ -122,7 +125,7 @@ class Book:
         state = known.state
         for body, version, at in known.waiting:
             state = fold_body(state, body, version=version, at=at, actor=self.actor)
-        return self._remember(session, state)
+        return self._remember(session, state, known.head)
 
     def known(self, session: str) -> SessionState:
         """The state as last seen here: good enough to decide on, since appends are checked."""
@@ -148,15 +151,18 @@ class Book:
         kept = state.version if state else 0
         if state is None:
             state, kept = self._from_snapshot(stream)
-        head = self.journal.head(stream).version
-        if head < state.version:
-            self.forget(session)  # dropped, or replaced by a recovery
+        known, head = self._known.get(session), self.journal.head(stream)
+        events = self.journal.read(stream, after=state.version) if head.version > state.version else []
+        last = events[0].prev if events else head.hash
+        other_history = known is not None and known.head and known.head != last
+        scrubbed = any(event.kind == Erased.KIND for event in events)
+        if known is not None and (head.version < state.version or other_history or scrubbed):
+            self.forget(session)  # dropped, recovered or scrubbed: what we know no longer counts
             return self._refresh(session)
-        events = self.journal.read(stream, after=state.version) if head > state.version else []
         for event in events:
             state = fold(state, event)
         if state.version:
-            self._remember(session, state)
+            self._remember(session, state, events[-1].hash if events else head.hash)
         if state.version - kept > SNAPSHOT_EVENTS_READ:
             self._snap(session, state)
         return state, events
@@ -170,8 +176,8 @@ class Book:
                     return state, kept.version
         return SessionState(), 0
 
-    def _remember(self, session: str, state: SessionState) -> SessionState:
-        self._known[session] = _Known(state)
+    def _remember(self, session: str, state: SessionState, head: bytes) -> SessionState:
+        self._known[session] = _Known(state, head)
         if len(self._known) > _CACHED_SESSIONS:
             self._known.popitem(last=False)
         return state
@@ -213,19 +219,20 @@ class Book:
 
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        guards: Guards | None = None, fresh: bool = False,
+        guards: Guards | None = None, since: int | None = None,
     ) -> Saved:  # fmt: skip
-        """Make commands durable, all or none. ``guards`` adds what must hold or happen with it."""
+        """Make commands durable, all or none. ``guards`` adds what must hold or happen with it;
+        ``since`` is the version that the commands were made for, if they were made for one."""
         self.brake.check()
         commands = [clean_command(command, self.mask) for command in commands]
-        if guards is None and not fresh:
-            saved = self._commit_apart(session, commands, pieces)
+        if guards is None:
+            saved = self._commit_apart(session, commands, pieces, since)
             if saved is not None:
                 return saved
-        return self._commit_merging(session, commands, pieces, guards, fresh)
+        return self._commit_merging(session, commands, pieces, guards, since)
 
     def _commit_apart(
-        self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None
+        self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None, since: int | None
     ) -> Saved | None:
         """The short way, for the most common commands; None if this is not one of their cases."""
         known, looked = self._known.get(session), apart(commands)
@@ -233,6 +240,8 @@ class Book:
             return None
         at, state = now(), known.state
         version = state.version + len(known.waiting)
+        if since is not None and since != version:
+            return None
         bodies: list[Body] = []
         for command in commands:
             outcome = decide(state, command)
@@ -243,11 +252,12 @@ class Book:
             Draft(body.KIND, encode_body(body), at, self.actor, self.run, body.FORMAT) for body in bodies
         ]
         try:
-            self.journal.append(Append(stream_of(session), version, drafts), pieces=pieces)
+            events = self.journal.append(Append(stream_of(session), version, drafts), pieces=pieces)
         except StaleVersion:
             return None
         more = tuple([(body, version + i, at) for i, body in enumerate(bodies, 1)])
-        self._known[session] = _Known(known.state, known.waiting + more, known.looked | looked)
+        head = events[-1].hash
+        self._known[session] = _Known(state, head, known.waiting + more, known.looked | looked)
         if len(known.waiting) >= _WAITING_MAX:
             self.cached(session)
         self._written(session, len(bodies))
@@ -255,13 +265,17 @@ class Book:
 
     def _commit_merging(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,
-        guards: Guards | None, fresh: bool,
+        guards: Guards | None, since: int | None,
     ) -> Saved:  # fmt: skip
         stream = stream_of(session)
-        optimistic = not fresh and all(c.MERGES and not c.LOOKS for c in commands)
+        optimistic = all(c.MERGES and not c.LOOKS for c in commands)
         cached = self.cached(session) if optimistic else None
         state = cached or self._refresh(session)[0]
         for _ in range(_RETRIES):
+            if since is not None and state.version != since:
+                between = self.journal.read(stream, after=since)
+                if state.version < since or not all(merges(c, e) for c in commands for e in between):
+                    raise StaleVersion(stream, since, state.version)
             outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:
                 if cached is not None:
@@ -272,10 +286,7 @@ class Book:
                 return Saved(session, state.version, 0)
             try:
                 own = Append(stream, state.version, outcome.drafts)
-                if guards is None:
-                    self.journal.append(own, pieces=pieces)
-                else:
-                    self.journal.append(own, *guards(), pieces=pieces)
+                events = self.journal.append(own, *(guards() if guards else ()), pieces=pieces)
             except StaleVersion as stale:
                 if stale.stream != stream:
                     if guards is None:
@@ -288,7 +299,8 @@ class Book:
                 if not all(merges(command, event) for command in commands for event in theirs):
                     raise
                 continue
-            self._remember(session, outcome.state)
+            head = next(e.hash for e in reversed(events) if e.stream == stream)
+            self._remember(session, outcome.state, head)
             self._written(session, len(outcome.drafts))
             return Saved(session, outcome.state.version, len(outcome.drafts))
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")

@@ -28,6 +28,7 @@ from ..core.commands import Command
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import write_whole
+from ..effects.processes import start_of
 from ..errors import ConflictError, RefusedError, SegueError, StoreError, UsageError
 from .home import now
 
@@ -105,7 +106,14 @@ def pending(folder: Path, session: str = "") -> list[Path]:
     """Emergency files that were not merged yet."""
     if not folder.is_dir():
         return []
-    return sorted(folder.glob(f"{session}-*.json*" if session else "*.json*"))
+    found = folder.glob(f"{session}-*.json*" if session else "*.json*")
+    return sorted(path for path in found if not _being_merged(path))
+
+
+def _being_merged(path: Path) -> bool:
+    """Whether a living process has claimed the file."""
+    pid = path.name.rpartition(".json.")[2]
+    return path.suffix != ".json" and pid.isdecimal() and int(pid) != os.getpid() and bool(start_of(int(pid)))
 
 
 def state_in(emergency: Emergency) -> SessionState | None:
@@ -127,10 +135,11 @@ def merge(segue: Segue, path: Path) -> list[str]:
     except FileNotFoundError:
         return []
     session = segue.attach(emergency.session_id)
-    did: list[str] = []
-    for raw in emergency.unsaved:
-        did += _replay(session, raw)
+    did = _replay(session, emergency.unsaved)
+    states = session.state.agents
     for name, value in emergency.agents.items():
+        if name in states and states[name].saved_at > emergency.time:
+            continue  # somebody saved a newer one meanwhile
         with contextlib.suppress(ValueError, msgspec.MsgspecError, UsageError, ConflictError, RefusedError):
             if session.save_agent(name, pieces.decode(base64.b64decode(value))).events:
                 did.append(f"the state of agent {name}")
@@ -138,13 +147,23 @@ def merge(segue: Segue, path: Path) -> list[str]:
     return did
 
 
-def _replay(session: Session, raw: Any) -> list[str]:
-    try:
-        command = msgspec.convert(raw, do_union())
-        saved = session.apply(command)
-    except (msgspec.ValidationError, UsageError, ConflictError, RefusedError):
+def _replay(session: Session, unsaved: list[Any]) -> list[str]:
+    """All commands in one commit; if they cannot be, each that can."""
+    commands: list[Command] = []
+    for raw in unsaved:
+        with contextlib.suppress(msgspec.ValidationError):
+            commands.append(msgspec.convert(raw, do_union()))
+    if not commands:
         return []
-    return [f"{raw.get('command', '?')}"] if saved.events else []
+    try:
+        saved = session.apply(*commands)
+        return [f"{saved.events} facts that were not saved"] if saved.events else []
+    except (UsageError, ConflictError, RefusedError):
+        done = 0
+        for command in commands:
+            with contextlib.suppress(UsageError, ConflictError, RefusedError):
+                done += session.apply(command).events
+        return [f"{done} facts that were not saved"] if done else []
 
 
 def do_union() -> Any:
@@ -202,6 +221,11 @@ class Guard:
         """A write failed; if the store was at fault, its commands go into the file."""
         if isinstance(fault, StoreError | OSError):
             self._unsaved += [c for c in commands if isinstance(c, _COMMANDS)]
+
+    def now_saved(self, commands: Sequence[Command]) -> None:
+        """What was tried again has gone through."""
+        if self._unsaved:
+            self._unsaved = [c for c in self._unsaved if c not in commands]
 
     def save(self, reason: str) -> Path | None:
         """Write the emergency file; never raises."""

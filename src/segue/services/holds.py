@@ -17,7 +17,7 @@ from ..core import hold as core
 from ..core.door import clean_name, clean_text
 from ..core.hold import Holder, HoldState
 from ..effects.processes import host_name, is_dead, start_of
-from ..errors import SegueError, SessionHeld, StaleVersion
+from ..errors import SegueError, SessionHeld, StaleVersion, UsageError
 from ..stores.base import Append, Journal
 from .home import moment, now
 from .place import Brake
@@ -66,6 +66,8 @@ class Holds:
         """The hold for a run, or SessionHeld."""
         self.brake.check()
         lease = lease_seconds if lease_seconds is not None else self.lease_seconds
+        if not 0 <= lease <= 1e9:
+            raise UsageError(f"a lease of {lease:g} seconds", hint="give a number of seconds")
         process = pid if pid is not None else os.getpid()
         name = clean_text(holder, what="holder", limit=256)
         clean_name(run, what="run id")
@@ -150,7 +152,7 @@ class Hold:
             self._holds.append(self.session, ev.HoldReleased(self.run), actor=self.run, run=self.run)
 
     def _keep_renewing(self) -> None:
-        while not self._done.wait(self._lease / 3):
+        while not self._done.wait(max(self._lease / 3, 0.01)):
             try:
                 if os.getpid() != self._pid:
                     return

@@ -178,7 +178,10 @@ class Segue:
 
     def _last_number(self, base: str) -> int:
         prefix = f"session/{base}-"
-        numbers = (name.removeprefix(prefix) for name, _ in self.journal.streams(prefix))
+        numbers = [name.removeprefix(prefix) for name, _ in self.journal.streams(prefix)]
+        numbers += [
+            p.name[len(base) + 1 : -len(".jsonl.gz")] for p in self.home.archive.glob(f"{base}-*.jsonl.gz")
+        ]
         return max((int(n) for n in numbers if n.isdecimal()), default=0)
 
     def _binding(self, session: str, project: str, root_commit: str = "") -> list[Any]:

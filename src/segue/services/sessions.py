@@ -63,17 +63,22 @@ class Session:
 
     # -- writing -------------------------------------------------------------------------------
 
-    def apply(self, *commands: Command, pieces: dict[str, bytes] | None = None) -> Saved:
+    def apply(
+        self, *commands: Command, pieces: dict[str, bytes] | None = None, since: int | None = None
+    ) -> Saved:
         """Make commands durable, all or none; every other writing method is a form of this."""
         hold = self._hold
         if hold is not None:
             hold.renew_if_due()
         try:
-            saved = self._book.commit(self.id, commands, pieces=pieces, guards=hold.guard if hold else None)
+            guards = hold.guard if hold else None
+            saved = self._book.commit(self.id, commands, pieces=pieces, guards=guards, since=since)
         except BaseException as fault:
             if self._guard is not None:
                 self._guard.keep_unsaved(commands, fault)
             raise
+        if self._guard is not None:
+            self._guard.now_saved(commands)
         return saved if hold is not None else self._segue.with_warnings(saved)
 
     def add(self, *items: str) -> Saved:
@@ -225,12 +230,13 @@ class Session:
 
     def rewind(self, name: str) -> Saved:
         """Back to the work as it was at a named checkpoint; what came after stays in the log."""
-        mark = self.state.marks.get(name)
+        state = self.state
+        mark = state.marks.get(name)
         if mark is None:
-            names = ", ".join(self.state.marks) or "none yet"
+            names = ", ".join(state.marks) or "none yet"
             raise UnknownCheckpoint(f"no checkpoint {name!r} in {self.id}", hint=f"there are: {names}")
         then = self._book.state_at(self.id, mark.version)
-        return self._go_back(do.Rewind(mark.version, then, name))
+        return self._go_back(do.Rewind(mark.version, then, name), since=state.version)
 
     def undo(self) -> Saved:
         """Take the last command back; again, the one before it."""
@@ -239,11 +245,11 @@ class Session:
         if target < 1:
             raise NothingToUndo(f"nothing in {self.id} can be taken back", hint="see `segue log`")
         then = fold_all(events[:target])
-        return self._go_back(do.Rewind(target, then, lifecycle=True))
+        return self._go_back(do.Rewind(target, then, lifecycle=True), since=len(events))
 
-    def _go_back(self, command: Command) -> Saved:
+    def _go_back(self, command: Command, since: int | None = None) -> Saved:
         """Apply what may give an agent another state than the one that it saved last."""
-        saved = self.apply(command)
+        saved = self.apply(command, since=since)
         self._segue.agents.forget(self.id)
         return saved
 
@@ -276,6 +282,8 @@ class Session:
     ) -> SessionHold:
         """Hold the session for a run: ``with s.hold(): ...``; SessionHeld if another does."""
         name = run or self._book.run or new_run()
+        if self._hold is not None and self._hold.run == name:
+            return SessionHold(self, self._hold, nested=True)
         held = self._holds.take(
             self.id, holder=holder or self._book.actor, run=name, share=share, lease_seconds=lease_seconds
         )
@@ -294,9 +302,10 @@ class Session:
 class SessionHold:
     """A hold taken through a session's handle: while it lasts, writes of that handle are fenced."""
 
-    def __init__(self, session: Session, hold: Hold) -> None:
+    def __init__(self, session: Session, hold: Hold, *, nested: bool = False) -> None:
         self._session = session
         self._held = hold
+        self._nested = nested
         session._hold = hold
 
     @property
@@ -314,12 +323,14 @@ class SessionHold:
         self._held.renew()
 
     def release(self) -> None:
-        """Let go."""
-        self._session._hold = None
-        self._held.release()
+        """Let go; a hold within a hold of the same run leaves that to the outer one."""
+        if not self._nested:
+            self._session._hold = None
+            self._held.release()
 
     def __enter__(self) -> SessionHold:
-        self._held.__enter__()
+        if not self._nested:
+            self._held.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
