@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 import pytest
 
-from segue import DamagedError, Segue, SessionState
+from segue import DamagedError, Segue, SessionState, StoreBusy, _trip
 from segue.services.doctor import examine, prove
 from segue.services.home import Home
 from segue.services.rebuild import rebuild
@@ -55,6 +58,23 @@ def damage(path: Path, change: Callable[[bytearray], bytes | bytearray | None]) 
     body = bytearray(path.read_bytes())
     changed = change(body)
     path.write_bytes(bytes(body if changed is None else changed))
+
+
+class Died(Exception):
+    """Stands for a process that ended here."""
+
+
+@contextmanager
+def dying_at(failpoint: str) -> Iterator[None]:
+    def hook(name: str) -> None:
+        if name == failpoint:
+            raise Died(name)
+
+    _trip.install(hook)
+    try:
+        yield
+    finally:
+        _trip.install(None)
 
 
 def zero_header(body: bytearray) -> None:
@@ -366,3 +386,75 @@ def test_a_recovered_store_is_private(store: tuple[Home, dict[str, SessionState]
     journal = SqliteJournal(home.database)
     assert journal.database.connection().pragma("user_version") == 1
     journal.close()
+
+
+def test_a_recovery_that_died_while_swapping_is_told_and_begun_again(
+    store: tuple[Home, dict[str, SessionState]],
+) -> None:
+    home, states = store
+    damage(home.database, zero_header)
+    with pytest.raises(Died), dying_at("recover.before_swap"):
+        recover(home, SETTINGS)
+    with pytest.raises(DamagedError, match="interrupted"):
+        Segue(home=home.path, folder=home.path)
+    (home.path / "PAUSE").touch()
+    assert recover(home, SETTINGS, dry_run=True).sessions == 3
+    (home.path / "PAUSE").unlink()
+    outcome = recover(home, SETTINGS)
+    assert outcome.missing == [] and states_in(home) == states
+
+
+def test_a_store_that_others_have_open_is_not_replaced_under_them(
+    store: tuple[Home, dict[str, SessionState]],
+) -> None:
+    home, states = store
+    code = (
+        "import sys; from segue import Segue; s = Segue(home=sys.argv[1], folder=sys.argv[1]).session('beta')"
+    )
+    code += "; s.note('mine'); print('open', flush=True); sys.stdin.readline(); s.note('still here')"
+    command = [sys.executable, "-c", code, str(home.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None and other.stdout.readline() == "open\n"
+        damage(home.database, zero_header)
+        with pytest.raises(StoreBusy, match="other processes"):
+            recover(home, SETTINGS)
+        other.communicate("\n", timeout=20)
+    recover(home, SETTINGS)
+    assert states_in(home)["alpha"] == states["alpha"]
+
+
+def test_a_store_that_is_only_busy_is_not_taken_for_damaged(
+    store: tuple[Home, dict[str, SessionState]],
+) -> None:
+    home, _ = store
+    db = apsw.Connection(str(home.database))
+    db.pragma("locking_mode", "exclusive")
+    db.execute("BEGIN IMMEDIATE; UPDATE meta SET value = value; COMMIT").fetchall()
+    before = home.database.stat().st_ino
+    with pytest.raises(StoreBusy):
+        inspect_quickly(home)
+    db.close()
+    assert home.database.stat().st_ino == before and recover(home, SETTINGS).changed is False
+
+
+def inspect_quickly(home: Home) -> None:
+    code = "import sys; from pathlib import Path;"
+    code += "from segue.services import recover as r; from segue.errors import StoreBusy\n"
+    code += "r.SqliteJournal.__init__.__kwdefaults__['busy_timeout_ms'] = 100\n"
+    code += "try:\n    r.inspect(Path(sys.argv[1]))\nexcept StoreBusy:\n    sys.exit(3)"
+    done = subprocess.run([sys.executable, "-c", code, str(home.database)], capture_output=True, check=False)
+    if done.returncode == 3:
+        raise StoreBusy("busy")
+
+
+def test_a_store_of_which_only_the_log_is_left_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    code = "import os, sys; from segue import Segue; s = Segue(home=sys.argv[1], folder=sys.argv[1])"
+    code += ".start('killed', id='alpha'); s.done('one'); os.kill(os.getpid(), 9)"
+    subprocess.run([sys.executable, "-c", code, str(tmp_path / "home")], check=False)
+    home = Home(tmp_path / "home")
+    home.database.unlink()
+    with pytest.raises(DamagedError, match="log"):
+        Segue(home=home.path, folder=home.path)
+    assert recover(home, SETTINGS).sessions == 1
+    assert [states_in(home)["alpha"].items[i].text for i in states_in(home)["alpha"].done] == ["one"]

@@ -106,3 +106,36 @@ def test_a_text_that_is_nowhere_changes_nothing(seg: Segue) -> None:
     time.sleep(0.01)
     assert scrub(seg, "never said").events == 0
     assert s.state.version == version
+
+
+def test_a_text_that_was_only_in_free_pages_or_a_damaged_backup_is_gone_too(seg: Segue) -> None:
+    s = seg.start("work", id="old")
+    for i in range(40):
+        s.note(f"hunter2-secret {i} " + "x" * 200)
+    s.complete()
+    made = seg.backups.make()
+    body = bytearray(made.path.read_bytes())
+    body[:100] = bytes(100)
+    made.path.write_bytes(body)
+    seg.cleanup().run(days=0)
+    scrub(seg, "hunter2-secret")
+    seg.journal.close()
+    assert holding(seg.home.path, "hunter2-secret") == []
+
+
+def test_states_that_an_undo_brought_back_are_scrubbed(seg: Segue) -> None:
+    s = seg.start("work")
+    s.save_agent("p", {"blob": "a" * 9000})
+    s.save_agent("p", {"blob": "b" * 9000})
+    s.undo()
+    s.save_agent("p", {"blob": "a" * 4000 + "y" * 90 + "hunter2-secret" + "z" * 5000})
+    assert scrub(seg, "hunter2-secret").pieces > 0
+    assert "hunter2" not in s.load_agent("p")["blob"]
+
+
+def test_a_word_of_a_sessions_id_stays_there_and_is_told(seg: Segue) -> None:
+    s = seg.start("build falcon", id="falcon-001")
+    found = scrub(seg, "falcon")
+    assert found.stays == ["session/falcon-001"]
+    assert seg.session("falcon-001").state.goal == f"build {SCRUBBED}"
+    assert seg.session().id == s.id == seg.list()[0].id

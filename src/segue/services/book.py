@@ -236,7 +236,7 @@ class Book:
     ) -> Saved | None:
         """The short way, for the most common commands; None if this is not one of their cases."""
         known, looked = self._known.get(session), apart(commands)
-        if known is None or looked is None or not known.looked.isdisjoint(looked):
+        if not commands or known is None or looked is None or not known.looked.isdisjoint(looked):
             return None
         at, state = now(), known.state
         version = state.version + len(known.waiting)

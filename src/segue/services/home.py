@@ -40,6 +40,22 @@ class Home:
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")
 
+    @property
+    def swapping(self) -> Path:
+        """Names where the original is, while a recovery puts a new store in place."""
+        return self.database.with_name(f"{self.database.name}.swapping")
+
+    def remains(self) -> str:
+        """Why there is no whole store here although there was one; empty if all is well."""
+        if self.swapping.exists():
+            return "a recovery was interrupted while it put the new one in place"
+        if self.database.exists():
+            return ""
+        if any(self.backups.glob("segue-*.db")):
+            return "it is gone, and there are backups of it"
+        log = self.database.with_name(f"{self.database.name}-wal")
+        return "it is gone, and its log is there" if log.exists() and log.stat().st_size else ""
+
     def for_store(self, where: str) -> Home:
         """The same folder for the store that a setting names; backups of two stores never mix."""
         return (

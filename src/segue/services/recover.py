@@ -28,12 +28,12 @@ from ..core.events import Event
 from ..core.rewind import difference
 from ..core.state import SessionState
 from ..core.values import Value
-from ..effects.files import private_folder, sync_folder
+from ..effects.files import private_folder, sync_file, sync_folder, write_whole
 from ..effects.processes import start_of
-from ..errors import SchemaTooNew, SegueError
+from ..errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
 from ..settings import Settings
 from ..stores.base import Append, Journal
-from ..stores.sqlite import SqliteJournal
+from ..stores.sqlite import SqliteJournal, alone
 from ..stores.sqlite.salvage import salvage
 from ..stores.sqlite.upkeep import integrity, restore
 from . import emergency
@@ -85,21 +85,30 @@ def recover(
     if not dry_run:
         Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))
-    path = home.database
-    _finish_swap(path)
-    _remove_leftovers(path)
-    trouble = (inspect(path) or _behind_backup(home)) if path.exists() else ["there is no store"]
+    if dry_run:
+        return _climb(home, dry_run=True, progress=progress)
+    private_folder(home.database.parent)
+    with alone(home.database):
+        return _climb(home, dry_run=False, progress=progress)
+
+
+def _climb(home: Home, *, dry_run: bool, progress: Progress | None) -> Recovery:
+    path, remains = home.database, home.remains()
+    if not dry_run:
+        _remove_leftovers(path)
+    trouble = [remains] if remains else []
+    if not trouble and path.exists():
+        trouble = inspect(path) or _behind_backup(home)
     rungs = [Rung("store", "damaged" if trouble else "ok", "; ".join(trouble[:3]))]
     missing: list[Missing] = []
     kept, sessions, events = "", 0, 0
-    if trouble and (path.exists() or _backups(home)):
+    if trouble:
         new, missing, used = _build(home, path, progress)
         rungs += used
         sessions, events = _count(new)
         if not dry_run:
             kept = _swap(home, path, new)
-        else:
-            _remove(new)
+        _remove(new)
     elif path.exists():
         stale = _snapshots(path, mend=not dry_run)
         detail = f"{stale} snapshots made anew" if stale else "every snapshot equals a refold"
@@ -126,8 +135,12 @@ def inspect(path: Path) -> list[str]:
             found += [
                 f"{session}: {count} pieces of an agent's state" for session, count in lost_pieces(journal)
             ]
-    except SchemaTooNew:
+    except (SchemaTooNew, StoreBusy, StoreFull):
         raise
+    except AccessError:
+        if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            raise
+        found = ["SQLite takes the file for one that cannot be written"]
     except SegueError as fault:
         found = [fault.message]
     finally:
@@ -174,7 +187,10 @@ def lost_pieces(journal: Journal) -> list[tuple[str, int]]:
 def _build(home: Home, path: Path, progress: Progress | None) -> tuple[Path, list[Missing], list[Rung]]:
     sources: list[Source] = []
     rungs: list[Rung] = []
-    places = [("the damaged store", path)] if path.exists() else []
+    places = [("the damaged store", path)] if path.exists() or _log(path).exists() else []
+    if home.swapping.exists():
+        aside = Path(home.swapping.read_text()) / path.name
+        places.append((f"the original in {aside.parent.name}", aside))
     places += [(f"backup {backup.name}", backup) for backup in _backups(home)]
     for done, (name, place) in enumerate(places):
         if progress:
@@ -182,7 +198,7 @@ def _build(home: Home, path: Path, progress: Progress | None) -> tuple[Path, lis
         found = _read_wreck(name, place)
         sources.append(found)
         count = sum(len(events) for events in found.streams.values())
-        kind = "damaged file" if place == path else "backup"
+        kind = "backup" if place.parent == home.backups else "damaged file"
         detail = "; ".join([f"{name}: {count} events", *found.notes])
         rungs.append(Rung(kind, "used" if count else "none", detail))
     new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
@@ -249,33 +265,35 @@ def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) 
 # -- putting it in place ---------------------------------------------------------------------------
 
 
+def _log(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
 def _swap(home: Home, path: Path, new: Path) -> str:
-    """The damaged files aside, the new one in their place; a crash in between is finished next time."""
+    """Copies of the damaged files aside, the new one in their place.
+
+    From the moment in which the old log goes until the new file stands there, a marker names the
+    copies: whoever opens the store then is told, and the next recovery begins from the copies.
+    """
     aside = private_folder(home.damaged / now().replace(":", "").replace(".", "-"))
-    for suffix in ("-wal", "-shm", "-journal", ""):
+    for suffix in ("-wal", "-journal", ""):
         original = path.with_name(path.name + suffix)
         if original.exists():
             shutil.copy2(original, aside / original.name)
             os.chmod(aside / original.name, 0o600)
+            with open(aside / original.name, "rb") as copy:
+                sync_file(copy.fileno())
     sync_folder(aside)
-    final = path.with_name(path.name + ".recovered")
-    os.replace(new, final)
-    _remove(new)
+    if not home.swapping.exists():
+        write_whole(home.swapping, str(aside).encode())
     trip("recover.before_swap")
-    _finish_swap(path)
-    trip("recover.after_swap")
-    return str(aside)
-
-
-def _finish_swap(path: Path) -> None:
-    """Put a proven, recovered file in place: first the old log goes, then the file is replaced."""
-    final = path.with_name(path.name + ".recovered")
-    if not final.exists():
-        return
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
-    os.replace(final, path)
+    os.replace(new, path)
     sync_folder(path.parent)
+    home.swapping.unlink()
+    trip("recover.after_swap")
+    return str(aside)
 
 
 def _remove_leftovers(path: Path) -> None:

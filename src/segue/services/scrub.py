@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core import canon
 from ..core import events as ev
+from ..core.session import fold
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import write_whole
@@ -40,6 +41,8 @@ class Scrubbed(Value):
     files: list[str]
     """Backups, archives and other files that held the text."""
     sessions: list[str]
+    stays: list[str] = []
+    """Where the text cannot be erased: ids, and names of actors and runs."""
 
 
 def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
@@ -49,7 +52,7 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     if not dry_run:
         segue.brake.check()
     events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
-    if isinstance(segue.journal, SqliteJournal) and not dry_run and (events or pieces):
+    if isinstance(segue.journal, SqliteJournal) and not dry_run:
         compact(segue.journal.database)
     segue.forget()
     files = [path for path in _files(segue) if path.is_file()]
@@ -57,10 +60,22 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     for done, path in enumerate(files):
         if progress:
             progress(done, len(files), path.name)
-        scrubbed = _scrub_backup if path.parent == segue.home.backups else _scrub_file
+        whole_backup = path.parent == segue.home.backups and path.name.startswith("segue-")
+        scrubbed = _scrub_backup if whole_backup else _scrub_file
         if scrubbed(path, text, segue.book.actor, dry_run):
             hit.append(str(path))
-    return Scrubbed(events, pieces, hit, sessions)
+    return Scrubbed(events, pieces, hit, sessions, _stays(segue.journal, text))
+
+
+def _stays(journal: Journal, text: str) -> list[str]:
+    """Ids and headers that hold the text: they name things, and the chain is made of them."""
+    found: set[str] = set()
+    for stream, _ in journal.streams():
+        if text in stream:
+            found.add(stream)
+        for event in journal.read(stream):
+            found |= {f"{stream}: {name}" for name in (event.actor, event.run, event.kind) if text in name}
+    return sorted(found)
 
 
 # -- a journal -------------------------------------------------------------------------------------
@@ -76,7 +91,7 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
         mine = [
             Rewrite(stream, event.version, body)
             for event in events
-            if (body := _without(event.body, text)) != event.body
+            if (body := _without(event, text)) != event.body
         ]
         if stream.startswith("session/"):
             pieces.update(_pieces_with(journal, events, text))
@@ -98,10 +113,20 @@ _FIELDS = frozenset(field for body in ev.BODIES.values() for field in body.__str
 )
 
 
-def _without(body: bytes, text: str) -> bytes:
-    value = canon.decode(body)
+_NAMING = {ev.Created.KIND: "id", ev.TreeCurrent.KIND: "session"}
+"""Fields that name a session: without them it could not be found."""
+
+
+def _without(event: ev.Event, text: str) -> bytes:
+    try:
+        value = canon.decode(event.body)
+    except ValueError:
+        return event.body.replace(text.encode(errors="surrogatepass"), b"*" * len(text.encode()))
     cleaned = _replace(value, text)
-    return body if cleaned == value else canon.encode(cleaned)
+    naming = _NAMING.get(event.kind)
+    if naming and isinstance(value, dict):
+        cleaned[naming] = value.get(naming)
+    return event.body if cleaned == value else canon.encode(cleaned)
 
 
 def _replace(value: Any, text: str) -> Any:
@@ -118,20 +143,19 @@ def _pieces_with(journal: Journal, events: list[ev.Event], text: str) -> dict[st
     """Pieces of every saved state that hold the text, or a part of it across a cut, masked."""
     needle = text.encode(errors="surrogatepass")
     masked: dict[str, bytes] = {}
-    lists: dict[str, tuple[str, ...]] = {}
+    seen: set[tuple[str, ...]] = set()
+    state = SessionState()
     for event in events:
-        body = ev.read_body(event)
-        if not isinstance(body, ev.AgentSaved):
-            continue
-        addresses = lists.get(body.agent, ())
-        for place, gone, come in body.splices:
-            addresses = (*addresses[:place], *come, *addresses[place + gone :])
-        lists[body.agent] = addresses
-        have = journal.pieces(addresses)
-        bodies = [masked.get(a, have.get(a, b"")) for a in addresses]
-        joined = b"".join(bodies)
-        if needle in joined:
-            _mask_pieces(joined.replace(needle, b"*" * len(needle)), addresses, bodies, masked)
+        state = fold(state, event)
+        for agent in state.agents.values():
+            if agent.pieces in seen:
+                continue
+            seen.add(agent.pieces)
+            have = journal.pieces(agent.pieces)
+            bodies = [masked.get(a, have.get(a, b"")) for a in agent.pieces]
+            joined = b"".join(bodies)
+            if needle in joined:
+                _mask_pieces(joined.replace(needle, b"*" * len(needle)), agent.pieces, bodies, masked)
     return masked
 
 
@@ -151,7 +175,7 @@ def _mask_pieces(
 
 def _files(segue: Segue) -> list[Path]:
     home = segue.home
-    found = sorted(home.backups.glob("segue-*.db"))
+    found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
     for folder in (home.archive, home.emergency, home.damaged, home.path / "manifests"):
         found += sorted(path for path in folder.rglob("*") if path.is_file())
     return [*found, *home.path.glob("segue.db.recover*"), home.path / "segue.log"]
@@ -180,12 +204,12 @@ def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
     journal = SqliteJournal(path)
     try:
         events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
-        if (events or pieces) and not dry_run:
+        if not dry_run:
             compact(journal.database)
             journal.database.connection().pragma("journal_mode", "delete")
         return bool(events or pieces)
-    except SegueError:
-        return False
+    except SegueError:  # a damaged one: at least its bytes
+        return _scrub_file(path, text, actor, dry_run)
     finally:
         with contextlib.suppress(Exception):
             journal.close()

@@ -96,14 +96,14 @@ class Segue:
                 f"unknown kind of store: {where.split(':')[0]}:", hint="sqlite:///path/to/segue.db"
             )
         self.home = self.home.for_store(where)
-        if not self.home.database.exists() and any(self.home.backups.glob("segue-*.db")):
-            raise DamagedError(
-                "the store", str(self.home.database), "it is gone, and there are backups of it"
-            )
+        lost = self.home.remains()
+        if lost:
+            raise DamagedError("the store", str(self.home.database), lost)
         self.home.make()
         from ..stores.sqlite import SqliteJournal
 
-        return SqliteJournal(self.home.database, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
+        timeout_ms = int(settings.number("busy_timeout_ms"))
+        return SqliteJournal(self.home.database, busy_timeout_ms=timeout_ms, lock=True)
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""

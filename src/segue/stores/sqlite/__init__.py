@@ -4,7 +4,7 @@
 ``journal`` the port · ``upkeep`` backups, checks, vacuum · ``salvage`` reading what is broken.
 """
 
-from .database import Database
+from .database import Database, alone
 from .journal import SqliteJournal
 
-__all__ = ["Database", "SqliteJournal"]
+__all__ = ["Database", "SqliteJournal", "alone"]

@@ -12,7 +12,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -46,6 +47,7 @@ _NETWORK = {
     "afpfs",
 }
 _orphans: list[apsw.Connection] = []
+_kept_open: list[int] = []
 _forks = 0
 
 
@@ -96,11 +98,82 @@ def read_mounts() -> str:
         return ""
 
 
+_alone: set[str] = set()
+
+
+@contextmanager
+def _locked(path: str, *, alone: bool, timeout_seconds: float) -> Iterator[None]:
+    """Hold the lock that whoever opens the store shares, and whoever replaces it has alone."""
+    try:
+        import fcntl
+
+        lock = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+    except (ImportError, OSError):  # no such locks here, or a folder that cannot be written
+        yield
+        return
+    try:
+        deadline = time.monotonic() + timeout_seconds
+        while True:
+            try:
+                fcntl.flock(lock, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StoreBusy(f"{path} is being opened or recovered", hint="try again") from None
+                time.sleep(0.01)
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def alone(path: Path, *, timeout_seconds: float = 10.0) -> Iterator[None]:
+    """Nobody else has the store open, and nobody opens it meanwhile; StoreBusy otherwise."""
+    with _locked(str(path), alone=True, timeout_seconds=timeout_seconds):
+        if _open_elsewhere(path):
+            raise StoreBusy(
+                f"other processes have {path} open", hint="end those that use Segue here, then try again"
+            )
+        _alone.add(str(path))
+        try:
+            yield
+        finally:
+            _alone.discard(str(path))
+
+
+_DEAD_MAN_BYTE = 128
+"""Of the shared-memory file: every connection in WAL mode keeps a shared lock on it."""
+
+
+def _open_elsewhere(path: Path) -> bool:
+    try:
+        import fcntl
+
+        shared = os.open(f"{path}-shm", os.O_RDWR)
+    except (ImportError, OSError):
+        return False
+    _kept_open.append(shared)  # closing it would drop the locks of our own connections
+    try:
+        fcntl.lockf(shared, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _DEAD_MAN_BYTE)
+    except OSError:
+        return True
+    fcntl.lockf(shared, fcntl.LOCK_UN, 1, _DEAD_MAN_BYTE)
+    return False
+
+
 class Database:
     """The file and its connections."""
 
-    def __init__(self, path: Path, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        vfs: str | None = None,
+        lock: bool = False,
+    ) -> None:
         self.path = path
+        self._lock_openings = lock
         self._name = str(path)
         self.busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
@@ -146,17 +219,23 @@ class Database:
         try:
             self._create_private()
             deadline = time.monotonic() + self.busy_timeout_ms / 1000
-            while True:
-                try:
-                    return self._configured()
-                except (apsw.BusyError, apsw.LockedError):
-                    if time.monotonic() > deadline:
-                        raise
-                    time.sleep(0.01)
+            with self._opening():
+                while True:
+                    try:
+                        return self._configured()
+                    except (apsw.BusyError, apsw.LockedError):
+                        if time.monotonic() > deadline:
+                            raise
+                        time.sleep(0.01)
         except OSError as fault:
             self._no_folder(fault)
         except apsw.Error as fault:
             raise self.translate(fault) from fault
+
+    def _opening(self) -> AbstractContextManager[None]:
+        if not self._lock_openings or self._name in _alone:
+            return nullcontext()
+        return _locked(self._name, alone=False, timeout_seconds=self.busy_timeout_ms / 1000)
 
     def _create_private(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -209,8 +288,11 @@ class Database:
         """Close all connections of this process; the next call opens anew."""
         if self._forks != _forks:
             self._forget()
+        moved = self.replaced()
         with self._lock:
             for db in self._open:
+                if moved:  # the log of that name belongs to another file by now: leave it alone
+                    db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 db.close()
             self._open, self._local, self._inode = [], threading.local(), 0
 

@@ -39,9 +39,10 @@ class SqliteJournal:
     """A journal in one SQLite file."""
 
     def __init__(
-        self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None
-    ) -> None:
-        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs)
+        self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
+        lock: bool = False,
+    ) -> None:  # fmt: skip
+        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock)
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""

@@ -50,9 +50,10 @@ def salvage(path: Path, progress: Progress | None = None) -> Wreck:
     """Every whole row of a store's file and log."""
     notes: list[str] = []
     body = path.read_bytes() if path.exists() else b""
-    size = _page_size(body, notes)
-    log = path.with_name(path.name + "-wal")
-    sure, leftovers = _log_pages(log.read_bytes() if log.exists() else b"", size, notes)
+    log_path = path.with_name(path.name + "-wal")
+    log = log_path.read_bytes() if log_path.exists() else b""
+    size = _page_size(body, notes) if body else _log_page_size(log)
+    sure, leftovers = _log_pages(log, size, notes)
     pages = {i + 1: body[i * size : (i + 1) * size] for i in range((len(body) + size - 1) // size)}
     newest = {**pages, **sure}
     carver = _Carver(newest, size)
@@ -83,6 +84,11 @@ def _page_size(body: bytes, notes: list[str]) -> int:
     if body:
         notes.append("the file's header is damaged; pages of 4096 bytes assumed")
     return 4096
+
+
+def _log_page_size(log: bytes) -> int:
+    size: int = struct.unpack(">I", log[8:12])[0] if len(log) >= 32 else 4096
+    return size if 512 <= size <= 65536 and size & (size - 1) == 0 else 4096
 
 
 def _log_pages(log: bytes, size: int, notes: list[str]) -> tuple[dict[int, bytes], list[tuple[int, bytes]]]:

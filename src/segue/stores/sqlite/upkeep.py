@@ -12,6 +12,7 @@ import apsw
 
 from ..._trip import trip
 from ...core.events import Event
+from ...errors import DamagedError, StoreBusy
 from .database import Database
 from .journal import INSERT, SqliteJournal
 from .schema import id_of
@@ -104,7 +105,10 @@ def integrity(database: Database) -> list[str]:
     try:
         rows = database.connection().execute("PRAGMA integrity_check(20)").fetchall()
     except apsw.Error as fault:
-        return [str(fault)]
+        ours = database.translate(fault)
+        if isinstance(ours, DamagedError):
+            return [str(fault)]
+        raise ours from fault
     return [str(row[0]) for row in rows if row[0] != "ok"]
 
 
@@ -114,6 +118,8 @@ def compact(database: Database) -> None:
         db = database.connection()
         db.execute("VACUUM")
         if database.journal_mode == "wal":
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            [(busy, _, _)] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            if busy:
+                raise StoreBusy("others read the store: its log could not be emptied", hint="try again")
     except apsw.Error as fault:
         raise database.translate(fault) from fault

@@ -77,10 +77,8 @@ def scrub(context: Context) -> int:
     text = stdin_text().rstrip("\r\n") if args.text == "-" else args.text
     if not args.dry_run and not args.yes:
         found = run(context.segue, text, dry_run=True)
-        if not _found(found):
-            return _scrubbed(context, found, "nothing holds this text")
         question = f"Erase it for good from {_places(found)}?"
-        if context.json or args.text == "-" or not confirm(question):
+        if _found(found) and (context.json or args.text == "-" or not confirm(question)):
             hint = "`--dry-run` shows where it is; erasing is for whoever owns the text to confirm"
             raise UsageError(f"not erased: {_places(found)} hold it, and nobody said yes", hint=hint)
     with Progress(context) as progress:
@@ -104,6 +102,7 @@ def _scrubbed(context: Context, found: Any, line: str) -> int:
     context.emit(found)
     context.say(line, *(f"  session {one_line(id)}" for id in found.sessions))
     context.say(*(f"  file {one_line(str(name))}" for name in found.files))
+    context.say(*(f"it stays in {one_line(name)}: names cannot be erased" for name in found.stays))
     return 0
 
 
@@ -156,7 +155,7 @@ COMMANDS = (
         examples=("segue recover --dry-run", "segue recover"),
     ),
     Command(
-        "scrub", scrub, _scrub_arguments, json="`{events, pieces, files, sessions}`",
+        "scrub", scrub, _scrub_arguments, json="`{events, pieces, files, sessions, stays}`",
         examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
     ),
     Command(
