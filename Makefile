@@ -70,13 +70,13 @@ demo: $(STAMP) ## kill a working process, and see the next one go on
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
-	$(PYTEST) -m "not slow" tests $(ARGS)
+	$(PYTEST) tests $(ARGS)
 
-# What `make test` leaves out. Add a target here for tests with other needs; nothing runs twice.
-.PHONY: test-all test-slow
-test-all: test test-slow ## `make test`, and everything that it leaves out
-test-slow: $(STAMP)
-	$(PYTEST) -m slow tests $(ARGS) || [ $$? -eq 5 ] # 5: no test is marked slow
+# What needs more than the developers' environment. Add a target here for tests with other needs.
+.PHONY: test-all test-install
+test-all: test test-install ## `make test`, and everything that it leaves out
+test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
+	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
 
 .PHONY: lint
 lint: $(STAMP) ## ruff and mypy, changing nothing
