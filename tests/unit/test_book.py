@@ -295,3 +295,22 @@ def test_a_scrub_by_somebody_else_is_noticed(two: tuple[Segue, Segue]) -> None:
     assert b.status().last_action == "the secret word"
     two[0].scrub("secret")
     assert b.status().last_action == "the [scrubbed] word"
+
+
+def test_a_pause_is_not_decided_again_behind_events_that_another_thread_has_read(
+    two: tuple[Segue, Segue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.note("seen")
+    append = two[0].journal.append
+
+    def late(*wishes: Append, **rest: Any) -> Any:
+        monkeypatch.setattr(two[0].journal, "append", append)
+        b.done("theirs")
+        two[0].book.state("s")  # as another thread of this process would
+        return append(*wishes, **rest)
+
+    monkeypatch.setattr(two[0].journal, "append", late)
+    with pytest.raises(StaleVersion):
+        a.pause("now")
+    assert b.state.status == "active"

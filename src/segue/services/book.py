@@ -17,10 +17,9 @@ import msgspec
 
 from .. import errors
 from ..core import snapshot
-from ..core.canon import encode as encode_body
 from ..core.commands import Command, Refusal, apart, decide, decide_all, merges
 from ..core.door import clean_command, clean_name
-from ..core.events import Body, Draft, Erased, Event
+from ..core.events import Body, Erased, Event, draft
 from ..core.session import fold, fold_body
 from ..core.state import SessionState
 from ..core.status import Card, card_of
@@ -110,7 +109,7 @@ class Book:
 
     def state(self, session: str) -> SessionState:
         """The state as of now; raises UnknownSession."""
-        state, _ = self._refresh(session)
+        state = self._refresh(session)
         if not state.version:
             raise UnknownSession(
                 f"there is no session {session!r}", hint="`segue list --all` names those that exist"
@@ -144,8 +143,8 @@ class Book:
         """The state as it was at a version."""
         return fold_all(self.journal.read(stream_of(session), limit=version))
 
-    def _refresh(self, session: str) -> tuple[SessionState, list[Event]]:
-        """The newest state, and the events that the cached one did not have yet."""
+    def _refresh(self, session: str) -> SessionState:
+        """The newest state: the cached one and what came since, or a new one if that is void."""
         stream = stream_of(session)
         state = self.cached(session)
         kept = state.version if state else 0
@@ -165,7 +164,7 @@ class Book:
             self._remember(session, state, events[-1].hash if events else head.hash)
         if state.version - kept > SNAPSHOT_EVENTS_READ:
             self._snap(session, state)
-        return state, events
+        return state
 
     def _from_snapshot(self, stream: str) -> tuple[SessionState, int]:
         kept = self.journal.snapshots([stream]).get(stream)
@@ -248,9 +247,7 @@ class Book:
             if isinstance(outcome, Refusal) or not outcome:
                 return None
             bodies += outcome
-        drafts = [
-            Draft(body.KIND, encode_body(body), at, self.actor, self.run, body.FORMAT) for body in bodies
-        ]
+        drafts = [draft(body, at=at, actor=self.actor, run=self.run) for body in bodies]
         try:
             events = self.journal.append(Append(stream_of(session), version, drafts), pieces=pieces)
         except StaleVersion:
@@ -270,7 +267,7 @@ class Book:
         stream = stream_of(session)
         optimistic = all(c.MERGES and not c.LOOKS for c in commands)
         cached = self.cached(session) if optimistic else None
-        state = cached or self._refresh(session)[0]
+        state = cached or self._refresh(session)
         for _ in range(_RETRIES):
             if since is not None and state.version != since:
                 between = self.journal.read(stream, after=since)
@@ -279,7 +276,7 @@ class Book:
             outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:
                 if cached is not None:
-                    cached, state = None, self._refresh(session)[0]
+                    cached, state = None, self._refresh(session)
                     continue
                 if isinstance(outcome, Refusal):
                     raise refuse(outcome)
@@ -292,12 +289,10 @@ class Book:
                     if guards is None:
                         raise
                     continue
-                cached = None
-                if stale.actual < state.version:
-                    self.forget(session)
-                state, theirs = self._refresh(session)
+                theirs = self.journal.read(stream, after=state.version)
                 if not all(merges(command, event) for command in commands for event in theirs):
                     raise
+                cached, state = None, self._refresh(session)
                 continue
             head = next(e.hash for e in reversed(events) if e.stream == stream)
             self._remember(session, outcome.state, head)
