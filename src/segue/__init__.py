@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Where a public name lives; all others are errors.
 _HOMES = {
     "Segue": "services.segue",
     "Session": "services.sessions",
@@ -59,32 +60,6 @@ _HOMES = {
     "Card": "core.status",
     "Event": "core.events",
 }
-_ERRORS = (
-    "AccessError",
-    "BadImport",
-    "BadName",
-    "BadSettings",
-    "ConflictError",
-    "DamagedError",
-    "NothingToUndo",
-    "Paused",
-    "RefusedError",
-    "SchemaTooNew",
-    "SegueError",
-    "SessionHeld",
-    "SessionOver",
-    "StaleVersion",
-    "StoreBusy",
-    "StoreError",
-    "StoreFull",
-    "StoreUnavailable",
-    "TextTooLong",
-    "UnknownAgent",
-    "UnknownCheckpoint",
-    "UnknownSession",
-    "UsageError",
-)
-
 __all__ = [
     "AccessError",
     "BadImport",
@@ -121,10 +96,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = "errors" if name in _ERRORS else _HOMES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module 'segue' has no attribute {name!r}")
-    value = getattr(import_module(f".{home}", __name__), name)
+    value = getattr(import_module(f".{_HOMES.get(name, 'errors')}", __name__), name)
     globals()[name] = value
     return value
 

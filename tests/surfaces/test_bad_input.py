@@ -98,8 +98,10 @@ def test_bytes_that_are_no_text_become_marked_holes(started: Cli) -> None:
     "command", ["note", "decide", "ask", "learn", "done", "begin", "add", "drop", "block"]
 )
 def test_an_empty_text_is_refused(started: Cli, command: str) -> None:
-    started(command, "", code=64)
-    started(command, "   ", code=64)
+    before = started("status", "--json").value["version"]
+    assert "empty" in started(command, "", code=64).err
+    assert "empty" in started(command, "   ", code=64).err
+    assert started("status", "--json").value["version"] == before
 
 
 def test_an_actor_cannot_smuggle_control_characters(cli: Cli) -> None:

@@ -36,8 +36,9 @@ def test_export_goes_to_stdout_and_import_comes_from_stdin(started: Cli, tmp_pat
 def test_import_of_something_else_is_a_usage_error(started: Cli, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text('{"not": "a session"}')
-    started("import", str(file), code=64)
-    started("import", str(tmp_path / "missing.json"), code=64)
+    assert started("import", str(file), code=64).err.startswith("segue: ")
+    assert "missing.json" in started("import", str(tmp_path / "missing.json"), code=64).err
+    assert len(started("list", "--json").value) == 1
 
 
 def test_backups_are_made_and_listed(started: Cli) -> None:

@@ -8,6 +8,7 @@ takes a fresh folder, pytest's ``tmp_path``, and asserts plainly.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -54,15 +55,15 @@ def _raised(kind: type[E], call: Callable[[], object]) -> E:
     raise AssertionError(f"{kind.__name__} was not raised")
 
 
-class JournalSuite:
+class JournalSuite(ABC):
     """All that a journal must do. Subclass it; the name of the subclass begins with ``Test``."""
 
     durable = False
     """Whether what was appended is there after ``reopen``."""
 
+    @abstractmethod
     def make(self, tmp_path: Path) -> Journal:
         """A new, empty journal that keeps its files, if any, in this folder."""
-        raise NotImplementedError
 
     def reopen(self, journal: Journal, tmp_path: Path) -> Journal:
         """The same store once more, as another process would see it."""
