@@ -94,18 +94,15 @@ def test_commands_inside_a_hold_do_not_warn_of_it(started: Cli) -> None:
     assert started("status", "--json").value["last_action"] == "from inside"
 
 
+def holding_for(seconds: int) -> list[str]:
+    """A command that holds the session while another one says that it is up, and sleeps."""
+    sleeper = f"print('up', flush=True); import time; time.sleep({seconds})"
+    return [PYTHON, "-m", "segue", "hold", "--", PYTHON, "-c", sleeper]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_hold_passes_sigterm_on_and_lets_go(started: Cli) -> None:
-    command = [
-        PYTHON,
-        "-m",
-        "segue",
-        "hold",
-        "--",
-        PYTHON,
-        "-c",
-        "print('up', flush=True); import time; time.sleep(60)",
-    ]
+    command = holding_for(60)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "up\n"
@@ -116,16 +113,7 @@ def test_hold_passes_sigterm_on_and_lets_go(started: Cli) -> None:
 
 
 def test_the_hold_of_a_killed_process_is_told_and_can_be_taken(started: Cli) -> None:
-    command = [
-        PYTHON,
-        "-m",
-        "segue",
-        "hold",
-        "--",
-        PYTHON,
-        "-c",
-        "print('up', flush=True); import time; time.sleep(5)",
-    ]
+    command = holding_for(5)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         child.stdout.readline()
