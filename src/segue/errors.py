@@ -10,6 +10,8 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownSession        404
     │  ├─ UnknownCheckpoint     404
     │  ├─ UnknownAgent          404
+    │  ├─ UnknownRun            404
+    │  ├─ BudgetTooSmall
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
     │  ├─ BadSettings
@@ -27,7 +29,9 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ StoreFull *
     │  └─ SchemaTooNew
     ├─ DamagedError          70 / 500   (source, where, reason)
-    └─ AccessError           77 / 403   a folder or file that may not be read or written
+    ├─ AccessError           77 / 403   a folder or file that may not be read or written
+    └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
+       └─ TranscriptUnreadable         gone, or of no agent that we know
     (* retryable)
 """
 
@@ -77,10 +81,23 @@ class UnknownCheckpoint(UsageError):
 
 
 class UnknownAgent(UsageError):
-    """The session holds no state of an agent of this name."""
+    """No agent has this name, or the session holds no state of it."""
 
     code = "unknown_agent"
     http_status = 404
+
+
+class UnknownRun(UsageError):
+    """No run with this id was found, or none at all in this project."""
+
+    code = "unknown_run"
+    http_status = 404
+
+
+class BudgetTooSmall(UsageError):
+    """The brief cannot say what it must within so few bytes."""
+
+    code = "budget_too_small"
 
 
 class BadName(UsageError):
@@ -230,3 +247,17 @@ class AccessError(SegueError):
     code = "access"
     exit_code = 77
     http_status = 403
+
+
+class AgentError(SegueError):
+    """An agent, or what it left on disk, is at fault."""
+
+    code = "agent"
+    exit_code = 69
+    http_status = 502
+
+
+class TranscriptUnreadable(AgentError):
+    """The transcript is gone, or no agent that we know wrote it."""
+
+    code = "transcript_unreadable"

@@ -1,0 +1,62 @@
+"""Every agent that Segue can read: ours, and those that third parties name in an entry point.
+
+Both are written as ``module:name`` and imported at first use, so that a command pays for no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+
+from segue.agents.base import Agent
+from segue.errors import UnknownAgent
+
+GROUP = "segue.agents"
+
+OURS: dict[str, str] = {
+    "claude-code": "segue.agents.claude_code:AGENT",
+    "codex": "segue.agents.codex:AGENT",
+    "opencode": "segue.agents.opencode:AGENT",
+    "gemini-cli": "segue.agents.gemini_cli:AGENT",
+    "copilot-cli": "segue.agents.copilot_cli:AGENT",
+    "cline": "segue.agents.cline:AGENT",
+    "roo": "segue.agents.cline:ROO",
+}
+
+
+@cache
+def declared() -> dict[str, str]:
+    """Name to ``module:name`` of every agent; ours cannot be replaced."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.value for entry in entry_points(group=GROUP)} | OURS
+
+
+@cache
+def _load(reference: str) -> Agent:
+    module, _, name = reference.partition(":")
+    found: Agent = getattr(import_module(module), name)
+    return found
+
+
+def agent(name: str) -> Agent:
+    """The agent of this name."""
+    reference = OURS.get(name) or declared().get(name)
+    if reference is None:
+        raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {', '.join(sorted(declared()))}")
+    return _load(reference)
+
+
+def agents() -> Iterator[Agent]:
+    """All of them, ours first."""
+    for reference in OURS.values():
+        yield _load(reference)
+    for name, reference in declared().items():
+        if name not in OURS:
+            yield _load(reference)
+
+
+def recognise(head: bytes, name: str) -> Agent | None:
+    """The agent that wrote a file which begins like this."""
+    return next((one for one in agents() if one.recognises(head, name)), None)

@@ -1,0 +1,141 @@
+"""The door through which an agent is declared, ours and third parties' alike.
+
+An agent is a value with a name, a way to recognise its transcripts, a reader and a way to find
+them. Third parties name theirs in the entry point group ``segue.agents``. A reader never raises on
+content: what it does not know it skips, what is malformed it counts, and its memory does not grow
+with the transcript. Environment, home and project are handed in; nothing here reads the process's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from segue.core.steps import Step
+from segue.core.values import Value
+
+Form = Literal["lines", "document", "database"]
+Sign = Literal["alive", "crashed", "ended", ""]
+
+HEAD_BYTES = 65_536  # as much of a file as `recognises` is shown
+
+
+class Where(Value):
+    """Where to look and for whom."""
+
+    env: Mapping[str, str]
+    home: Path  # the user's home folder
+    roots: tuple[Path, ...]  # the project's working trees, absolute; empty: any project
+    remote: str = ""  # the project's remote, normalised; "" where it has none
+    heads_max: int = 256  # how many files of unknown project may be opened; 0: no limit
+    is_alive: Callable[[int, str], bool] = lambda pid, started: False  # process id, start time or ""
+    known: Mapping[str, str] = {}  # transcript path -> cwd, from earlier looks: need not be opened
+
+    def holds(self, cwd: str) -> bool:
+        """Is this folder, as an agent wrote it, in the project?"""
+        if not self.roots:
+            return True
+        at = Path(cwd)
+        return any(at == root or root in at.parents for root in self.roots)
+
+
+class Found(Value):
+    """A transcript on this machine."""
+
+    agent: str
+    path: str  # a file; for a database the database's path
+    native: str  # the agent's own id of the conversation
+    changed: float  # when it was last written, seconds since the epoch
+    size: int = 0  # bytes; 0 where it has none of its own
+    cwd: str = ""  # "" unknown
+    parent: str = ""  # native id of the run whose sub-agent this is
+    sign: Sign = ""  # what the agent's own registries and locks say about its process
+    pid: int = 0  # of the process that writes it, where known
+
+
+class Reader(Protocol):
+    """Turns records into steps. ``lines``: one record is one line without its newline;
+    ``document`` and ``database``: one record is the whole document (see ``Agent.load``)."""
+
+    skipped: int  # records of kinds that it does not know or need
+    malformed: int
+
+    def read(self, record: bytes) -> Iterable[Step]:
+        """The steps of one record, in order. Never raises."""
+        ...
+
+    def keep(self) -> Any:
+        """What the next piece needs to go on: JSON-able, bounded, given to ``Agent.reader``."""
+        ...
+
+
+class Agent(Protocol):
+    """One kind of coding agent."""
+
+    name: str  # "claude-code"
+    title: str  # "Claude Code"
+    form: Form
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        """Is this (the first 64 KB and the file's name) one of its transcripts?"""
+        ...
+
+    def reader(self, kept: Any = None) -> Reader: ...
+
+    def load(self, path: Path, native: str) -> bytes:
+        """Document and database forms: the record to read. A database is opened read-only."""
+        ...
+
+    def find(self, where: Where) -> Iterator[Found]:
+        """The project's transcripts, newest first, lazily, opening as few files as it can."""
+        ...
+
+    def retention(self, where: Where) -> int | None:
+        """After how many days the agent deletes its transcripts; None if it keeps them."""
+        ...
+
+
+_raw = json.JSONDecoder().raw_decode
+
+
+def loads(line: bytes, decoder: msgspec.json.Decoder[Any]) -> tuple[list[Any], int]:
+    """The objects on a line, and how many pieces of it were malformed.
+
+    The usual line holds one; concurrent writers glue two; a crash tears the last one.
+    """
+    try:
+        return [decoder.decode(line)], 0
+    except msgspec.DecodeError:
+        pass
+    except (UnicodeDecodeError, RecursionError):
+        return [], 1
+    text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
+    if not text or text.startswith("//"):
+        return [], 0
+    return _unglue(text, decoder)
+
+
+def _unglue(text: str, decoder: msgspec.json.Decoder[Any]) -> tuple[list[Any], int]:
+    found: list[Any] = []
+    bad = at = 0
+    while at < len(text):
+        try:
+            _, end = _raw(text, at)
+        except (ValueError, RecursionError):
+            bad += 1
+            at = text.find('{"', at + 1)  # a torn piece may have a whole one glued to it
+            if at < 0:
+                break
+            continue
+        try:
+            found.append(decoder.decode(text[at:end].encode("utf-8", "replace")))
+        except (msgspec.DecodeError, RecursionError):
+            bad += 1
+        at = end
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+    return found, bad
