@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -100,42 +100,81 @@ class Agent(Protocol):
 
 
 _raw = json.JSONDecoder().raw_decode
+_any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+T = TypeVar("T", bound=msgspec.Struct)
 
 
-def loads(line: bytes, decoder: msgspec.json.Decoder[Any]) -> tuple[list[Any], int]:
-    """The objects on a line, and how many pieces of it were malformed.
+def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
+    """The records on a line, and how many pieces of it were malformed.
 
-    The usual line holds one; concurrent writers glue two; a crash tears the last one.
+    The usual line holds one; concurrent writers glue two; a crash tears the last one. A field of a
+    wrong type costs that field, not the record.
     """
     try:
         return [decoder.decode(line)], 0
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    except (UnicodeDecodeError, RecursionError):
-        return [], 1
     text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
     if not text or text.startswith("//"):
         return [], 0
-    return _unglue(text, decoder)
-
-
-def _unglue(text: str, decoder: msgspec.json.Decoder[Any]) -> tuple[list[Any], int]:
-    found: list[Any] = []
+    found: list[T] = []
     bad = at = 0
-    while at < len(text):
+    while 0 <= at < len(text):
         try:
-            _, end = _raw(text, at)
+            value, end = _raw(text, at)
         except (ValueError, RecursionError):
             bad += 1
             at = text.find('{"', at + 1)  # a torn piece may have a whole one glued to it
-            if at < 0:
-                break
             continue
-        try:
-            found.append(decoder.decode(text[at:end].encode("utf-8", "replace")))
-        except (msgspec.DecodeError, RecursionError):
+        if isinstance(value, dict):
+            found.append(lenient(value, decoder.type))
+        else:
             bad += 1
         at = end
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
     return found, bad
+
+
+def decoded(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
+    """A part of a record; None where there is none or it is no object."""
+    try:
+        return decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        value = _any.decode(data.decode("utf-8", "replace"))
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return lenient(value, kind) if isinstance(value, dict) else None
+
+
+def lenient(value: dict[str, Any], kind: type[T]) -> T:
+    """As much of an object as fits the type: a field of a wrong type has its default."""
+    fits: dict[str, Any] = {}
+    for one in msgspec.structs.fields(kind):
+        if one.encode_name not in value:
+            continue
+        given = value[one.encode_name]
+        try:
+            if one.type is msgspec.Raw:
+                fits[one.name] = msgspec.Raw(msgspec.json.encode(given))
+            else:
+                fits[one.name] = _field(given, one.type)
+        except (msgspec.ValidationError, RecursionError, UnicodeEncodeError):
+            continue
+    return kind(**fits)
+
+
+def _field(given: Any, kind: Any) -> Any:
+    """A value as a field's type; of a list of objects, each as far as it fits."""
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError:
+        for option in get_args(kind):
+            inner = get_args(option)
+            if get_origin(option) is list and isinstance(given, list) and inner:
+                return [lenient(one, inner[0]) for one in given if isinstance(one, dict)]
+            if isinstance(option, type) and issubclass(option, msgspec.Struct) and isinstance(given, dict):
+                return lenient(given, option)
+        raise

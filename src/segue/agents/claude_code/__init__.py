@@ -1,0 +1,7 @@
+"""Claude Code: JSON lines under ``~/.claude/projects``, append-only, one file a conversation."""
+
+from __future__ import annotations
+
+from segue.agents.claude_code.discover import ClaudeCode
+
+AGENT = ClaudeCode()

@@ -1,0 +1,143 @@
+"""Where Claude Code keeps its transcripts, whose they are, and whether their process lives.
+
+A folder under ``projects`` is named after the working folder with every other character than letters
+and digits made a dash. ``sessions/<pid>.json`` exists while a process runs and is left behind when it
+is killed: that is the mark of a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import Found, Sign, Where
+from segue.agents.claude_code.reader import Reader
+from segue.core.values import Value
+
+_SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
+_LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
+_CWD = re.compile(rb'"cwd":("(?:[^"\\]|\\.)*")')
+_CLEANUP_DAYS = 30  # what the agent does when its settings do not say
+
+
+class _Live(Value, rename="camel"):
+    """``sessions/<pid>.json``."""
+
+    pid: int = 0
+    session_id: str = ""
+    proc_start: str | int | None = None
+
+
+class ClaudeCode:
+    """See ``agents.base.Agent``."""
+
+    name = "claude-code"
+    title = "Claude Code"
+    form = "lines"
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        if b'"type":"session_meta"' in head or b'"type":"response_item"' in head:
+            return False
+        squeezed = head.replace(b'": ', b'":')
+        return any(mark in squeezed for mark in _SURE) or sum(mark in squeezed for mark in _LIKELY) >= 2
+
+    def reader(self, kept: Any = None) -> Reader:
+        return Reader(kept)
+
+    def load(self, path: Path, native: str) -> bytes:
+        return path.read_bytes()
+
+    def retention(self, where: Where) -> int | None:
+        try:
+            days = msgspec.json.decode((_folder(where) / "settings.json").read_bytes())["cleanupPeriodDays"]
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+            return _CLEANUP_DAYS
+        return days if isinstance(days, int) and days < 10_000 else None
+
+    def find(self, where: Where) -> Iterator[Found]:
+        root = _folder(where)
+        live = _registry(root, where)
+        files = sorted(_files(root / "projects", where), key=lambda file: -file[1].st_mtime)
+        heads = 0
+        for path, stat, sure in files:
+            cwd = where.known.get(str(path), "")
+            if not sure and not cwd:
+                heads += 1
+                if where.heads_max and heads > where.heads_max:
+                    continue
+                cwd = _cwd(path)
+            if (sure and not cwd) or where.holds(cwd):
+                native = path.stem
+                pid, sign = live.get(native, (0, ""))
+                parent = path.parents[1].name if path.parent.name == "subagents" else ""
+                if not parent and native.startswith("agent-"):
+                    parent = "?"
+                yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent, sign, pid)
+
+
+def _folder(where: Where) -> Path:
+    given = where.env.get("CLAUDE_CONFIG_DIR")
+    return Path(given) if given else where.home / ".claude"
+
+
+def _slug(path: Path) -> str:
+    return re.sub(r"[^A-Za-z0-9]", "-", str(path))
+
+
+def _files(projects: Path, where: Where) -> Iterator[tuple[Path, os.stat_result, bool]]:
+    """(file, its stat, whether the folder's name alone says that it is the project's)."""
+    slugs = [_slug(root) for root in where.roots]
+    for folder in _listed(projects):
+        sure = folder.name in slugs
+        if slugs and not sure and not folder.name.startswith(tuple(f"{slug}-" for slug in slugs)):
+            continue
+        for path, stat in _transcripts(folder):
+            yield path, stat, sure
+
+
+def _transcripts(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in _listed(folder):
+        try:
+            if path.suffix == ".jsonl":
+                yield path, path.stat()
+            elif (path / "subagents").is_dir():
+                for side in _listed(path / "subagents"):
+                    if side.suffix == ".jsonl":
+                        yield side, side.stat()
+        except OSError:
+            continue  # deleted meanwhile
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return [folder / name for name in os.listdir(folder)]
+    except OSError:
+        return []
+
+
+def _cwd(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            found = _CWD.search(file.read(16_384))
+        return str(msgspec.json.decode(found[1])) if found else ""
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+
+
+def _registry(root: Path, where: Where) -> dict[str, tuple[int, Sign]]:
+    """Native id to (pid, sign) of every process that runs or was killed."""
+    found: dict[str, tuple[int, Sign]] = {}
+    for path in _listed(root / "sessions"):
+        try:
+            one = msgspec.json.decode(path.read_bytes(), type=_Live)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        alive = where.is_alive(one.pid, str(one.proc_start or ""))
+        if alive or one.session_id not in found:
+            found[one.session_id] = (one.pid, "alive" if alive else "crashed")
+    return found

@@ -1,0 +1,339 @@
+"""Claude Code's records to steps.
+
+Only what the user typed becomes a prompt. A sub-agent's lines in the main file are left out (its
+report is the result of the call that sent it); in a file of its own they are the work.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import decoded, loads
+from segue.agents.claude_code.wire import (
+    ANY,
+    ATTACHMENT,
+    CONTINUED,
+    INTERRUPTED,
+    MESSAGE,
+    NOT_TYPED,
+    RECORD,
+    REJECTED,
+    UNKNOWN_OUTCOME,
+    Attachment,
+    Block,
+    Message,
+    Record,
+)
+from segue.agents.common import blocks_text, plain, seconds
+from segue.core.steps import (
+    Act,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    PlanItem,
+    Planning,
+    Prompt,
+    Recap,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+
+ACTS: dict[str, Act] = {
+    "Read": "read", "NotebookRead": "read", "LS": "search", "Glob": "search", "Grep": "search",
+    "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "create",
+    "LSP": "search", "Bash": "run", "PowerShell": "run", "BashOutput": "other", "KillShell": "other",
+    "TodoWrite": "plan", "TaskCreate": "plan", "TaskUpdate": "plan", "ExitPlanMode": "plan",
+    "Task": "agent", "Agent": "agent", "AskUserQuestion": "ask", "WebSearch": "web", "WebFetch": "web",
+}  # fmt: skip
+STATES: dict[str, Planning] = {
+    "in_progress": "active",
+    "completed": "done",
+    "deleted": "dropped",
+    "cancelled": "dropped",
+}
+_EXIT = re.compile(r"Exit code (\d+)\s*\n?")
+_TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
+_REMINDER = re.compile(r"<(system-reminder|hook_context)\b.*?</\1>", re.S)
+_SLASH = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
+_SLASH_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.S)
+_NOTICE = re.compile(r"<summary>(.*?)</summary>", re.S)
+_QUEUED_MAX = 8
+
+
+class Reader:
+    """See ``agents.base.Reader``."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.skipped = self.malformed = 0
+        kept = kept if isinstance(kept, dict) else {}
+        self._place: list[str] = list(kept.get("place") or ("", "", "", ""))  # native, cwd, branch, version
+        self._model: str = kept.get("model", "")
+        self._usage: str = kept.get("usage", "")
+        self._side: bool = kept.get("side", False)  # the file is a sub-agent's own
+        self._begun: bool = kept.get("begun", False)
+        self._trigger: list[Any] = list(kept.get("trigger") or ("", 0))
+        self._queued: list[str] = list(kept.get("queued") or ())
+
+    def keep(self) -> dict[str, Any]:
+        return {
+            "place": self._place, "model": self._model, "usage": self._usage, "side": self._side,
+            "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
+        }  # fmt: skip
+
+    def read(self, record: bytes) -> Iterable[Step]:
+        records, bad = loads(record, RECORD)
+        self.malformed += bad
+        if len(records) == 1:
+            return self._record(records[0])
+        return [step for one in records for step in self._record(one)]
+
+    def _record(self, record: Record) -> Iterable[Step]:
+        handle = _HANDLERS.get(record.type)
+        if handle is None:
+            self.skipped += 1
+            return ()
+        if record.is_sidechain and not self._side:
+            if self._begun or not record.agent_id:
+                return ()
+            self._side = True
+        self._begun = True
+        return handle(self, record, seconds(record.timestamp))
+
+    def _placed(self, record: Record, at: float) -> Iterator[Step]:
+        """A Start where the surroundings changed."""
+        now = [record.session_id or "", record.cwd or "", record.git_branch or "", record.version or ""]
+        if now == self._place:
+            return
+        before, self._place = self._place, [new or old for new, old in zip(now, self._place, strict=True)]
+        if before == self._place:
+            return
+        native, cwd, branch, version = self._place
+        how: Any = ""
+        if native != before[0]:
+            how = "fork" if record.forked_from else "resume" if before[0] else "start"
+        yield Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version)
+
+    # -- one method a type of record
+
+    def _user(self, record: Record, at: float) -> Iterator[Step]:
+        message = self._message(record)
+        yield from self._placed(record, at)
+        if message is None or message.content is None:
+            return
+        if record.is_compact_summary:
+            yield self._compact(at, blocks_text(_untyped(message.content)))
+            return
+        blocks = [Block("text", message.content)] if isinstance(message.content, str) else message.content
+        for block in blocks:
+            if block.type == "tool_result":
+                yield from _result(block, at)
+            elif block.type == "text" and block.text:
+                yield from self._text(block.text, at, bool(record.is_meta))
+
+    def _text(self, text: str, at: float, meta: bool) -> Iterator[Step]:
+        if "<" in text:
+            text = _REMINDER.sub("", text)
+        text = text.strip()
+        if text.startswith(NOT_TYPED):
+            if text.startswith(INTERRUPTED):
+                yield Interrupt(at, "by the user")
+            elif text.startswith(CONTINUED):
+                yield self._compact(at, text)
+            elif not meta:
+                yield from _tagged(text, at)
+        elif text and not meta:
+            if text in self._queued:
+                self._queued.remove(text)  # it was a prompt when it was queued
+            else:
+                yield Prompt(at, text)
+
+    def _compact(self, at: float, summary: str) -> Compact:
+        trigger, tokens = self._trigger
+        self._trigger = ["", 0]
+        return Compact(at, summary, trigger, tokens)
+
+    def _assistant(self, record: Record, at: float) -> Iterator[Step]:
+        message = self._message(record)
+        yield from self._placed(record, at)
+        if message is None:
+            return
+        if record.is_api_error_message:
+            yield Fault(at, blocks_text(_untyped(message.content)), record.api_error_status or 0)
+            return
+        if message.model and message.model != self._model and message.model != "<synthetic>":
+            self._model = message.model
+            yield Model(at, message.model)
+        blocks = (
+            message.content if isinstance(message.content, list) else [Block("text", message.content or "")]
+        )
+        for block in blocks:
+            if block.type == "tool_use":
+                yield from _call(block, at)
+            elif block.type == "text" and block.text.strip():
+                yield Say(at, block.text)
+        used = message.usage
+        if used is not None and message.id and message.id != self._usage:
+            self._usage = message.id
+            context = used.input_tokens + used.cache_creation_input_tokens + used.cache_read_input_tokens
+            if context:
+                yield Usage(at, message.id, context, used.output_tokens)
+
+    def _system(self, record: Record, at: float) -> Iterator[Step]:
+        match record.subtype:
+            case "compact_boundary":
+                about = record.compact_metadata
+                self._trigger = [about.trigger, about.pre_tokens] if about else ["", 0]
+            case "away_summary":
+                yield Recap(at, blocks_text(_any(record.content)))
+            case "api_error":
+                error = _any(record.error)
+                text = error.get("formatted") or error.get("message") if isinstance(error, dict) else error
+                yield Fault(at, text if isinstance(text, str) else "", retrying=bool(record.retry_attempt))
+            case "turn_duration":
+                yield End(at, "turn")
+            case _:
+                self.skipped += 1
+
+    def _queue(self, record: Record, at: float) -> Iterator[Step]:
+        text = blocks_text(_any(record.content)).strip()
+        if record.operation == "enqueue" and text and not text.startswith((*NOT_TYPED, "/")):
+            self._queued = [*self._queued, text][-_QUEUED_MAX:]
+            yield Prompt(at, text)
+
+    def _attached(self, record: Record, at: float) -> Iterator[Step]:
+        attachment = decoded(bytes(record.attachment), ATTACHMENT, Attachment)
+        if attachment is None or attachment.type != "queued_command":
+            self.skipped += 1
+        elif attachment.command_mode in ("", "prompt"):
+            yield from self._text(blocks_text(attachment.prompt), at, False)
+
+    def _titled(self, record: Record, at: float) -> Iterator[Step]:
+        title = record.custom_title or record.ai_title or record.title
+        if title:
+            yield Title(at, title)
+
+    def _left(self, record: Record, at: float) -> Iterator[Step]:
+        yield End(at, "exit")
+
+    def _message(self, record: Record) -> Message | None:
+        message = decoded(bytes(record.message), MESSAGE, Message)
+        if message is None:
+            self.malformed += 1
+        return message
+
+
+_HANDLERS = {
+    "user": Reader._user,
+    "assistant": Reader._assistant,
+    "system": Reader._system,
+    "queue-operation": Reader._queue,
+    "attachment": Reader._attached,
+    "ai-title": Reader._titled,
+    "custom-title": Reader._titled,
+    "cost-state": Reader._left,
+}
+
+
+def _any(raw: msgspec.Raw) -> Any:
+    data = bytes(raw)
+    return ANY.decode(data) if data else None
+
+
+def _untyped(content: str | list[Block] | None) -> Any:
+    return content if isinstance(content, str) else [{"text": block.text} for block in content or ()]
+
+
+def _tagged(text: str, at: float) -> Iterator[Step]:
+    """A text in tags: a slash command that the user gave, or a notice of a sub-agent."""
+    slash = _SLASH.search(text)
+    if slash and slash[1]:
+        words = _SLASH_ARGS.search(text)
+        yield Prompt(at, f"/{slash[1].lstrip('/')} {words[1].strip() if words else ''}".strip())
+    elif text.startswith("<task-notification>"):
+        notice = _NOTICE.search(text)
+        if notice:
+            yield Recap(at, notice[1].strip())
+
+
+def _result(block: Block, at: float) -> Iterator[Step]:
+    text = block.content if isinstance(block.content, str) else blocks_text(block.content)
+    failed = bool(block.is_error)
+    if failed and text.startswith(REJECTED):
+        said = text.partition("the user said:")[2].strip()
+        yield Result(at, block.tool_use_id, None, None, "")
+        yield Interrupt(at, f"refused: {said}" if said else "refused by the user")
+        return
+    if text.startswith(UNKNOWN_OUTCOME):
+        return  # the agent's own note at resume: the call stays pending
+    code = _EXIT.match(text) if failed else None
+    yield Result(
+        at,
+        block.tool_use_id,
+        not failed,
+        int(code[1]) if code else None,
+        text[code.end() :] if code else text,
+    )
+    if text.startswith("Task #"):
+        task = _TASK.match(text)
+        if task:
+            yield Plan(at, (PlanItem(task[2].strip(), "pending", task[1]),), whole=False)
+
+
+def _call(block: Block, at: float) -> Iterator[Step]:
+    given = block.input if isinstance(block.input, dict) else {}
+    act = ACTS.get(block.name, "other")
+    paths = tuple(
+        given[key] for key in ("file_path", "notebook_path", "path") if isinstance(given.get(key), str)
+    )
+    command = given.get("command") if act == "run" else ""
+    note = given.get("description") if act in ("run", "agent") else ""
+    if act == "ask":
+        note = _questions(given)
+    yield Call(
+        at, block.id, block.name, act, plain(given), command if isinstance(command, str) else "",
+        paths, note if isinstance(note, str) else "",
+    )  # fmt: skip
+    if act == "plan":
+        yield from _plan(block.name, given, at)
+
+
+def _questions(given: dict[str, Any]) -> str:
+    asked = given.get("questions")
+    if not isinstance(asked, list):
+        return ""
+    return "\n".join(
+        one["question"] for one in asked if isinstance(one, dict) and isinstance(one.get("question"), str)
+    )
+
+
+def _plan(tool: str, given: dict[str, Any], at: float) -> Iterator[Step]:
+    todos = given.get("todos")
+    if tool == "TodoWrite" and isinstance(todos, list):
+        yield Plan(
+            at,
+            tuple(
+                PlanItem(todo["content"], STATES.get(str(todo.get("status")), "pending"))
+                for todo in todos
+                if isinstance(todo, dict) and isinstance(todo.get("content"), str)
+            ),
+        )
+    elif tool == "TaskUpdate":
+        subject, status = given.get("subject"), given.get("status")
+        item = PlanItem(
+            subject if isinstance(subject, str) else "",
+            STATES.get(str(status), "pending") if status else "",
+            str(given.get("taskId", "")),
+        )
+        yield Plan(at, (item,), whole=False)

@@ -1,0 +1,105 @@
+"""Claude Code's transcript records, versions 1.0 to 2.1, as far as we read them.
+
+One line is one record; new types appear with every version and are skipped. One model response is
+several ``assistant`` lines, a content block each, with the same ``message.id`` and the same usage.
+Most bytes are copies (``toolUseResult``, ``progress``, ``prompt_snapshot``): they are never decoded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+
+class Tokens(Struct, gc=False):
+    """``message.usage``."""
+
+    input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Block(Struct, gc=False):
+    """A block of ``message.content``: text, tool_use, tool_result, image, thinking …"""
+
+    type: str = ""
+    text: str = ""
+    id: str = ""  # of a tool_use
+    name: str = ""
+    input: Any = None
+    tool_use_id: str = ""  # of a tool_result
+    content: Any = None
+    is_error: bool | None = None
+
+
+class Message(Struct, gc=False):
+    """What the API took or gave."""
+
+    id: str = ""
+    model: str = ""
+    content: str | list[Block] | None = None
+    usage: Tokens | None = None
+
+
+class CompactMetadata(Struct, gc=False, rename="camel"):
+    trigger: str = ""
+    pre_tokens: int = 0
+
+
+class Attachment(Struct, gc=False):
+    """Only ``queued_command`` matters: words that the user typed while the agent worked."""
+
+    type: str = ""
+    prompt: Any = None
+    command_mode: str = field(name="commandMode", default="")
+
+
+class Record(Struct, gc=False, rename="camel"):
+    """A line."""
+
+    type: str = ""
+    subtype: str | None = None
+    timestamp: str | None = None
+    session_id: str | None = None
+    cwd: str | None = None
+    git_branch: str | None = None
+    version: str | None = None
+    agent_id: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    api_error_status: int | None = None
+    forked_from: Any = None
+    message: Raw = Raw()
+    content: Raw = Raw()  # of system records and of queue operations
+    operation: str | None = None
+    attachment: Raw = Raw()
+    compact_metadata: CompactMetadata | None = None
+    error: Raw = Raw()
+    retry_attempt: int | None = None
+    ai_title: str | None = None
+    custom_title: str | None = None
+    title: str | None = None
+
+
+RECORD = msgspec.json.Decoder(Record)
+MESSAGE = msgspec.json.Decoder(Message)
+ATTACHMENT = msgspec.json.Decoder(Attachment)
+ANY = msgspec.json.Decoder()
+
+# Text in a user record that no user typed. Several of these tags wrap what the harness says.
+NOT_TYPED = (
+    "<",
+    "Caveat:",
+    "[Request interrupted",
+    "This session is being continued",
+    "Base directory for this skill:",
+)
+INTERRUPTED = "[Request interrupted by user"
+CONTINUED = "This session is being continued from a previous conversation"
+REJECTED = "The user doesn't want to proceed with this tool use"
+UNKNOWN_OUTCOME = "[Tool call interrupted:"
