@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from typing import Any
 
-from segue.core.steps import Act
+from segue.core.steps import Act, PlanItem, Planning
 
 _PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
+_CHECK = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/-])\][ \t]+(\S.*?)[ \t]*$", re.M)
+_CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
+_INJECTED = re.compile(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
 
 _DEPTH_MAX = 12
 
@@ -61,3 +65,46 @@ def patched(patch: str) -> tuple[Act, tuple[str, ...]]:
     verbs = {verb for verb, _, _ in found if verb}
     act: Act = "create" if verbs == {"Add"} else "delete" if verbs == {"Delete"} else "edit"
     return act, paths
+
+
+_raw = json.JSONDecoder().raw_decode
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
+)
+
+
+def mended(data: bytes) -> bytes:
+    """JSON that a strict decoder takes: UTF-8, no mark at its start, no half of a surrogate pair.
+
+    Agents in JavaScript cut texts in the middle of an emoji and write the half as an escape.
+    """
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+    return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
+
+
+def elements(text: str, at: int) -> list[str]:
+    """The whole elements of the JSON array whose bracket stands at ``at``, also if it is torn."""
+    found = []
+    at += 1
+    while True:
+        while at < len(text) and text[at] in " \t\r\n,":
+            at += 1
+        try:
+            _, end = _raw(text, at)
+        except (ValueError, RecursionError):
+            return found
+        found.append(text[at:end])
+        at = end
+
+
+def checklist(markdown: str) -> tuple[PlanItem, ...]:
+    """The items of a Markdown list with boxes; ``[-]`` and ``[~]`` are being worked on."""
+    return tuple(PlanItem(text, _CHECKED.get(box, "active")) for box, text in _CHECK.findall(markdown))
+
+
+def typed(text: str) -> str:
+    """What the user typed of a text: without what a hook put in, and nothing if it is our own."""
+    if "<hook_context" in text:
+        text = _INJECTED.sub("", text)
+    text = text.strip()
+    return "" if text.startswith("[segue") else text

@@ -1,0 +1,7 @@
+"""Gemini CLI: one JSON document a conversation, later a log of JSON lines in which a later line wins."""
+
+from __future__ import annotations
+
+from segue.agents.gemini_cli.discover import GeminiCli
+
+AGENT = GeminiCli()

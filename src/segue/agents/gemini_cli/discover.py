@@ -1,0 +1,143 @@
+"""Where Gemini CLI keeps its conversations, and whose they are.
+
+``~/.gemini/tmp/<slug>/chats``; the slugs of all working folders stand in ``projects.json``, and each
+folder says itself whose it is in ``.project_root``. Before, a folder was named by the SHA-256 of the
+working folder. Sub-agents have a folder named after the conversation that sent them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import Form, Found, Where
+from segue.agents.gemini_cli.reader import Reader
+
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
+_LINE = re.compile(rb'"type"\s*:\s*"gemini"')
+_COMMENT = re.compile(rb"^\s*//.*$", re.M)
+_AGE = re.compile(r"(\d+)([hdwm])")
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
+_AGE_MAX = "30d"  # what the agent does when its settings do not say
+_HEAD_BYTES = 4_096
+
+
+class GeminiCli:
+    """See ``agents.base.Agent``."""
+
+    name = "gemini-cli"
+    title = "Gemini CLI"
+    form: Form = "document"  # of lines too: a later line can change what an earlier one said
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        if Path(name).name == "logs.json":
+            return False
+        start = head[:_HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
+        if start[:1] != b"{":
+            return False
+        return (b'"projectHash"' in start and b'"sessionId"' in start) or bool(_LINE.search(start))
+
+    def reader(self, kept: Any = None) -> Reader:
+        return Reader(kept)
+
+    def load(self, path: Path, native: str) -> bytes:
+        return path.read_bytes()
+
+    def retention(self, where: Where) -> int | None:
+        settings = _read(_folder(where) / "settings.json")
+        general = settings.get("general")
+        kept = general.get("sessionRetention") if isinstance(general, dict) else None
+        kept = kept if isinstance(kept, dict) else {}
+        age = _AGE.fullmatch(str(kept.get("maxAge", _AGE_MAX)))
+        if kept.get("enabled") is False or age is None:
+            return None
+        return max(1, round(int(age[1]) * _DAYS[age[2]]))
+
+    def find(self, where: Where) -> Iterator[Found]:
+        files = []
+        for chats, cwd in _chats(_folder(where), where):
+            files += [(path, stat, cwd, parent) for path, stat, parent in _transcripts(chats)]
+        files.sort(key=lambda file: -file[1].st_mtime)
+        for path, stat, cwd, parent in files:
+            native = path.stem if parent else _native(path)
+            yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
+
+
+def _folder(where: Where) -> Path:
+    """``GEMINI_CLI_HOME`` stands for the home folder."""
+    given = where.env.get("GEMINI_CLI_HOME")
+    return (Path(given) if given else where.home) / ".gemini"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(_COMMENT.sub(b"", path.read_bytes()))
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _chats(folder: Path, where: Where) -> Iterator[tuple[Path, str]]:
+    """The project's folders of conversations, each with the working folder that it is of."""
+    projects = _read(folder / "projects.json").get("projects")
+    owners = {
+        slug: path
+        for path, slug in (projects.items() if isinstance(projects, dict) else ())
+        if isinstance(slug, str)
+    }
+    owners |= {hashlib.sha256(str(root).encode()).hexdigest(): str(root) for root in where.roots}
+    for path in _listed(folder / "tmp"):
+        cwd = owners.get(path.name) or _owner(path)
+        if where.holds(cwd) if cwd else not where.roots:
+            yield path / "chats", cwd
+
+
+def _owner(path: Path) -> str:
+    try:
+        return (path / ".project_root").read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _transcripts(chats: Path) -> Iterator[tuple[Path, os.stat_result, str]]:
+    """(file, its stat, the conversation whose sub-agent it is) of a folder."""
+    for path in _listed(chats):
+        if path.suffix in (".json", ".jsonl"):
+            if path.name.startswith("session-"):
+                yield from _stated(path, "")
+        else:
+            for side in _listed(path):
+                if side.suffix in (".json", ".jsonl"):
+                    yield from _stated(side, path.name)
+
+
+def _stated(path: Path, parent: str) -> Iterator[tuple[Path, os.stat_result, str]]:
+    try:
+        if path.suffix == ".json" and path.with_suffix(".jsonl").exists():
+            return  # a resume copied it into the newer form
+        yield path, path.stat(), parent
+    except OSError:
+        return  # deleted meanwhile
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return [folder / name for name in sorted(os.listdir(folder))]
+    except OSError:
+        return []
+
+
+def _native(path: Path) -> str:
+    """The conversation's id; the file's name has only its beginning."""
+    try:
+        with path.open("rb") as file:
+            found = _SESSION.search(file.read(_HEAD_BYTES))
+    except OSError:
+        found = None
+    return found[1].decode("utf-8", "replace") if found else path.stem.rpartition("-")[2]

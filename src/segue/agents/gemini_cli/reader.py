@@ -1,0 +1,342 @@
+"""Gemini CLI's conversations to steps.
+
+A record is a whole file, of either form, so that a message is told once, as it stands last, and what
+the user rewound is not told. A call appears in the file only when it has ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from segue.agents.base import decoded, loads
+from segue.agents.common import elements, mended, plain, seconds
+from segue.agents.gemini_cli import tools
+from segue.agents.gemini_cli.wire import (
+    ANY,
+    CALL,
+    DISPLAY,
+    FILES,
+    LIST,
+    NOT_TYPED,
+    PART,
+    RECORD,
+    Display,
+    Function,
+    Part,
+    Record,
+    ToolCall,
+)
+from segue.core.steps import (
+    Compact,
+    Fault,
+    Interrupt,
+    Model,
+    Prompt,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+
+T = TypeVar("T", bound=msgspec.Struct)
+_SNAPSHOT = re.compile(r"<state_snapshot>(.*?)(?:</state_snapshot>|\Z)", re.S)
+_WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(.+)|working (?:in|directory)[^\n]*?: (/.+)")
+_CANCELLED = re.compile(r"(?:Request|Operation) cancell?ed\b", re.I)
+_SQUEEZED = re.compile(r"compressed from (\d+) to \d+ tokens")
+_API = re.compile(
+    r"API Error|quota|rate.?limit|overloaded|exhausted|unavailable|authenticat|network|fetch failed"
+    r"|timed? ?out",
+    re.I,
+)
+_STATUS = re.compile(r"(?:status|code)\D{0,5}([45]\d\d)\b", re.I)
+_SESSION = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
+_BEGUN = re.compile(r'"startTime"\s*:\s*"([^"\\]+)"')
+_MESSAGES = re.compile(r'"messages"\s*:\s*(?=\[)')
+
+
+class Reader:
+    """See ``agents.base.Reader``."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.skipped = self.malformed = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._entries: dict[str, Record] = {}  # by id, in order; headers and changes too
+        self._past: set[str] = set()  # ids that only ``$set.messages`` named
+        self._native = self._cwd = self._model = ""
+        self._answered: set[str] = set()
+        self._snapshots: set[str] = set()
+        self._compact_told = False  # by its summary; a notice follows
+
+    def keep(self) -> None:
+        """Nothing: the next record is the whole conversation again."""
+
+    def read(self, record: bytes) -> Iterable[Step]:
+        self._begin()
+        for one in self._records(record):
+            self._enter(one)
+        return [step for one in self._entries.values() for step in self._told(one)]
+
+    # -- from a file to records
+
+    def _records(self, data: bytes) -> Iterator[Record]:
+        body = data.removeprefix(b"\xef\xbb\xbf").strip()
+        first, _, rest = body.partition(b"\n")
+        if rest and (first.rstrip().endswith(b"}") or rest.lstrip().startswith(b'{"')):
+            for line in body.split(b"\n"):
+                yield from self._line(line)
+            return
+        whole = _part(body, RECORD, Record) if body else None
+        if whole is not None:
+            yield whole
+        elif body:
+            self.malformed += 1
+            yield _salvaged(mended(body).decode())
+
+    def _line(self, line: bytes) -> Iterator[Record]:
+        try:
+            yield RECORD.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found, bad = loads(mended(line), RECORD)
+            self.malformed += bad
+            yield from found
+
+    def _enter(self, record: Record) -> None:
+        """Put a record where it belongs: a message in the place of the one that it replaces."""
+        if record.rewind_to is not None:
+            self._rewind(record.rewind_to)
+        elif record.id is not None:
+            self._entries[record.id] = record
+        elif bytes(record.set):
+            self._change(record)
+        elif record.session_id is not None or bytes(record.messages):
+            self._entries[f"# {len(self._entries)}"] = record
+            for one in self._messages(record.messages):
+                self._entries[one.id or f"# {len(self._entries)}"] = one
+        elif record.type is not None:
+            self._entries[f"# {len(self._entries)}"] = record
+        else:
+            self.skipped += 1
+
+    def _change(self, record: Record) -> None:
+        change = _part(record.set, RECORD, Record)
+        if change is None:
+            self.malformed += 1
+            return
+        for one in self._messages(change.messages):
+            self._past.add(one.id or "")
+            if any(mark in bytes(one.content) for mark in (b"<session_context>", b"<state_snapshot>")):
+                one.type = "past"
+                self._entries.setdefault(f"past {one.id} {len(bytes(one.content))}", one)
+        if change.summary or change.directories:
+            change.session_id = None
+            self._entries[f"# {len(self._entries)}"] = change
+
+    def _rewind(self, id: str) -> None:
+        ids = list(self._entries)
+        if id in self._entries:
+            ids = ids[ids.index(id) :]
+        elif id not in self._past:
+            self.malformed += 1
+            return
+        for one in ids:
+            if not one.startswith(("#", "past ")):
+                del self._entries[one]
+
+    def _messages(self, raw: msgspec.Raw) -> list[Record]:
+        found = [_part(one, RECORD, Record) for one in self._list(raw)]
+        self.malformed += found.count(None)
+        return [one for one in found if one is not None]
+
+    def _list(self, raw: msgspec.Raw) -> list[msgspec.Raw]:
+        if bytes(raw) in (b"", b"null"):
+            return []
+        try:
+            return LIST.decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            self.malformed += 1
+            return []
+
+    # -- from records to steps
+
+    def _told(self, record: Record) -> Iterator[Step]:
+        at = seconds(record.timestamp)
+        match record.type:
+            case None:
+                yield from self._header(record)
+            case "user":
+                yield from self._user(record, at)
+            case "gemini":
+                yield from self._gemini(record, at)
+            case "past":
+                for text in _texts(self._parts(record.content)):
+                    yield from self._harness(text, at)
+            case "info" | "warning" | "error":
+                yield from self._notice(record, at)
+            case _:
+                self.skipped += 1
+
+    def _header(self, record: Record) -> Iterator[Step]:
+        at = seconds(record.start_time)
+        if record.session_id:
+            again, self._native = bool(self._native), record.session_id
+            yield Start(at, "resume" if again else "start", record.session_id)
+        if record.directories:
+            yield from self._placed(at, record.directories[0])
+        if record.summary:
+            yield Title(at, record.summary)
+
+    def _placed(self, at: float, cwd: str) -> Iterator[Step]:
+        if cwd and cwd != self._cwd:
+            self._cwd = cwd
+            yield Start(at, cwd=cwd)
+
+    def _user(self, record: Record, at: float) -> Iterator[Step]:
+        parts = self._parts(record.content)
+        for part in parts:
+            answer = part.function_response
+            if answer is not None and answer.id not in self._answered:
+                yield from self._answer(answer, answer.id or "", "", at)
+        shown = self._parts(record.display_content)
+        said = []
+        for text in _texts(shown if any(part.text for part in shown) else parts):
+            yield from self._harness(text, at)
+            said.append(tools.untagged(text))
+        text = "\n".join(part for part in said if part and not part.startswith(NOT_TYPED))
+        if text and text != "Please continue.":
+            yield Prompt(at, text)
+
+    def _harness(self, text: str, at: float) -> Iterator[Step]:
+        """What the harness says in the user's place: where it works, what a compression left."""
+        if "<session_context>" in text or text.startswith(NOT_TYPED[0]):
+            place = _WORKSPACE.search(text)
+            yield from self._placed(at, (place[1] or place[2]).strip() if place else "")
+        snapshot = _SNAPSHOT.search(text)
+        if snapshot and snapshot[1].strip() not in self._snapshots:
+            self._snapshots.add(snapshot[1].strip())
+            self._compact_told = True
+            yield Compact(at, snapshot[1].strip())
+
+    def _gemini(self, record: Record, at: float) -> Iterator[Step]:
+        self._compact_told = False
+        if record.model and record.model != self._model:
+            self._model = record.model
+            yield Model(at, record.model)
+        parts = self._parts(record.content)
+        text = "\n".join(part.text for part in parts if part.text and not part.thought)
+        if text.strip():
+            yield Say(at, text)
+        used = record.tokens
+        if used is not None and used.input:
+            yield Usage(at, record.id or "", used.input, used.output + (used.thoughts or 0))
+        calls = [_part(one, CALL, ToolCall) for one in self._list(record.tool_calls)]
+        self.malformed += calls.count(None)
+        told = {call.id for call in calls if call is not None}
+        for part in parts:
+            asked = part.function_call
+            if asked is not None and asked.id not in told:
+                yield tools.call(at, asked.id or "", asked.name, asked.args, None)
+        for call in calls:
+            if call is not None:
+                yield from self._call(call, at)
+
+    def _call(self, call: ToolCall, at: float) -> Iterator[Step]:
+        about = decoded(bytes(call.result_display), DISPLAY, Display) or Display()
+        yield tools.call(at, call.id, call.name, call.args, about.is_new_file)
+        plan = tools.plan(at, call.args) if call.name == "write_todos" else None
+        if plan is not None and call.status != "error":
+            yield plan
+        title = call.args.get("title") if isinstance(call.args, dict) else None
+        if call.name == "update_topic" and isinstance(title, str):
+            yield Title(at, title)
+        if call.status in tools.RAN:
+            answers = [part.function_response for part in self._parts(call.result)]
+            answer = next((one for one in answers if one is not None), Function(name=call.name))
+            if answer.response is None:
+                answer.response = plain(_any(call.result)) or plain(_any(call.result_display))
+            answer.name = call.name
+            yield from self._answer(answer, call.id, call.status, seconds(call.timestamp) or at)
+            given = call.args if isinstance(call.args, dict) else {}
+            if tools.ACTS.get(call.name) == "agent" and call.status == "success":
+                text = tools.output(call.name, answer.response)[0]
+                yield Report(at, text, str(given.get("agent_name") or call.name), call.id)
+
+    def _answer(self, answer: Function, id: str, status: str, at: float) -> Iterator[Step]:
+        self._answered.add(id)
+        text, code, failed = tools.output(answer.name, answer.response)
+        ok = None if status == "cancelled" else status != "error" and not failed
+        yield Result(at, id, ok, code, text)
+
+    def _notice(self, record: Record, at: float) -> Iterator[Step]:
+        text = "\n".join(_texts(self._parts(record.content)))
+        squeezed = _SQUEEZED.search(text)
+        if _CANCELLED.match(text):
+            yield Interrupt(at, text)
+        elif squeezed and not self._compact_told:
+            yield Compact(at, tokens=int(squeezed[1]))
+        elif record.type == "error" and _API.search(text):
+            status = _STATUS.search(text)
+            yield Fault(at, text, int(status[1]) if status else 0)
+        else:
+            self.skipped += 1
+
+    def _parts(self, raw: msgspec.Raw) -> list[Part]:
+        """A content's parts: a text is one."""
+        data = bytes(raw)
+        if data[:1] == b"[":
+            found = [_text(one) or _part(one, PART, Part) for one in self._list(raw)]
+            self.malformed += found.count(None)
+            return [part for part in found if part is not None]
+        if data[:1] == b"{":
+            one = _part(raw, PART, Part)
+            return [one] if one is not None else []
+        return [part for part in [_text(raw)] if part is not None]
+
+
+def _text(raw: msgspec.Raw) -> Part | None:
+    text = _any(raw) if bytes(raw)[:1] == b'"' else None
+    return Part(text) if isinstance(text, str) else None
+
+
+def _texts(parts: list[Part]) -> Iterator[str]:
+    """The texts of a user's parts, up to where the harness added the files that they name."""
+    for part in parts:
+        text, mark, _ = (part.text or "").partition(FILES)
+        if text.strip():
+            yield text
+        if mark:
+            return
+
+
+def _any(raw: msgspec.Raw) -> Any:
+    for data in (bytes(raw), mended(bytes(raw))):
+        try:
+            return ANY.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+    return None
+
+
+def _part(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
+    data = bytes(raw)
+    found = decoded(data, decoder, kind)
+    return decoded(mended(data), decoder, kind) if found is None else found
+
+
+def _salvaged(text: str) -> Record:
+    """What is whole in a torn document."""
+    native, begun, messages = _SESSION.search(text), _BEGUN.search(text), _MESSAGES.search(text)
+    whole = elements(text, messages.end()) if messages else []
+    return Record(
+        session_id=native[1] if native else None,
+        start_time=begun[1] if begun else None,
+        messages=msgspec.Raw(f"[{','.join(whole)}]".encode()),
+    )

@@ -1,0 +1,96 @@
+"""Gemini CLI's conversations, versions 0.4 to 0.61, as far as we read them.
+
+The older form is one document: a header's fields and ``messages``. The newer is a log of lines: a
+header, messages, ``{"$set": {…}}`` that changes the header, ``{"$rewindTo": id}`` by which the user
+goes back. A message with the id of an earlier one replaces it: tool calls appear that way, once they
+have ended. ``$set.messages`` is what the model is shown from then on, after a resume or a compression:
+a copy of the past, no work.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+
+class Tokens(Struct, gc=False):
+    input: int = 0  # the whole prompt, cached tokens too
+    output: int = 0
+    thoughts: int | None = None
+
+
+class Record(Struct, gc=False, rename="camel"):
+    """A line, a message of a document, or a document."""
+
+    # of a header or a document
+    session_id: str | None = None
+    start_time: str | None = None
+    summary: str | None = None  # a line for the list of conversations
+    directories: list[str] | None = None
+    messages: Raw = Raw()
+    # of a change
+    set: Raw = field(name="$set", default=Raw())
+    rewind_to: str | None = field(name="$rewindTo", default=None)
+    # of a message
+    id: str | None = None
+    timestamp: str | None = None
+    type: str | None = None  # user, gemini, info, warning, error
+    content: Raw = Raw()  # a text, or a list of parts
+    display_content: Raw = Raw()  # what the user typed, where the content has files added
+    tool_calls: Raw = Raw()
+    tokens: Tokens | None = None
+    model: str | None = None
+
+
+class Function(Struct, gc=False):
+    """``functionCall`` or ``functionResponse`` of a part."""
+
+    id: str | None = None
+    name: str = ""
+    args: Any = None
+    response: Any = None  # {output} or {error}
+
+
+class Part(Struct, gc=False, rename="camel"):
+    """A part of a content; others hold ``inlineData``: images as base64."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: Function | None = None
+    function_response: Function | None = None
+
+
+class ToolCall(Struct, gc=False, rename="camel"):
+    id: str = ""
+    name: str = ""
+    args: Any = None
+    status: str = ""  # success, error, cancelled; before: validating, scheduled, executing …
+    timestamp: str | None = None
+    result: Raw = Raw()
+    result_display: Raw = Raw()  # a text, or an object that depends on the tool
+
+
+class Display(Struct, gc=False, rename="camel"):
+    """``resultDisplay`` of a tool that writes files."""
+
+    is_new_file: bool | None = None
+
+
+RECORD = msgspec.json.Decoder(Record)
+PART = msgspec.json.Decoder(Part)
+CALL = msgspec.json.Decoder(ToolCall)
+DISPLAY = msgspec.json.Decoder(Display)
+LIST = msgspec.json.Decoder(list[Raw])
+ANY = msgspec.json.Decoder()
+
+# Text in a user's message that no user typed.
+NOT_TYPED = (
+    "This is the Gemini CLI. We are setting up the context",
+    "Here is the user's editor context",
+    "Here is a summary of changes in the user's editor context",
+    "[The previous response was interrupted",
+    "System: ",
+)
+FILES = "--- Content from referenced files ---"

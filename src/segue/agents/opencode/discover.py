@@ -1,0 +1,156 @@
+"""Where OpenCode keeps its conversations, whose they are, and whether its process lives.
+
+All projects share one database; a session's ``directory``, or the worktree of its project, says whose
+it is. A folder in ``locks`` stands for each running process and is left behind when it is killed.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from segue.agents.base import Form, Found, Sign, Where
+from segue.agents.common import seconds
+from segue.agents.opencode import store
+from segue.agents.opencode.reader import Reader
+from segue.errors import TranscriptUnreadable
+
+_SQLITE = b"SQLite format 3\x00"
+_EXPORT = re.compile(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
+_OURS = (b'"projectID"', b'"sessionID"', b'"ses_', b'"directory"')
+
+
+class OpenCode:
+    """See ``agents.base.Agent``."""
+
+    name = "opencode"
+    title = "OpenCode"
+    form: Form = "database"
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        if head.startswith(_SQLITE):
+            return Path(name).name.startswith("opencode")
+        return bool(_EXPORT.match(head)) and any(mark in head for mark in _OURS)
+
+    def reader(self, kept: Any = None) -> Reader:
+        return Reader(kept)
+
+    def load(self, path: Path, native: str) -> bytes:
+        """The conversation as ``opencode export`` gives it: from the database, or from a JSON file."""
+        if path.suffix != ".json":
+            return store.reading(path, lambda connection: store.conversation(connection, native))
+        if path.parent.parent.name == "session" and path.parents[2].name == "storage":
+            return store.from_files(path)
+        return path.read_bytes()
+
+    def retention(self, where: Where) -> int | None:
+        return None
+
+    def find(self, where: Where) -> Iterator[Found]:
+        folder = _folder(where, "XDG_DATA_HOME", ".local/share")
+        database = folder / "opencode.db"
+        seen: set[str] = set()
+        newest_first = heapq.merge(
+            self._in_database(database, where, seen),
+            self._in_files(folder / "storage", where),
+            key=lambda found: -found.changed,
+        )
+        for found in newest_first:
+            if found.path == str(database) or found.native not in seen:
+                yield found
+
+    def _in_database(self, path: Path, where: Where, seen: set[str]) -> Iterator[Found]:
+        if not path.is_file():
+            return
+        try:
+            rows = store.reading(path, store.sessions)
+        except TranscriptUnreadable:
+            return
+        seen.update(str(row.get("id")) for row in rows)
+        locks = _locks(where)
+        for row in rows:
+            directory, tree = str(row.get("directory") or ""), str(row.get("worktree") or "")
+            native = str(row.get("id") or "")
+            if not native or not (where.holds(directory) or (len(tree) > 1 and where.holds(tree))):
+                continue
+            sign, pid = _sign(path, native, locks)
+            changed = seconds(row.get("time_updated"))
+            parent = str(row.get("parent_id") or "")
+            yield Found(self.name, str(path), native, changed, 0, directory, parent, sign, pid)
+
+    def _in_files(self, storage: Path, where: Where) -> Iterator[Found]:
+        """Sessions of versions before the database."""
+        stats = []
+        for path in storage.glob("session/*/*.json"):
+            try:
+                stats.append((max(path.stat().st_mtime, _changed(storage / "message" / path.stem)), path))
+            except OSError:
+                continue  # deleted meanwhile
+        for heads, (changed, path) in enumerate(sorted(stats, reverse=True)):
+            cwd, parent = where.known.get(str(path), ""), ""
+            if not where.heads_max or heads < where.heads_max:
+                cwd, parent = _head(path)
+            if cwd and where.holds(cwd):
+                yield Found(self.name, str(path), path.stem, changed, 0, cwd, parent)
+
+
+def _folder(where: Where, variable: str, usual: str) -> Path:
+    given = where.env.get(variable)
+    return (Path(given) if given else where.home / usual) / "opencode"
+
+
+def _changed(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _head(path: Path) -> tuple[str, str]:
+    try:
+        info = msgspec.json.decode(path.read_bytes())
+        return str(info.get("directory") or ""), str(info.get("parentID") or "")
+    except (OSError, msgspec.DecodeError, AttributeError):
+        return "", ""
+
+
+def _locks(where: Where) -> list[int] | None:
+    """The processes that run; None where this version keeps no locks."""
+    folder = _folder(where, "XDG_STATE_HOME", ".local/state") / "locks"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return None
+    pids = set()
+    for name in names:
+        try:
+            pid = msgspec.json.decode((folder / name / "meta.json").read_bytes())["pid"]
+        except (OSError, msgspec.DecodeError, KeyError, TypeError):
+            continue
+        if isinstance(pid, int) and where.is_alive(pid, ""):
+            pids.add(pid)
+    return sorted(pids)
+
+
+def _sign(path: Path, native: str, locks: list[int] | None) -> tuple[Sign, int]:
+    """Whether it stops in the middle, and if anybody is there to go on.
+
+    The locks do not say which conversation a process has open: only one that stops in the middle is
+    taken for alive, and its process is known if there is one.
+    """
+    if locks is None:
+        return "", 0
+    try:
+        middle = store.reading(path, lambda connection: store.under_way(connection, native))
+    except (TranscriptUnreadable, apsw.Error):
+        return "", 0
+    if locks:
+        return ("alive", locks[0] if len(locks) == 1 else 0) if middle else ("", 0)
+    return ("crashed" if middle else "ended"), 0

@@ -1,0 +1,309 @@
+"""OpenCode's conversations to steps.
+
+A record is a whole conversation. Only what the user typed becomes a prompt: parts that the harness or
+a plugin added are ``synthetic``. What the user reverted is not told. A tool that is pending or running
+has no result: if nobody runs, the agent died in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from segue.agents.base import decoded
+from segue.agents.common import elements, mended, seconds
+from segue.agents.opencode import tools
+from segue.agents.opencode.wire import (
+    DOCUMENT,
+    INFO,
+    LIST,
+    MESSAGE,
+    METADATA,
+    PART,
+    SESSION,
+    STATE,
+    TODO,
+    Document,
+    Error,
+    Info,
+    Message,
+    Metadata,
+    Part,
+    Revert,
+    Session,
+    State,
+    Times,
+    Todo,
+    Tokens,
+)
+from segue.core.steps import (
+    EDITS,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    PlanItem,
+    Prompt,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+
+T = TypeVar("T", bound=msgspec.Struct)
+_UNNAMED = re.compile(r"(New|Child) session - \d{4}-")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
+_INFO = re.compile(r'"info"\s*:\s*(?=\{)')
+_MESSAGES = re.compile(r'"messages"\s*:\s*(?=\[)')
+_QUIET = frozenset(
+    {"reasoning", "step-start", "snapshot", "file", "agent", "subtask", "patch", "compaction"}
+)  # parts that say nothing of their own
+
+
+class Reader:
+    """See ``agents.base.Reader``."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.skipped = self.malformed = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._cwd = self._model = ""
+        self._context = 0
+        self._trigger = "auto"
+        self._plan: tuple[PlanItem, ...] = ()
+
+    def keep(self) -> None:
+        """Nothing: the next record is the whole conversation again."""
+
+    def read(self, record: bytes) -> Iterable[Step]:
+        self._begin()
+        document = self._document(record)
+        if document is None:
+            return []
+        return list(self._told(document))
+
+    def _document(self, record: bytes) -> Document | None:
+        found = _part(record, DOCUMENT, Document)
+        if found is None:
+            self.malformed += 1
+            found = _salvaged(mended(record).decode())
+        return found
+
+    def _told(self, document: Document) -> Iterator[Step]:
+        session = _part(document.info, SESSION, Session) or Session()
+        self._cwd = session.directory
+        at = _time(session.time, "created")
+        if session.id or session.directory:
+            yield Start(
+                at, "start", session.id, session.directory, "", "", session.version, session.parent or ""
+            )
+        if session.title and not _UNNAMED.match(session.title):
+            yield Title(at, session.title)
+        for info, parts in self._messages(document.messages, session.revert):
+            if info.role == "user":
+                yield from self._user(info, parts)
+            elif info.role == "assistant":
+                yield from self._assistant(info, parts)
+            else:
+                self.skipped += 1
+        yield from self._todos(document.todos)
+
+    def _messages(self, raw: msgspec.Raw, revert: Revert | None) -> Iterator[tuple[Info, list[Part]]]:
+        """Every message with its parts, up to where the user went back to."""
+        for one in self._list(raw):
+            message = _part(one, MESSAGE, Message)
+            info = _part(message.info, INFO, Info) if message is not None else None
+            if message is None or info is None:
+                self.malformed += 1
+                continue
+            parts = self._parts(message.parts)
+            if revert and revert.message and info.id == revert.message:
+                ids = [part.id for part in parts]
+                if revert.part in ids:
+                    yield info, parts[: ids.index(revert.part)]
+                return
+            yield info, parts
+
+    def _parts(self, raw: msgspec.Raw) -> list[Part]:
+        found = [_part(one, PART, Part) for one in self._list(raw)]
+        self.malformed += found.count(None)
+        return [part for part in found if part is not None]
+
+    def _list(self, raw: msgspec.Raw) -> list[msgspec.Raw]:
+        if not bytes(raw):
+            return []
+        try:
+            return LIST.decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            self.malformed += 1
+            return []
+
+    # -- messages
+
+    def _user(self, info: Info, parts: list[Part]) -> Iterator[Step]:
+        said = []
+        for part in parts:
+            if part.type == "text":
+                if part.text and not part.synthetic and not part.ignored:
+                    said.append(_unquoted(part.text))
+            elif part.type == "compaction":
+                self._trigger = "manual" if part.auto is False else "auto"
+            elif part.type not in _QUIET:
+                self.skipped += 1
+        text = "\n".join(said).strip()
+        if text:
+            yield Prompt(_time(info.time, "created"), text)
+
+    def _assistant(self, info: Info, parts: list[Part]) -> Iterator[Step]:
+        at = _time(info.time, "created")
+        yield from self._surroundings(info, at)
+        if bytes(info.summary) == b"true":
+            yield from self._compacted(info, parts, at)
+            return
+        yield from self._work(info, parts, at)
+        if info.error is not None:
+            yield _failed(info.error, _time(info.time, "completed") or at)
+        elif info.finish == "stop" and info.time and info.time.completed:
+            yield End(_time(info.time, "completed"))
+
+    def _surroundings(self, info: Info, at: float) -> Iterator[Step]:
+        cwd = info.path.cwd if info.path else ""
+        if cwd and cwd != self._cwd:
+            self._cwd = cwd
+            yield Start(at, cwd=cwd)
+        model = "/".join(filter(None, (info.provider_id, info.model_id)))
+        if model and model != self._model:
+            self._model = model
+            yield Model(at, model)
+
+    def _compacted(self, info: Info, parts: list[Part], at: float) -> Iterator[Step]:
+        before = self._context
+        usage = list(self._usage(info, parts, at))
+        text = "\n".join(part.text for part in parts if part.type == "text" and part.text)
+        if info.error is not None:
+            yield _failed(info.error, at)
+        elif text:
+            yield Compact(_time(info.time, "completed") or at, text, self._trigger, before)
+        yield from usage
+
+    def _work(self, info: Info, parts: list[Part], at: float) -> Iterator[Step]:
+        changed = [path for part in parts if part.type == "patch" for path in part.files or ()]
+        for part in parts:
+            if part.type == "text":
+                if part.text.strip() and not part.synthetic and not part.ignored:
+                    yield Say(_time(part.time, "start") or at, part.text)
+            elif part.type == "tool":
+                for step in self._tool(part, at):
+                    if isinstance(step, Call) and step.act in EDITS:
+                        changed = [path for path in changed if path not in step.paths]
+                    elif isinstance(step, Result) and changed and part.tool == "bash":
+                        step, changed = msgspec.structs.replace(step, paths=tuple(changed)), []
+                    yield step
+            elif part.type == "retry" and part.error:
+                yield _failed(part.error, _time(part.time, "created") or at, retrying=True)
+            elif part.type not in _QUIET and part.type != "step-finish":
+                self.skipped += 1
+        yield from self._usage(info, parts, at)
+
+    def _usage(self, info: Info, parts: list[Part], at: float) -> Iterator[Step]:
+        at = _time(info.time, "completed") or at
+        finished = [part for part in parts if part.type == "step-finish" and part.tokens]
+        for part in finished:
+            yield from self._used(part.tokens, part.id or info.id, part.cost, at)
+        if not finished:
+            yield from self._used(info.tokens, info.id, info.cost, at)
+
+    def _used(self, tokens: Tokens | None, key: str, cost: float | None, at: float) -> Iterator[Step]:
+        if tokens is None:
+            return
+        cache = tokens.cache
+        context = tokens.input + (cache.read + cache.write if cache else 0)
+        if context:
+            self._context = context
+            yield Usage(at, key, context, tokens.output + tokens.reasoning, 0, cost or 0.0)
+
+    def _tool(self, part: Part, at: float) -> Iterator[Step]:
+        state = _part(part.state, STATE, State)
+        if state is None:
+            self.malformed += 1
+            return
+        about = _part(state.metadata, METADATA, Metadata) or Metadata()
+        began = _time(state.time, "start") or at
+        id = part.call or part.id
+        yield tools.call(began, id, part.tool, state, about)
+        if part.tool == "todowrite" and state.status != "error":
+            plan = tools.plan(began, state.input.get("todos") if isinstance(state.input, dict) else None)
+            if plan is not None:
+                self._plan = plan.items
+                yield plan
+        if state.status in ("completed", "error"):
+            yield from _ended(part.tool, id, state, about, _time(state.time, "end") or began)
+
+    def _todos(self, raw: msgspec.Raw) -> Iterator[Step]:
+        rows = [_part(one, TODO, Todo) for one in self._list(raw)]
+        todos = [row for row in rows if row is not None]
+        plan = tools.plan(0, [{"content": todo.content, "status": todo.status} for todo in todos])
+        if plan and plan.items and plan.items != self._plan:
+            yield Plan(max(seconds(todo.time_updated or 0) for todo in todos), plan.items)
+
+
+def _ended(tool: str, id: str, state: State, about: Metadata, at: float) -> Iterator[Step]:
+    good = state.status == "completed"
+    text = tools.output(tool, (state.output if good else state.error) or "")
+    if tool == "task" and good and text:
+        given = state.input if isinstance(state.input, dict) else {}
+        yield Report(at, text, str(given.get("subagent_type") or ""), id)
+    yield Result(at, id, good and not about.exit, about.exit, text)
+
+
+def _failed(error: Error, at: float, retrying: bool = False) -> Step:
+    text = (error.data.message if error.data else "") or error.message or error.name
+    if error.name == "MessageAbortedError":
+        return Interrupt(at, text)
+    return Fault(at, text, (error.data and error.data.status) or 0, retrying)
+
+
+def _part(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
+    data = bytes(raw)
+    if not data:
+        return None
+    found = decoded(data, decoder, kind)
+    return decoded(mended(data), decoder, kind) if found is None else found
+
+
+def _time(times: Times | None, which: str) -> float:
+    return seconds(getattr(times, which) or 0) if times else 0.0
+
+
+def _unquoted(text: str) -> str:
+    """``opencode run`` stores an argument that has spaces in quotes."""
+    found = _QUOTED.fullmatch(text.strip())
+    return found[1].replace('\\"', '"') if found else text
+
+
+def _salvaged(text: str) -> Document | None:
+    """What is whole in a torn document."""
+    info, messages = _INFO.search(text), _MESSAGES.search(text)
+    if info is None and messages is None:
+        return None
+    about = elements(text, info.end() - 1)[:1] if info and not _later(info, messages) else []
+    whole = elements(text, messages.end()) if messages else []
+    return Document(
+        msgspec.Raw(about[0].encode()) if about else msgspec.Raw(),
+        msgspec.Raw(f"[{','.join(whole)}]".encode()),
+    )
+
+
+def _later(info: re.Match[str], messages: re.Match[str] | None) -> bool:
+    """Is this the info of the first message, not of the conversation?"""
+    return messages is not None and info.start() > messages.start()

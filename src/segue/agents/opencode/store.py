@@ -1,0 +1,187 @@
+"""OpenCode's store, only read: never a byte written, no file left behind.
+
+While the agent runs, or after it was killed, its write-ahead log stands beside the database: we read
+through it, as any other reader, in one transaction. Without a log the file is read as it is, with no
+locks and no files of SQLite's own; if a log appears meanwhile, what was read is read again.
+A conversation comes out in the form of ``opencode export``. Columns and tables that a version lacks
+are left out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import apsw
+import msgspec
+
+from segue.agents.common import seconds
+from segue.errors import TranscriptUnreadable
+
+T = TypeVar("T")
+Row = dict[str, Any]
+_BUSY_MS = 2_000
+_COLUMNS = {"id", "parent_id", "directory", "title", "version", "time_created", "time_updated", "revert"}
+_FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def reading(path: Path, what: Callable[[apsw.Connection], T]) -> T:
+    """What a function reads in one consistent view of the database."""
+    try:
+        still = None if _wal(path) else _stamp(path)
+        if still is not None:
+            try:
+                found = _within(path, "immutable=1", what)
+                if not _wal(path) and _stamp(path) == still:
+                    return found
+            except apsw.Error:
+                pass  # it changed under us, or wants its log
+        return _within(path, "mode=ro", what)
+    except (apsw.Error, OSError) as error:
+        raise TranscriptUnreadable(
+            f"{path} cannot be read: {error}", hint="is it OpenCode's database?"
+        ) from error
+
+
+def _within(path: Path, mode: str, what: Callable[[apsw.Connection], T]) -> T:
+    with _opened(path, mode) as connection:
+        connection.execute("BEGIN")
+        return what(connection)
+
+
+@contextmanager
+def _opened(path: Path, mode: str) -> Iterator[apsw.Connection]:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    connection = apsw.Connection(f"file:{quote(str(path.absolute()))}?{mode}", flags=flags)
+    try:
+        connection.set_busy_timeout(_BUSY_MS)
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        yield connection
+    finally:
+        connection.close(True)
+
+
+def _wal(path: Path) -> bool:
+    return path.with_name(path.name + "-wal").exists()
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    stat = os.stat(path)
+    return stat.st_mtime_ns, stat.st_size
+
+
+def rows(connection: apsw.Connection, table: str, wanted: set[str], rest: str, *bound: Any) -> list[Row]:
+    """Rows of a table with those of the wanted columns that it has; none if it is not there."""
+    having = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    names = [name for name in having if name in wanted]
+    if not names:
+        return []
+    listed = ", ".join(f'"{name}"' for name in names)
+    cursor = connection.execute(f"SELECT {listed} FROM {table} {rest}", bound)
+    return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def sessions(connection: apsw.Connection) -> list[Row]:
+    """Every conversation, newest first, each with the worktree of its project."""
+    trees = {row["id"]: row.get("worktree") for row in rows(connection, "project", {"id", "worktree"}, "")}
+    wanted = {"id", "project_id", "parent_id", "directory", "time_updated"}
+    found = rows(connection, "session", wanted, "")
+    for row in found:
+        row["worktree"] = trees.get(row.get("project_id"))
+    return sorted(found, key=lambda row: -seconds(row.get("time_updated")))
+
+
+def under_way(connection: apsw.Connection, native: str) -> bool:
+    """Does the conversation stop in the middle of a turn?"""
+    last = rows(
+        connection,
+        "message",
+        {"data"},
+        "WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT 1",
+        native,
+    )
+    said = _object(last[0]["data"]) if last else None
+    if said is None:
+        return False
+    times = said.get("time")
+    return said.get("role") == "user" or not (isinstance(times, dict) and times.get("completed"))
+
+
+def conversation(connection: apsw.Connection, native: str) -> bytes:
+    """One conversation as ``opencode export`` would give it."""
+    found = rows(connection, "session", _COLUMNS, "WHERE id = ?", native)
+    if not found:
+        raise TranscriptUnreadable(f"the database has no session {native!r}", hint="was it deleted?")
+    of = "WHERE session_id = ? ORDER BY"
+    parts: dict[str, list[Any]] = {}
+    for row in rows(connection, "part", {"id", "message_id", "data"}, f"{of} message_id, id", native):
+        named = {"id": row["id"], "sessionID": native, "messageID": row["message_id"]}
+        parts.setdefault(row["message_id"], []).append(_merged(row["data"], named))
+    messages = [
+        {
+            "info": _merged(row["data"], {"id": row["id"], "sessionID": native}),
+            "parts": parts.get(row["id"], []),
+        }
+        for row in rows(
+            connection, "message", {"id", "data", "time_created"}, f"{of} time_created, id", native
+        )
+    ]
+    wanted = {"content", "status", "priority", "time_updated"}
+    todos = rows(connection, "todo", wanted, f"{of} position", native)
+    return msgspec.json.encode({"info": _info(found[0]), "messages": messages, "todos": todos})
+
+
+def _info(row: Row) -> Row:
+    info = {
+        "id": row.get("id"), "parentID": row.get("parent_id"), "directory": row.get("directory"),
+        "title": row.get("title"), "version": row.get("version"), "revert": _object(row.get("revert")),
+        "time": {"created": row.get("time_created"), "updated": row.get("time_updated")},
+    }  # fmt: skip
+    return {name: value for name, value in info.items() if value is not None}
+
+
+def _merged(data: Any, named: Row) -> Any:
+    """A row's object with its ids, which stand in columns; null if it is none, for the reader to count."""
+    try:
+        return {**_FIELDS.decode(data), **named}
+    except (msgspec.DecodeError, TypeError, RecursionError):
+        return None
+
+
+def _object(data: Any) -> Row | None:
+    try:
+        found = msgspec.json.decode(data)
+    except (msgspec.DecodeError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def from_files(path: Path) -> bytes:
+    """A conversation of the versions that kept a JSON file per session, message and part."""
+    storage, native = path.parents[2], path.stem
+    messages = [
+        {"info": _raw(message), "parts": [_raw(part) for part in _files(storage / "part" / message.stem)]}
+        for message in _files(storage / "message" / native)
+    ]
+    todos = _raw(storage / "todo" / f"{native}.json")
+    return msgspec.json.encode({"info": _raw(path), "messages": messages, "todos": todos})
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".json")]
+    except OSError:
+        return []
+
+
+def _raw(path: Path) -> msgspec.Raw | None:
+    try:
+        data = path.read_bytes()
+        msgspec.json.decode(data, type=msgspec.Raw)
+    except (OSError, msgspec.DecodeError):
+        return None  # torn, or deleted meanwhile
+    return msgspec.Raw(data)

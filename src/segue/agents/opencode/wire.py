@@ -1,0 +1,150 @@
+"""OpenCode's conversations as ``opencode export`` writes them, versions 1.0 to 1.18, as far as we read them.
+
+``{info, messages: [{info, parts}]}``; a session of the database is put together into the same form,
+with its rows of ``todo`` as ``todos``. Times are milliseconds. Most bytes are diffs in the ``summary``
+of user messages and in the ``metadata`` of tools: they are never decoded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+
+class Times(Struct, gc=False):
+    """``time`` of a session, a message, a part or a tool's state."""
+
+    created: float | None = None
+    updated: float | None = None
+    completed: float | None = None  # missing: the agent died, or is at it
+    start: float | None = None
+    end: float | None = None
+
+
+class Revert(Struct, gc=False):
+    """The user went back: this message, or this part of it, and all behind it are undone."""
+
+    message: str = field(name="messageID", default="")
+    part: str | None = field(name="partID", default=None)
+
+
+class Session(Struct, gc=False):
+    """The document's ``info``."""
+
+    id: str = ""
+    directory: str = ""
+    title: str = ""
+    version: str = ""
+    parent: str | None = field(name="parentID", default=None)
+    time: Times | None = None
+    revert: Revert | None = None
+
+
+class Cache(Struct, gc=False):
+    read: int = 0
+    write: int = 0
+
+
+class Tokens(Struct, gc=False):
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache: Cache | None = None
+
+
+class Where(Struct, gc=False):
+    cwd: str = ""
+
+
+class ErrorData(Struct, gc=False):
+    message: str = ""
+    status: int | None = field(name="statusCode", default=None)
+
+
+class Error(Struct, gc=False):
+    """Why a message ended early; ``MessageAbortedError`` is the user."""
+
+    name: str = ""
+    message: str = ""
+    data: ErrorData | None = None
+
+
+class Info(Struct, gc=False):
+    """A message's ``info``."""
+
+    id: str = ""
+    role: str = ""
+    time: Times | None = None
+    path: Where | None = None
+    model_id: str = field(name="modelID", default="")
+    provider_id: str = field(name="providerID", default="")
+    tokens: Tokens | None = None
+    cost: float | None = None
+    finish: str | None = None
+    error: Error | None = None
+    summary: Raw = Raw()  # of the agent's: true, if it is what a compaction left; of the user's: diffs
+
+
+class Part(Struct, gc=False):
+    """text, reasoning, tool, step-start, step-finish, patch, compaction, file, subtask, retry …"""
+
+    id: str = ""
+    type: str = ""
+    text: str = ""
+    synthetic: bool | None = None  # the harness or a plugin wrote it
+    ignored: bool | None = None
+    time: Times | None = None
+    tool: str = ""
+    call: str = field(name="callID", default="")
+    state: Raw = Raw()
+    tokens: Tokens | None = None
+    cost: float | None = None
+    files: list[str] | None = None  # of a patch: what changed on disk during the step
+    auto: bool | None = None  # of a compaction
+    error: Error | None = None  # of a retry
+
+
+class State(Struct, gc=False):
+    """A tool's ``state``: pending, running, completed or error."""
+
+    status: str = ""
+    input: Any = None
+    output: str | None = None
+    error: str | None = None
+    time: Times | None = None
+    metadata: Raw = Raw()
+
+
+class Metadata(Struct, gc=False):
+    exit: int | None = None  # of bash
+    exists: bool | None = None  # of write: there was such a file before
+
+
+class Todo(Struct, gc=False):
+    content: str = ""
+    status: str = ""
+    time_updated: float | None = None
+
+
+class Message(Struct, gc=False):
+    info: Raw = Raw()
+    parts: Raw = Raw()
+
+
+class Document(Struct, gc=False):
+    info: Raw = Raw()
+    messages: Raw = Raw()
+    todos: Raw = Raw()  # ours: the rows of the database
+
+
+DOCUMENT = msgspec.json.Decoder(Document)
+SESSION = msgspec.json.Decoder(Session)
+MESSAGE = msgspec.json.Decoder(Message)
+INFO = msgspec.json.Decoder(Info)
+PART = msgspec.json.Decoder(Part)
+STATE = msgspec.json.Decoder(State)
+METADATA = msgspec.json.Decoder(Metadata)
+TODO = msgspec.json.Decoder(Todo)
+LIST = msgspec.json.Decoder(list[Raw])
