@@ -98,8 +98,12 @@ class Reader:
         if whole is not None:
             yield whole
         elif body:
-            self.malformed += 1
-            yield _salvaged(mended(body).decode())
+            text = mended(body).decode()
+            if elements(text, -1):  # whole ones without a newline between them
+                yield from self._line(body)
+            else:
+                self.malformed += 1
+                yield _salvaged(text)
 
     def _line(self, line: bytes) -> Iterator[Record]:
         try:

@@ -27,6 +27,7 @@ _HARNESS = re.compile(
     r"|Exit Code: .*|Background PIDs: .*|Process Group PGID: .*)\n?",
     re.M,
 )
+_CUT = "--- FILE CONTENT (truncated) ---"
 _LABEL = re.compile(r"^(?:Output|Stdout|Stderr): ", re.M)
 _SIGNAL = re.compile(r"^(?:Signal: (?!\(none\))|Error: (?!\(none\)))", re.M)
 
@@ -88,7 +89,7 @@ def output(name: str, response: Any) -> tuple[str, int | None, bool]:
     failed = isinstance(response, dict) and isinstance(response.get("error"), str)
     text = untagged(_WRAPPED.sub("", plain(response)))
     if ACTS.get(name) != "run":
-        return text, None, failed
+        return text.partition(_CUT)[2].strip() or text, None, failed
     found = _EXIT.findall(text)
     code = int(found[-1]) if found else None
     failed = failed or bool(code) or bool(_SIGNAL.search(text))

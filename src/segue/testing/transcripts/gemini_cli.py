@@ -1,0 +1,199 @@
+"""Gemini CLI's conversations, made from steps: the log of lines of 0.61, in which a later line wins.
+
+A call is written only with its result, as the agent does it. What it cannot say is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from segue.agents.gemini_cli.tools import ACTS
+from segue.core import steps as s
+
+TOOLS: dict[s.Act, str] = {
+    "run": "run_shell_command", "read": "read_file", "edit": "replace", "create": "write_file",
+    "search": "grep_search", "plan": "write_todos", "agent": "delegate_to_agent", "ask": "ask_user",
+    "web": "web_fetch",
+}  # fmt: skip
+STATUS = {"pending": "pending", "active": "in_progress", "done": "completed", "dropped": "cancelled"}
+
+
+def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
+    """The transcript that this agent would have written; what it cannot say is left out."""
+    made = _Conversation(native, cwd)
+    for step in steps:
+        made.tell(step)
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in made.lines).encode()
+
+
+def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
+    """Write it where the agent keeps it under this home folder; the path to hand to a reader."""
+    slug = re.sub(r"[^a-z0-9]+", "-", Path(cwd).name.lower()).strip("-") or "project"
+    registry = home / ".gemini" / "projects.json"
+    chats = home / ".gemini" / "tmp" / slug / "chats"
+    chats.mkdir(parents=True, exist_ok=True)
+    known = json.loads(registry.read_text())["projects"] if registry.exists() else {}
+    registry.write_text(json.dumps({"projects": {**known, cwd: slug}}, indent=2))
+    (chats.parent / ".project_root").write_text(cwd)
+    path = chats / f"session-2026-01-01T00-00-{native[:8]}.jsonl"
+    path.write_bytes(written(steps, native=native, cwd=cwd))
+    return path
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+class _Conversation:
+    """The lines, as they grow."""
+
+    def __init__(self, native: str, cwd: str) -> None:
+        self.lines: list[dict[str, Any]] = []
+        self._native, self._cwd = native, cwd
+        self._count = 0
+        self._model = "gemini-2.5-pro"
+        self._open: dict[str, Any] | None = None  # the response under way
+        self._calls: dict[str, s.Call] = {}  # without a result
+        self._todos: list[dict[str, str]] = []
+        self._planning = ""
+        self._reports: dict[str, s.Report] = {}
+
+    def tell(self, step: s.Step) -> None:
+        if not self.lines:
+            self._header(step.at)
+        match step:
+            case s.Start(how=how) if how in ("resume", "clear", "fork"):
+                self._header(step.at)
+            case s.Model(name=name):
+                self._model, self._open = name, None
+            case s.Title(text=text):
+                self.lines.append({"$set": {"summary": text}})
+            case s.Prompt(text=text):
+                self._open = None
+                self.lines.append(self._message("user", step.at, [{"text": text}]))
+            case s.Compact(summary=text):
+                told = [{"text": f"<state_snapshot>{text}</state_snapshot>"}]
+                self.lines.append({"$set": {"messages": [self._message("user", step.at, told)]}})
+            case s.Interrupt():
+                self._notice("info", step.at, "Request cancelled.")
+            case s.Fault(text=text, status=status):
+                self._notice("error", step.at, f"[API Error: {text} (status: {status})]")
+            case _:
+                self._work(step)
+
+    def _work(self, step: s.Step) -> None:
+        match step:
+            case s.Say(text=text):
+                self._open = self._message("gemini", step.at, text)
+                self._emit()
+            case s.Usage():
+                tokens = {"input": step.context, "output": step.output, "cached": 0, "thoughts": 0, "tool": 0}
+                self._response(step.at)["tokens"] = tokens | {"total": step.context + step.output}
+                self._emit()
+            case s.Call():
+                self._calls[step.id] = step
+                self._planning = step.id if step.act == "plan" else ""
+            case s.Plan():
+                self._plan(step)
+            case s.Report(call=call):
+                self._reports[call] = step
+            case s.Result():
+                self._result(step)
+
+    def _plan(self, step: s.Plan) -> None:
+        self._todos = [
+            {"description": item.text, "status": STATUS.get(item.state, "pending")} for item in step.items
+        ]
+        if not self._planning:
+            self._count += 1
+            call = s.Call(step.at, f"plan-{self._count}", "write_todos", "plan")
+            self._calls[call.id] = call
+            self._result(s.Result(step.at, call.id, True))
+        self._planning = ""
+
+    def _result(self, step: s.Result) -> None:
+        call = self._calls.pop(step.id, None)
+        if call is None:
+            return
+        name = call.tool if call.tool in ACTS else TOOLS.get(call.act, call.tool or "other")
+        message = self._response(call.at)
+        message.setdefault("toolCalls", []).append(self._tool_call(call, name, step))
+        self._emit()
+
+    def _tool_call(self, call: s.Call, name: str, step: s.Result) -> dict[str, Any]:
+        failed = step.ok is False and step.exit is None
+        text = step.text
+        args = _arguments(name, call)
+        if name == "run_shell_command" and not failed:
+            code = f"\nExit Code: {step.exit}" if step.exit is not None else ""
+            text = f"Output: {text or '(empty)'}{code}\nProcess Group PGID: 4242"
+        if name == "write_todos":
+            args = {"todos": self._todos}
+        if call.id in self._reports and self._reports[call.id].name:
+            args["agent_name"] = self._reports[call.id].name
+        answer = {"id": call.id, "name": name, "response": {"error" if failed else "output": text}}
+        made = {
+            "id": call.id, "name": name, "args": args, "result": [{"functionResponse": answer}],
+            "status": "error" if failed else "success", "timestamp": _iso(step.at),
+        }  # fmt: skip
+        if name == "write_file":
+            made["resultDisplay"] = {"isNewFile": call.act == "create"}
+        return made
+
+    def _response(self, at: float) -> dict[str, Any]:
+        if self._open is None:
+            self._open = self._message("gemini", at, "")
+        return self._open
+
+    def _emit(self) -> None:
+        assert self._open is not None
+        self._open["model"] = self._model
+        self.lines.append(json.loads(json.dumps(self._open)))
+
+    def _notice(self, type: str, at: float, text: str) -> None:
+        self._open = None
+        self.lines.append(self._message(type, at, text))
+
+    def _message(self, type: str, at: float, content: Any) -> dict[str, Any]:
+        self._count += 1
+        return {"id": f"{self._count:08x}", "timestamp": _iso(at), "type": type, "content": content}
+
+    def _header(self, at: float) -> None:
+        stamp = _iso(at)
+        project = sha256(self._cwd.encode()).hexdigest()
+        self.lines.append(
+            {"sessionId": self._native, "projectHash": project, "startTime": stamp, "lastUpdated": stamp,
+             "kind": "main"}
+        )  # fmt: skip
+        place = f"<session_context>\n- **Workspace Directories:**\n  - {self._cwd}\n</session_context>"
+        context = self._message("user", at, [{"text": place}])
+        self.lines.append({"$set": {"messages": [context], "lastUpdated": stamp}})
+        self._open = None
+
+
+def _arguments(name: str, call: s.Call) -> dict[str, Any]:
+    path = call.paths[0] if call.paths else ""
+    match name:
+        case "run_shell_command":
+            return {"command": call.command, "description": call.note}
+        case "read_file" | "list_directory":
+            return {"file_path": path}
+        case "replace":
+            return {"file_path": path, "instruction": call.note, "old_string": "", "new_string": call.text}
+        case "write_file":
+            return {"file_path": path, "content": call.text}
+        case "ask_user":
+            return {"questions": [{"question": call.note}]}
+        case "delegate_to_agent":
+            return {"agent_name": "", "objective": call.text, "description": call.note}
+        case _:
+            return {
+                "pattern" if call.act == "search" else "input": call.text,
+                **({"path": path} if path else {}),
+            }

@@ -1,0 +1,288 @@
+"""OpenCode's conversations, made from steps: what ``opencode export`` prints, and its database.
+
+One model response is one message. What OpenCode cannot say (a recap, a branch) is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from segue.agents.opencode.tools import ACTS
+from segue.core import steps as s
+
+VERSION = "1.18.18"
+TOOLS: dict[s.Act, str] = {
+    "run": "bash", "read": "read", "edit": "edit", "create": "write", "delete": "apply_patch",
+    "search": "grep", "plan": "todowrite", "agent": "task", "ask": "question", "web": "webfetch",
+}  # fmt: skip
+STATUS = {"pending": "pending", "active": "in_progress", "done": "completed", "dropped": "cancelled"}
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS project (id text PRIMARY KEY, worktree text NOT NULL, vcs text);
+CREATE TABLE IF NOT EXISTS session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text,
+    directory text NOT NULL, title text NOT NULL, version text NOT NULL, revert text,
+    time_created integer NOT NULL, time_updated integer NOT NULL);
+CREATE TABLE IF NOT EXISTS message (id text PRIMARY KEY, session_id text NOT NULL,
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE IF NOT EXISTS part (id text PRIMARY KEY, message_id text NOT NULL, session_id text NOT NULL,
+    time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE IF NOT EXISTS todo (session_id text NOT NULL, content text NOT NULL, status text NOT NULL,
+    priority text NOT NULL, position integer NOT NULL, time_created integer NOT NULL,
+    time_updated integer NOT NULL, PRIMARY KEY (session_id, position));
+CREATE INDEX IF NOT EXISTS message_session ON message (session_id, time_created, id);
+CREATE INDEX IF NOT EXISTS part_session ON part (session_id);
+"""
+
+
+def written(steps: Iterable[s.Step], *, native: str, cwd: str) -> bytes:
+    """The transcript that this agent would have written; what it cannot say is left out."""
+    made = _Conversation(native, cwd)
+    for step in steps:
+        made.tell(step)
+    return json.dumps({"info": made.info, "messages": made.messages}, indent=2, ensure_ascii=False).encode()
+
+
+def placed(steps: Iterable[s.Step], *, native: str, cwd: str, home: Path) -> Path:
+    """Write it into the database under this home folder, which other conversations may share."""
+    made = _Conversation(native, cwd)
+    for step in steps:
+        made.tell(step)
+    path = home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA journal_mode = wal")
+    connection.execute(SCHEMA)
+    with connection:
+        _insert(connection, made)
+    connection.close()
+    return path
+
+
+def _insert(connection: apsw.Connection, made: _Conversation) -> None:
+    info, times = made.info, made.info["time"]
+    put = "INSERT OR REPLACE INTO"
+    connection.execute(f"{put} project VALUES (?, ?, 'git')", (info["projectID"], info["directory"]))
+    connection.execute(
+        f"{put} session VALUES (?, ?, ?, ?, ?, ?, NULL, ?, ?)",
+        (info["id"], info["projectID"], info.get("parentID"), info["directory"], info["title"],
+         info["version"], times["created"], times["updated"]),
+    )  # fmt: skip
+    for message in made.messages:
+        about = message["info"]
+        at = about["time"]["created"]
+        connection.execute(
+            f"{put} message VALUES (?, ?, ?, ?, ?)", (about["id"], info["id"], at, at, _data(about))
+        )
+        for part in message["parts"]:
+            connection.execute(
+                f"{put} part VALUES (?, ?, ?, ?, ?, ?)",
+                (part["id"], about["id"], info["id"], at, at, _data(part)),
+            )
+    for position, (content, status) in enumerate(made.todos):
+        at = times["updated"]
+        connection.execute(
+            f"{put} todo VALUES (?, ?, ?, 'high', ?, ?, ?)", (info["id"], content, status, position, at, at)
+        )
+
+
+def _data(one: dict[str, Any]) -> str:
+    """A row's ``data`` is without the ids, which are columns."""
+    return json.dumps(
+        {key: value for key, value in one.items() if key not in ("id", "sessionID", "messageID")}
+    )
+
+
+class _Conversation:
+    """The document, as it grows."""
+
+    def __init__(self, native: str, cwd: str) -> None:
+        self.info: dict[str, Any] = {
+            "id": native, "projectID": f"project-of-{cwd}", "directory": cwd,
+            "title": "New session - 2026-01-01T00:00:00.000Z", "version": VERSION,
+            "time": {"created": 0, "updated": 0},
+        }  # fmt: skip
+        self.messages: list[dict[str, Any]] = []
+        self.todos: list[tuple[str, str]] = []
+        self._count = 0
+        self._open: dict[str, Any] | None = None  # the response under way
+        self._cwd = cwd
+        self._model = ("example", "model-1")
+        self._calls: dict[str, dict[str, Any]] = {}  # parts of tools
+        self._planning: dict[str, Any] | None = None
+
+    def tell(self, step: s.Step) -> None:
+        at = round(step.at * 1000)
+        self.info["time"]["created"] = self.info["time"]["created"] or at
+        self.info["time"]["updated"] = max(at, self.info["time"]["updated"])
+        match step:
+            case s.Start():
+                self._start(step)
+            case s.Title(text=text):
+                self.info["title"] = text
+            case s.Model(name=name):
+                provider, _, model = name.rpartition("/")
+                self._model, self._open = (provider, model), None
+            case s.Prompt(text=text):
+                self._message("user", at)["parts"].append(self._part("text", text=text))
+                self._open = None
+            case s.Compact():
+                self._compact(step, at)
+            case s.Say() | s.Call() | s.Result() | s.Plan() | s.Report():
+                self._work(step, at)
+            case s.Usage() | s.End() | s.Interrupt() | s.Fault():
+                self._outcome(step, at)
+
+    def _start(self, step: s.Start) -> None:
+        if step.cwd:
+            self._cwd, self._open = step.cwd, None
+            if step.how:
+                self.info["directory"] = step.cwd
+        self.info["version"] = step.version or self.info["version"]
+        if step.parent:
+            self.info["parentID"] = step.parent
+
+    def _work(self, step: s.Say | s.Call | s.Result | s.Plan | s.Report, at: int) -> None:
+        match step:
+            case s.Say(text=text):
+                self._working(at)["parts"].append(
+                    self._part("text", text=text, time={"start": at, "end": at})
+                )
+            case s.Call():
+                self._call(step, at)
+            case s.Plan():
+                self._plan(step, at)
+            case s.Report(text=text):
+                if step.call in self._calls:
+                    self._calls[step.call]["state"]["input"]["subagent_type"] = step.name or "general"
+            case s.Result():
+                self._result(step, at)
+
+    def _outcome(self, step: s.Usage | s.End | s.Interrupt | s.Fault, at: int) -> None:
+        message = self._response(at)
+        if isinstance(step, s.Fault) and step.retrying:
+            error = {"name": "APIError", "data": {"message": step.text, "statusCode": step.status}}
+            message["parts"].append(self._part("retry", attempt=1, error=error, time={"created": at}))
+            return
+        message["info"]["time"]["completed"] = at
+        match step:
+            case s.Usage():
+                tokens = _tokens(step.context, step.output)
+                message["parts"].append(
+                    self._part("step-finish", reason="tool-calls", tokens=tokens, cost=step.cost)
+                )
+            case s.End():
+                message["info"]["finish"] = "stop"
+            case s.Interrupt(reason=reason):
+                message["info"]["error"] = {"name": "MessageAbortedError", "data": {"message": reason}}
+            case s.Fault(text=text, status=status):
+                data = {"message": text, "statusCode": status or None, "isRetryable": False}
+                message["info"]["error"] = {"name": "APIError", "data": data}
+        if not isinstance(step, s.Usage):
+            self._open = None
+
+    def _compact(self, step: s.Compact, at: int) -> None:
+        self._message("user", at)["parts"].append(
+            self._part("compaction", auto=step.trigger != "manual", overflow=False)
+        )
+        self._open = None
+        message = self._response(at)
+        message["info"] |= {"summary": True, "mode": "compaction", "finish": "stop"}
+        message["info"]["time"]["completed"] = at
+        message["parts"].append(self._part("text", text=step.summary))
+        self._open = None
+
+    def _call(self, step: s.Call, at: int) -> None:
+        tool = step.tool if step.tool in ACTS else TOOLS.get(step.act, step.tool or "other")
+        state = {"status": "running", "input": _arguments(tool, step), "metadata": {}, "time": {"start": at}}
+        part = self._part("tool", tool=tool, callID=step.id, state=state)
+        self._calls[step.id] = part
+        self._planning = part if tool == "todowrite" else None
+        self._working(at)["parts"].append(part)
+
+    def _plan(self, step: s.Plan, at: int) -> None:
+        if self._planning is None:
+            self._call(s.Call(step.at, f"plan-{self._count}", "todowrite", "plan"), at)
+            assert self._planning is not None
+            self._planning["state"] |= {"status": "completed", "output": "", "title": "todos"}
+        self.todos = [(item.text, STATUS.get(item.state, "pending")) for item in step.items]
+        self._planning["state"]["input"] = {
+            "todos": [{"content": text, "status": status, "priority": "high"} for text, status in self.todos]
+        }
+        self._planning = None
+
+    def _result(self, step: s.Result, at: int) -> None:
+        part = self._calls.get(step.id)
+        if part is None:
+            return
+        state = part["state"]
+        state["time"]["end"] = at
+        if step.exit is not None:
+            state["metadata"]["exit"] = step.exit
+        if step.ok is False and step.exit is None:
+            state |= {"status": "error", "error": step.text}
+        else:
+            state |= {"status": "completed", "output": step.text, "title": part["tool"]}
+
+    def _working(self, at: int) -> dict[str, Any]:
+        """The response under way, or the next if it told its tokens."""
+        message = self._response(at)
+        if any(one["type"] == "step-finish" for one in message["parts"]):
+            self._open = None
+        return self._response(at)
+
+    def _response(self, at: int) -> dict[str, Any]:
+        if self._open is None:
+            self._open = self._message("assistant", at)
+            provider, model = self._model
+            self._open["info"] |= {
+                "path": {"cwd": self._cwd, "root": self._cwd}, "providerID": provider, "modelID": model,
+                "cost": 0, "tokens": _tokens(0, 0),
+            }  # fmt: skip
+        return self._open
+
+    def _message(self, role: str, at: int) -> dict[str, Any]:
+        self._count += 1
+        about = {"id": f"msg_{self.info['id']}_{self._count:06}", "sessionID": self.info["id"]}
+        message: dict[str, Any] = {"info": {**about, "role": role, "time": {"created": at}}, "parts": []}
+        self.messages.append(message)
+        return message
+
+    def _part(self, type: str, **fields: Any) -> dict[str, Any]:
+        self._count += 1
+        return {"id": f"prt_{self.info['id']}_{self._count:06}", "type": type, **fields}
+
+
+def _tokens(context: int, output: int) -> dict[str, Any]:
+    return {"input": context, "output": output, "reasoning": 0, "cache": {"read": 0, "write": 0}}
+
+
+def _arguments(tool: str, step: s.Call) -> dict[str, Any]:
+    path = step.paths[0] if step.paths else ""
+    match tool:
+        case "bash":
+            return {"command": step.command, "description": step.note}
+        case "read":
+            return {"filePath": path}
+        case "edit" | "multiedit":
+            return {"filePath": path, "oldString": "", "newString": step.text}
+        case "write":
+            return {"filePath": path, "content": step.text}
+        case "apply_patch" | "patch":
+            verb = {"delete": "Delete", "create": "Add"}.get(step.act, "Update")
+            files = "\n".join(f"*** {verb} File: {one}" for one in step.paths)
+            return {"patchText": f"*** Begin Patch\n{files}\n*** End Patch"}
+        case "task":
+            return {"description": step.note, "prompt": step.text, "subagent_type": "general"}
+        case "question":
+            return {"questions": [{"question": step.note, "options": []}]}
+        case "todowrite":
+            return {"todos": []}
+        case _:
+            return {
+                "pattern" if step.act == "search" else "input": step.text,
+                **({"path": path} if path else {}),
+            }
