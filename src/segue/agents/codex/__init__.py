@@ -1,0 +1,52 @@
+"""Codex CLI: rollouts under ``$CODEX_HOME/sessions``, a line a record, from 0.34 to 0.166.
+
+``wire.py`` is their format, ``reader.py`` turns it into steps (``words.py``: whose words a text is,
+``calls.py`` and ``script.py``: what a call is about, ``outcome.py``: what came of it, ``flight.py``: which
+calls are under way, ``turns.py``: the course of a turn, ``kept.py``: what is remembered in between), and
+``discover.py`` finds the files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from segue.agents.base import Form, Found, Where
+from segue.agents.codex import discover
+from segue.agents.codex.reader import Reader
+
+# Unescaped, so not inside a text that someone wrote.
+_MARK = re.compile(
+    rb'"type":\s?"(?:session_meta|response_item|event_msg|turn_context|function_call|local_shell_call)"'
+    rb'|"record_type":\s?"state"'
+)
+
+
+class Codex:
+    """OpenAI's Codex CLI."""
+
+    name = "codex"
+    title = "Codex"
+    form: Form = "lines"
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        if discover.ROLLOUT.fullmatch(name):
+            return head.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{")
+        return name.endswith(".jsonl") and _MARK.search(head) is not None
+
+    def reader(self, kept: Any = None) -> Reader:
+        return Reader(kept)
+
+    def load(self, path: Path, native: str) -> bytes:
+        return path.read_bytes()
+
+    def find(self, where: Where) -> Iterator[Found]:
+        return discover.find(where)
+
+    def retention(self, where: Where) -> int | None:
+        return None
+
+
+AGENT = Codex()

@@ -1,0 +1,188 @@
+"""Calls under way: each is told once when it starts and once when it ends, by whichever record comes first.
+
+Codex tells the end of a call as a structured record, as an output, or both. In code mode the model's one
+call is a script: what can be read off it is told at once, so that a crash leaves it pending, and the
+structured records that follow are matched to it; what could not be read off is told by them alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from segue.agents.codex.calls import SCRIPT, WAITS, changed, command_of, made, planned
+from segue.agents.codex.kept import Kept
+from segue.agents.codex.outcome import Outcome, of_item, of_output
+from segue.agents.codex.script import called
+from segue.agents.codex.wire import Item, parsed, rows, table, text
+from segue.core.steps import Call, Report, Result, Step
+
+_COMMANDS = frozenset({"CommandExecution", "exec_command_end"})
+_PATCHES = frozenset({"FileChange", "patch_apply_end"})
+_TOOLS = frozenset({"McpToolCall", "mcp_tool_call_end", "DynamicToolCall"})
+_AGENTS = frozenset({"CollabAgentToolCall", "collab_waiting_end"})
+ITEMS = _COMMANDS | _PATCHES | _TOOLS | _AGENTS
+
+
+class Flight:
+    """The calls of one transcript."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+
+    def begin(self, at: float, id: str, tool: str, arguments: Any) -> Iterator[Step]:
+        """A call was made."""
+        inner = called(arguments) if tool == SCRIPT and isinstance(arguments, str) else []
+        if not inner:
+            yield from self._begin(at, id, tool, arguments)
+            return
+        cell: list[list[str]] = []
+        for index, (name, argument) in enumerate(inner):
+            own = f"{id}#{index + 1}" if index else id
+            for step in self._begin(at, own, name, argument):
+                if isinstance(step, Call):
+                    cell.append([own, name, step.command])
+                yield step
+        self.kept.celled(id, cell)
+
+    def _begin(self, at: float, id: str, tool: str, arguments: Any) -> Iterator[Step]:
+        call = made(at, id, tool, arguments, self.kept.running)
+        session = str(table(parsed(arguments)).get("session_id", "")) if tool == "write_stdin" else ""
+        self.kept.opened(id, tool, call.command, session)
+        yield call
+        if call.act == "plan" and (plan := planned(at, arguments)):
+            yield plan
+
+    def output(self, at: float, id: str, output: Any) -> Iterator[Step]:
+        """A tool's output came."""
+        kept = self.kept
+        said = of_output(output)
+        if id in kept.cells:
+            yield from self._cell(at, id, said)
+            return
+        if id in kept.done:
+            return
+        tool, command, session = kept.open.get(id, ["", "", ""])
+        if said.script == "ended" and tool == "wait":
+            for cell in tuple(kept.cells):
+                yield from self._cell(at, cell, said)
+        if tool == "write_stdin":
+            said = self._carried(session, said)
+        elif said.session:
+            kept.runs_on(said.session, id, command)
+            yield Result(at, id, text=said.text)
+            return
+        yield from self._end(at, id, said)
+        yield from self._agents(at, id, tool, output)
+
+    def _carried(self, session: str, said: Outcome) -> Outcome:
+        """How a process goes on that an earlier call began; its exit is told once."""
+        if said.exit is None or session not in self.kept.running:
+            return Outcome(text=said.text)
+        self.kept.closed(self.kept.running.pop(session)[0])
+        return said
+
+    def _cell(self, at: float, id: str, said: Outcome) -> Iterator[Step]:
+        """A script's output ends those of its calls that no structured record has ended."""
+        if said.script == "running":
+            return
+        kept = self.kept
+        left = [(own, command) for own, _, command in kept.cells.pop(id) if own in kept.open]
+        if len(left) == 1 and said.session:
+            kept.runs_on(said.session, *left[0])
+            yield Result(at, left[0][0], text=said.text)
+            return
+        for index, (own, _) in enumerate(left):
+            alone = said if len(left) == 1 else Outcome(ok=said.ok and None, text="" if index else said.text)
+            yield from self._end(at, own, alone)
+        if not left and id not in kept.done:
+            kept.closed(id)
+
+    def _end(self, at: float, id: str, said: Outcome) -> Iterator[Step]:
+        if id not in self.kept.done:
+            self.kept.closed(id)
+            yield Result(at, id, said.ok, said.exit, said.text)
+
+    def item(self, at: float, item: Item) -> Iterator[Step]:
+        """A structured record of something done."""
+        kind, id = text(item.type), text(item.id) or text(item.call_id)
+        if kind in _AGENTS:
+            yield from self._collaborated(at, id, item)
+            return
+        if not id or id in self.kept.done or text(item.status) in ("in_progress", "inProgress"):
+            return
+        known = self._known(id, kind, item)
+        if known == "":
+            call = self._told(at, id, kind, item)
+            self.kept.opened(id, call.tool, call.command)
+            yield call
+        if known is not None:
+            yield from self._end(at, known or id, of_item(item))
+
+    def _known(self, id: str, kind: str, item: Item) -> str | None:
+        """The id under which the call was told; "" if it was not; None if its output will tell more."""
+        kept = self.kept
+        if id in kept.open:
+            return None if kept.open[id][0] == "write_stdin" else id
+        for process, (own, _) in kept.running.items():
+            if own == id or (kind in _COMMANDS and process == str(item.process_id)):
+                del kept.running[process]
+                return own
+        return self._in_cell(kind, item)
+
+    def _in_cell(self, kind: str, item: Item) -> str:
+        wanted = _tool(item) if kind in _TOOLS else "apply_patch"
+        command = command_of(item.command)
+        for cell in self.kept.cells.values():
+            for own, tool, written in cell:
+                is_it = written == command and written != "" if kind in _COMMANDS else tool == wanted
+                if is_it and own in self.kept.open:
+                    return own
+        return ""
+
+    def _told(self, at: float, id: str, kind: str, item: Item) -> Call:
+        if kind in _COMMANDS:
+            return made(at, id, "exec_command", {"cmd": command_of(item.command)})
+        if kind in _PATCHES:
+            return changed(at, id, item.changes)
+        arguments = item.arguments if item.arguments is not None else table(item.invocation).get("arguments")
+        return made(at, id, _tool(item), arguments)
+
+    # Sub-agents
+
+    def _agents(self, at: float, id: str, tool: str, output: Any) -> Iterator[Step]:
+        if tool == "spawn_agent":
+            told = table(parsed(output))
+            agent = text(told.get("agent_id")) or text(told.get("task_name"))
+            if agent:
+                self.kept.knows_agent(agent, id, text(told.get("nickname")) or agent)
+        elif tool in WAITS:
+            yield from self.reports(at, table(parsed(output)).get("status"))
+
+    def _collaborated(self, at: float, id: str, item: Item) -> Iterator[Step]:
+        for agent in map(table, rows(item.receiver_agents)):
+            if item.tool == "spawn_agent" and text(agent.get("thread_id")):
+                self.kept.knows_agent(agent["thread_id"], id, text(agent.get("agent_nickname")))
+        yield from self.reports(at, item.statuses if item.statuses is not None else item.agents_states)
+
+    def reports(self, at: float, statuses: Any) -> Iterator[Step]:
+        """What sub-agents handed back, from their states."""
+        for agent, status in table(statuses).items():
+            said = text(table(status).get("completed")) or text(table(status).get("errored"))
+            if said:
+                yield from self.report(at, agent, said)
+
+    def report(self, at: float, agent: str, said: str) -> Iterator[Step]:
+        if self.kept.is_new_report(agent, said):
+            call, name = self.kept.agents.get(agent, ["", ""])
+            yield Report(at, said, name or agent, call)
+
+
+def _tool(item: Item) -> str:
+    """An MCP tool's full name."""
+    invoked = table(item.invocation)
+    server, tool = (
+        text(item.server) or text(invoked.get("server")),
+        text(item.tool) or text(invoked.get("tool")),
+    )
+    return f"mcp__{server}__{tool}" if server else tool

@@ -1,0 +1,104 @@
+"""What a reader remembers from record to record: little, bounded, and plain enough for JSON.
+
+Everything here only prevents telling a thing twice or joins two halves of it. A reader that forgot all
+of it would still give every step, some of them again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+from zlib import crc32
+
+import msgspec
+
+T = TypeVar("T")
+
+_PAIRS_MAX = 24
+_REPORTS_MAX = 24
+_DONE_MAX = 64
+_OPEN_MAX = 128
+_SMALL_MAX = 32
+_KEY_CHARS = 256  # of either end
+
+
+class Kept(msgspec.Struct):
+    """The memory of one transcript."""
+
+    form: str = ""  # "envelope" or "bare", decided by the first record
+    native: str = ""
+    began: float = 0.0
+    cwd: str = ""
+    model: str = ""
+    window: int = 0
+    context: int = 0
+    usage: str = ""  # key of the last usage told
+    is_sub: bool = False  # a sub-agent's rollout: its "user" is another agent
+    has_title: bool = False
+    copying: bool = False  # inside a history that a fork copied
+    own_from: int = 0  # the ordinal at which a sub-agent's own history starts
+    searches: int = 0
+    pairs: list[str] = []  # said once, and to be said once more in the other channel
+    reports: list[str] = []
+    open: dict[str, list[str]] = {}  # call id -> tool, command, session
+    done: list[str] = []
+    cells: dict[str, list[list[str]]] = {}  # script's call id -> (call id, tool, command) of its calls
+    running: dict[str, list[str]] = {}  # process -> call id, command
+    agents: dict[str, list[str]] = {}  # sub-agent -> call id, name
+
+    def is_twin(self, channel: str, kind: str, said: str) -> bool:
+        """Was this already told in the other channel? Codex writes most things in two."""
+        ends = said if len(said) <= 2 * _KEY_CHARS else said[:_KEY_CHARS] + said[-_KEY_CHARS:]
+        squeezed = "".join(ends.split())
+        key = f"{kind}:{crc32(squeezed.encode('utf-8', 'replace')):x}"
+        other = f"{'r' if channel == 'e' else 'e'}:{key}"
+        if other in self.pairs:
+            self.pairs.remove(other)
+            return True
+        _push(self.pairs, f"{channel}:{key}", _PAIRS_MAX)
+        return False
+
+    def is_new_report(self, name: str, said: str) -> bool:
+        key = f"{crc32(f'{name} {said}'.encode('utf-8', 'replace')):x}"
+        if key in self.reports:
+            return False
+        _push(self.reports, key, _REPORTS_MAX)
+        return True
+
+    def opened(self, id: str, tool: str, command: str = "", session: str = "") -> None:
+        _put(self.open, id, [tool, command, session], _OPEN_MAX)
+
+    def closed(self, id: str) -> None:
+        self.open.pop(id, None)
+        _push(self.done, id, _DONE_MAX)
+
+    def runs_on(self, process: str, id: str, command: str) -> None:
+        self.open.pop(id, None)
+        _put(self.running, process, [id, command], _SMALL_MAX)
+
+    def celled(self, id: str, calls: list[list[str]]) -> None:
+        _put(self.cells, id, calls, _SMALL_MAX)
+
+    def knows_agent(self, agent: str, id: str, name: str) -> None:
+        _put(self.agents, agent, [id, name], _SMALL_MAX)
+
+
+def restored(kept: Any) -> Kept:
+    """The memory that an earlier piece left; a fresh one if it cannot be used."""
+    if kept is not None:
+        try:
+            return msgspec.convert(kept, Kept)
+        except (msgspec.ValidationError, RecursionError):
+            pass
+    return Kept()
+
+
+def _push(items: list[T], item: T, most: int) -> None:
+    items.append(item)
+    del items[:-most]
+
+
+def _put(items: dict[str, T], key: str, item: T, most: int) -> None:
+    items.pop(key, None)
+    items[key] = item
+    while len(items) > most:
+        del items[next(iter(items))]

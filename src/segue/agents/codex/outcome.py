@@ -1,0 +1,165 @@
+"""What came of a call, in the ways that Codex has told it: a JSON text, header lines, or a list of blocks.
+
+A call failed only if an exit status other than 0 or an error is stated; no statement is no verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from segue.agents.codex.wire import Item, parsed, rows, table, text
+from segue.agents.codex.words import blocks
+from segue.agents.common import plain
+from segue.core.values import Value
+
+_HEADERS = (
+    "Chunk ID:",
+    "Wall time",
+    "Process exited with code",
+    "Process running with session ID",
+    "Original token count:",
+    "Total output lines:",
+    "Exit code:",
+    "Script completed",
+    "Script failed",
+    "Script terminated",
+    "Script running with cell ID",
+)
+_HEADERS_MAX = 10
+_EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})\b", re.M)
+_SESSION = re.compile(r"^Process running with session ID (\S{1,32})", re.M)
+_DENIED = re.compile(r"exit code: (-?\d{1,10})")
+_FAILED = (
+    "failed in sandbox",
+    "failed to parse function arguments",
+    "failed to spawn",
+    "exec_command failed",
+    "write_stdin failed",
+    "apply_patch verification failed",
+    "apply_patch failed",
+    "patch rejected",
+    "rejected by user",
+    "execution error",
+    "error:",
+    "Error:",
+    "err:",
+    "unsupported call",
+    "unsupported custom tool call",
+    "unknown tool",
+    "tool call error",
+    "command timed out",
+    "exec command rejected",
+    "collab spawn failed",
+    "unable to locate image",
+)
+_DONE = ("Plan updated", "Success. Updated the following files", "attached local image path")
+_STATED_CHARS = 400  # where a verdict stands
+
+
+class Outcome(Value, gc=False):
+    """A result before it has an id and a time."""
+
+    ok: bool | None = None
+    exit: int | None = None
+    text: str = ""
+    session: str = ""  # the process still runs under this number
+    script: Literal["", "running", "ended"] = ""  # it is about a whole script, which …
+
+
+def of_output(output: Any) -> Outcome:
+    """What a tool's output says."""
+    if isinstance(output, dict):
+        said = _of_text(_content(output.get("content")))
+        success = output.get("success")
+        if said.ok is None and isinstance(success, bool):
+            return Outcome(ok=success, exit=said.exit, text=said.text)
+        return said
+    return _of_text(_content(output))
+
+
+def _content(output: Any) -> str:
+    if isinstance(output, list):
+        return "".join(one if one.endswith("\n") else f"{one}\n" for one in blocks(output) if one).rstrip(
+            "\n"
+        )
+    return text(output)
+
+
+def _of_text(said: str) -> Outcome:
+    if said.startswith('{"'):
+        found = table(parsed(said))
+        if "metadata" in found or "exit_code" in found:
+            return _of_table(found)
+    headers, body = _split(said)
+    if headers:
+        return _of_headers(headers, body)
+    start = said[:_STATED_CHARS]
+    if start.startswith(_FAILED):
+        denied = _DENIED.search(start)
+        return Outcome(ok=False, exit=int(denied[1]) if denied else None, text=said)
+    return Outcome(ok=True if start.startswith(_DONE) else None, text=said)
+
+
+def _of_table(found: dict[str, Any]) -> Outcome:
+    code = table(found.get("metadata")).get("exit_code", found.get("exit_code"))
+    if not isinstance(code, int):
+        return Outcome(text=text(found.get("output")), session=str(found.get("session_id") or ""))
+    return Outcome(ok=code == 0, exit=int(code), text=text(found.get("output")))
+
+
+def _of_headers(headers: str, body: str) -> Outcome:
+    if code := _EXIT.search(headers):
+        return Outcome(ok=int(code[1]) == 0, exit=int(code[1]), text=body)
+    if session := _SESSION.search(headers):
+        return Outcome(text=body, session=session[1])
+    if headers.startswith("Script running"):
+        return Outcome(text=body, script="running")
+    if headers.startswith("Script completed"):
+        inner = _of_text(body)
+        return Outcome(inner.ok, inner.exit, inner.text, inner.session, "ended")
+    is_script = headers.startswith("Script ")
+    ok = False if headers.startswith("Script failed") else None
+    return Outcome(ok=ok, text=body, script="ended" if is_script else "")
+
+
+def _split(said: str) -> tuple[str, str]:
+    """The harness's header lines, and what is below them."""
+    at = 0
+    for _ in range(_HEADERS_MAX):
+        end = said.find("\n", at)
+        line = said[at : end if end >= 0 else len(said)]
+        if line.startswith("Output:"):
+            return said[:at], said[end + 1 :] if end >= 0 else line[len("Output:") :].lstrip()
+        if not line.startswith(_HEADERS):
+            break
+        at = end + 1 if end >= 0 else len(said)
+    return said[:at], said[at:]
+
+
+def of_item(item: Item) -> Outcome:
+    """What a structured record of a command, a patch or an MCP call says."""
+    code = item.exit_code if isinstance(item.exit_code, int) else None
+    said = text(item.aggregated_output) or "\n".join(filter(None, (text(item.stdout), text(item.stderr))))
+    if item.result is not None or item.error is not None:
+        return _of_mcp(item)
+    if code is not None:
+        return Outcome(ok=code == 0, exit=int(code), text=said)
+    if isinstance(item.success, bool):
+        return Outcome(ok=item.success, text=said)
+    status = text(item.status).lower()
+    ok = True if status == "completed" else False if status in ("failed", "declined") else None
+    return Outcome(ok=ok, text=said)
+
+
+def _of_mcp(item: Item) -> Outcome:
+    told = table(item.result)
+    problem = item.error if item.error is not None else told.get("Err")
+    if problem is not None:
+        return Outcome(ok=False, text=plain(problem))
+    inner = table(told.get("Ok")) or told
+    is_error = inner.get("isError", inner.get("is_error"))
+    said = "\n".join(filter(None, blocks(rows(inner.get("content"))))) or plain(
+        inner.get("structuredContent")
+    )
+    return Outcome(ok=not is_error, text=said or text(item.result))

@@ -1,0 +1,319 @@
+"""Records of a rollout become steps, each at the first of the records that tell it.
+
+Codex writes most things twice, as the model's item and as the user's event, and in some generations
+only once; so neither is trusted to be there, and the second telling is dropped. History that a fork
+copied into its file is not told at all. No record is held back to see what follows: a file that was
+cut off gives the same steps as far as it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import loads
+from segue.agents.codex import wire
+from segue.agents.codex.calls import full_name
+from segue.agents.codex.flight import ITEMS, Flight
+from segue.agents.codex.kept import restored
+from segue.agents.codex.turns import Turns
+from segue.agents.codex.wire import number, parsed, table, text
+from segue.agents.codex.words import asked, blocks, typed
+from segue.agents.common import plain, seconds
+from segue.core.steps import Call, Model, Prompt, Result, Say, Start, Step, Title
+
+_COPY_SECONDS = 2.0  # a copied history is written in one go, stamped with the time of the fork
+_NOTICE, _NOTICE_END = "<subagent_notification>", "</subagent_notification>"
+
+Handler = Callable[[float, msgspec.Raw], Iterable[Step]]
+
+
+class Reader:
+    """Reads one rollout."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.kept = restored(kept)
+        self.flight = Flight(self.kept)
+        self.turns = turns = Turns(self.kept)
+        self.skipped = 0
+        self.malformed = 0
+        self._kinds: dict[str, Handler] = {
+            "session_meta": self._meta,
+            "turn_context": self._turn,
+            "compacted": turns.compacted,
+            "token_usage_record": turns.spent,
+            "inter_agent_communication": self._between,
+        }
+        self._items: dict[str, Handler] = {
+            "message": self._message,
+            "function_call": self._call,
+            "custom_tool_call": self._call,
+            "local_shell_call": self._call,
+            "tool_search_call": self._call,
+            "function_call_output": self._output,
+            "custom_tool_call_output": self._output,
+            "web_search_call": self._search,
+            "agent_message": self._between,
+        }
+        self._events: dict[str, Handler] = {
+            "user_message": self._asked,
+            "agent_message": self._said,
+            "item_completed": self._completed,
+            "token_count": turns.counted,
+            "task_started": turns.started,
+            "task_complete": turns.ended,
+            "turn_aborted": turns.aborted,
+            "context_compacted": turns.compacting,
+            "thread_name_updated": turns.named,
+            "error": turns.fault,
+            "stream_error": turns.retried,
+            "exited_review_mode": turns.reviewed,
+            **dict.fromkeys(ITEMS, self._done),
+        }
+
+    def keep(self) -> Any:
+        return msgspec.to_builtins(self.kept)
+
+    def read(self, record: bytes) -> list[Step]:
+        """The steps of one line."""
+        try:
+            line = wire.LINE.decode(record)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return self._salvaged(record)
+        return list(self._line(line) if line.payload else self._bare(line, msgspec.Raw(record)))
+
+    def _salvaged(self, record: bytes) -> list[Step]:
+        """The steps of a line that is not one whole record: glued, torn, damaged."""
+        if self.kept.form == "bare":
+            pieces, bad = loads(record, wire.BARE)
+            lines = [(wire.Line(one.type, one.timestamp), _encoded(one)) for one in pieces]
+        else:
+            found, bad = loads(record, wire.LINE)
+            lines = [(one, one.payload) for one in found if one.payload]
+            self.skipped += len(found) - len(lines)
+        self.malformed += bad
+        steps: list[Step] = []
+        for line, payload in lines:
+            steps.extend(self._line(line) if line.payload else self._bare(line, payload))
+        return steps
+
+    def _bare(self, line: wire.Line, payload: msgspec.Raw) -> Iterable[Step]:
+        """A record without envelope; in a file that has envelopes it is a splinter of one."""
+        kept, kind = self.kept, text(line.type)
+        handler = self._items.get(kind)
+        if not kind and not kept.native:
+            handler = self._meta  # only the first line has no type
+        if handler is None or kept.form == "envelope":
+            self.skipped += 1
+            return ()
+        kept.form = "bare"
+        return handler(seconds(line.timestamp), payload)
+
+    def _line(self, line: wire.Line) -> Iterable[Step]:
+        kind, at, payload = text(line.type), seconds(line.timestamp), line.payload
+        self.kept.form = "envelope"
+        if self.kept.copying and not self._is_own(kind, at, line):
+            self.skipped += 1
+            return ()
+        handler = self._kinds.get(kind)
+        if handler is None and kind in ("response_item", "event_msg"):
+            inner = wire.decode(payload, wire.KIND)
+            handlers = self._items if kind == "response_item" else self._events
+            handler = handlers.get(text(inner.type)) if inner is not None else self._broken
+        if handler is None:
+            self.skipped += 1
+            return ()
+        return handler(at, payload)
+
+    def _broken(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        self.malformed += 1
+        return ()
+
+    def _body(self, payload: msgspec.Raw, decoder: msgspec.json.Decoder[wire.T]) -> wire.T | None:
+        body = wire.decode(payload, decoder)
+        if body is None:
+            self.malformed += 1
+        return body
+
+    # Where a stretch begins
+
+    def _meta(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+        meta = self._body(payload, wire.META)
+        if meta is None or not (text(meta.id) or text(meta.cwd)):
+            return
+        kept, native, at = self.kept, text(meta.id), at or seconds(meta.timestamp)
+        forked = text(meta.forked_from_id)
+        if kept.native and native != kept.native and at <= kept.began + _COPY_SECONDS:
+            kept.copying = True  # the head of the history that was copied
+            return
+        is_first = not kept.native
+        kept.native, kept.began, kept.cwd = native, at, text(meta.cwd)
+        parent = text(meta.parent_thread_id) or _spawner(meta.source)
+        kept.is_sub = text(meta.thread_source) == "subagent" or "subagent" in table(meta.source)
+        kept.own_from = number(meta.subagent_history_start_ordinal)
+        is_copied = bool(forked) and not table(meta.history_base)
+        kept.copying = is_first and (is_copied or kept.own_from > 0)
+        git = table(meta.git)
+        yield Start(
+            at,
+            "resume" if not is_first else "fork" if forked and not kept.is_sub else "start",
+            native,
+            kept.cwd,
+            text(git.get("branch")),
+            text(git.get("commit_hash")),
+            text(meta.cli_version),
+            parent or forked,
+        )
+
+    def _is_own(self, kind: str, at: float, line: wire.Line) -> bool:
+        """Does a fork's own work begin with this record?"""
+        kept = self.kept
+        if kept.own_from and isinstance(line.ordinal, int):
+            own = line.ordinal >= kept.own_from
+        elif at > kept.began + _COPY_SECONDS:
+            own = True
+        elif kind in ("turn_context", "event_msg"):
+            turn = wire.decode(line.payload, wire.TURN) or wire.Turn()
+            is_settings = text(turn.type) == "thread_settings_applied"
+            is_mine = is_settings and text(turn.thread_id) == kept.native
+            own = is_mine or _is_later(turn.turn_id, kept.native)
+        else:
+            own = False
+        kept.copying = not own
+        return own
+
+    def _turn(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+        turn = self._body(payload, wire.TURN)
+        if turn is None:
+            return
+        cwd, model = text(turn.cwd), text(turn.model)
+        if cwd and cwd != self.kept.cwd:
+            self.kept.cwd = cwd
+            yield Start(at, cwd=cwd)
+        if model and model != self.kept.model:
+            self.kept.model = model
+            yield Model(at, model)
+
+    # What was said
+
+    def _message(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+        message = self._body(payload, wire.MESSAGE)
+        if message is None:
+            return
+        if message.role == "assistant":
+            yield from self._say(at, "r", "\n".join(filter(None, blocks(message.content))))
+        elif message.role == "user":
+            yield from self._prompt(at, "r", typed(message.content, message.about))
+            for said in blocks(message.content):
+                yield from self._notice(at, said.strip())
+
+    def _notice(self, at: float, said: str) -> Iterator[Step]:
+        """What Codex tells the model in the user's role, where it matters to us."""
+        if said.startswith("<turn_aborted>"):
+            yield from self.turns.notice(at)
+        elif said.startswith(_NOTICE):
+            told = table(parsed(said.removeprefix(_NOTICE).removesuffix(_NOTICE_END).strip()))
+            yield from self.flight.reports(at, {text(told.get("agent_path")): told.get("status")})
+
+    def _between(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        """From agent to agent: what comes from below is a report."""
+        message = self._body(payload, wire.MESSAGE)
+        if message is None:
+            return ()
+        author, recipient = text(message.author), text(message.recipient)
+        said = "\n".join(filter(None, blocks(message.content)))
+        is_report = bool(said and recipient) and author.startswith(f"{recipient.rstrip('/')}/")
+        return self.flight.report(at, author, said) if is_report else ()
+
+    def _asked(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        event = self._body(payload, wire.EVENT)
+        if event is None or text(event.kind) not in ("", "plain"):
+            return ()
+        return self._prompt(at, "e", asked(text(event.message)))
+
+    def _said(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        event = self._body(payload, wire.EVENT)
+        return self._say(at, "e", text(event.message)) if event is not None else ()
+
+    def _say(self, at: float, channel: str, said: str) -> Iterator[Step]:
+        if said.strip() and not self.kept.is_twin(channel, "say", said):
+            yield Say(at, said)
+
+    def _prompt(self, at: float, channel: str, said: str) -> Iterator[Step]:
+        if not said or self.kept.is_twin(channel, "ask", said):
+            return
+        if not self.kept.is_sub:
+            yield Prompt(at, said)
+        elif not self.kept.has_title:  # another agent's words; they name the conversation
+            self.kept.has_title = True
+            yield Title(at, said)
+
+    # What was done
+
+    def _call(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        call = self._body(payload, wire.TOOL_CALL)
+        if call is None:
+            return ()
+        id = text(call.call_id) or text(call.id)
+        if isinstance(call.action, dict):
+            return self.flight.begin(at, id, "local_shell", {"command": call.action.get("command")})
+        name = full_name(text(call.name), text(call.namespace)) or "tool_search"
+        return self.flight.begin(at, id, name, call.arguments if call.arguments is not None else call.input)
+
+    def _output(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        output = self._body(payload, wire.OUTPUT)
+        if output is None or not text(output.call_id):
+            return ()
+        return self.flight.output(at, output.call_id, output.output)
+
+    def _search(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+        call = self._body(payload, wire.TOOL_CALL)
+        if call is None:
+            return
+        self.kept.searches += 1
+        id = text(call.id) or f"web_search-{self.kept.searches}"
+        action = {
+            key: value for key, value in table(call.action).items() if key in ("query", "url", "pattern")
+        }
+        yield Call(at, id, "web_search", "web", text=plain(action))
+        if call.status in ("completed", "failed"):
+            yield Result(at, id, call.status == "completed")
+
+    def _completed(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        event = self._body(payload, wire.EVENT)
+        return self._done(at, event.item) if event is not None and event.item else ()
+
+    def _done(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        item = self._body(payload, wire.ITEM)
+        if item is None:
+            return ()
+        kind = text(item.type)
+        if kind == "UserMessage":
+            return self._prompt(at, "e", asked("\n".join(filter(None, blocks(item.content)))))
+        if kind == "AgentMessage":
+            return self._say(at, "e", "\n".join(filter(None, blocks(item.content))))
+        if kind == "ContextCompaction":
+            return self.turns.compacting(at, payload)
+        if kind == "ExitedReviewMode":
+            return self.turns.reviewed(at, payload)
+        return self.flight.item(at, item) if kind in ITEMS else ()
+
+
+def _encoded(record: wire.Bare) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(record))
+
+
+def _spawner(source: Any) -> str:
+    """The run that sent this sub-agent, as ``source`` says it."""
+    sub = table(table(source).get("subagent"))
+    return text(table(sub.get("thread_spawn")).get("parent_thread_id"))
+
+
+def _is_later(turn: Any, native: str) -> bool:
+    """Was this turn begun after this conversation? Both ids start with a time, since 0.1xx (UUID v7)."""
+    ids = (text(turn), native)
+    if any(len(one) != 36 or one[14] != "7" for one in ids):
+        return False
+    return ids[0][:13] >= ids[1][:13]

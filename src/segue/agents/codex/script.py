@@ -1,0 +1,165 @@
+"""Code mode: the tool calls that can be read off a script without running it.
+
+The model writes JavaScript that calls ``tools.<name>(…)``. An argument that is a literal can be read;
+one that is computed cannot, and that call is left out: Codex tells what came of it afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_CALL = re.compile(r"\btools\.([A-Za-z_]\w*)\s*\(\s*")
+_NAMED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")
+_SPACE = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
+_PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*"), "`": re.compile(r"[^`\\$]*")}
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_WORDS = {"true": True, "false": False, "null": None, "undefined": None}
+
+SCRIPT_CHARS_MAX = 200_000
+_CALLS_MAX = 64
+_DEPTH_MAX = 12
+
+
+class _Unreadable(Exception):
+    """Not a literal."""
+
+
+def called(script: str) -> list[tuple[str, Any]]:
+    """The (tool, argument) of each call whose argument is a literal or a name for one."""
+    script = script[:SCRIPT_CHARS_MAX]
+    named: dict[str, Any] = {}
+    for found in _NAMED.finditer(script):
+        try:
+            named[found[1]] = _Literal(script, found.end(), named).value()
+        except _Unreadable:
+            named.pop(found[1], None)
+    calls: list[tuple[str, Any]] = []
+    for found in _CALL.finditer(script):
+        try:
+            calls.append((found[1], _Literal(script, found.end(), named).value()))
+        except _Unreadable:
+            pass
+    return calls[:_CALLS_MAX]
+
+
+def _whole(written: str) -> str:
+    """With the two halves of a character put together, as scripts escape them."""
+    return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+class _Literal:
+    """Reads one literal at a place in a script."""
+
+    def __init__(self, script: str, at: int, named: dict[str, Any]) -> None:
+        self.script, self.at, self.named = script, at, named
+
+    def value(self, depth: int = 0) -> Any:
+        self._skip()
+        here = self._peek()
+        if depth > _DEPTH_MAX:
+            raise _Unreadable
+        if here and here in "\"'`":
+            return self._string(here)
+        if here == "{":
+            return self._object(depth)
+        if here == "[":
+            return self._array(depth)
+        return self._word()
+
+    def _peek(self) -> str:
+        return self.script[self.at : self.at + 1]
+
+    def _skip(self) -> None:
+        found = _SPACE.match(self.script, self.at)
+        self.at = found.end() if found else self.at
+
+    def _take(self, wanted: str) -> bool:
+        self._skip()
+        if self._peek() != wanted:
+            return False
+        self.at += 1
+        return True
+
+    def _word(self) -> Any:
+        if number := _NUMBER.match(self.script, self.at):
+            self.at = number.end()
+            return float(number[0]) if set(number[0]) & set(".eE") else int(number[0][:18])
+        name = _NAME.match(self.script, self.at)
+        if name is None:
+            raise _Unreadable
+        self.at = name.end()
+        if name[0] in _WORDS:
+            return _WORDS[name[0]]
+        if name[0] in self.named and self._peek() not in (".", "(", "["):
+            return self.named[name[0]]
+        raise _Unreadable
+
+    def _string(self, quote: str) -> str:
+        self.at += 1
+        parts: list[str] = []
+        while True:
+            plain = _PLAIN[quote].match(self.script, self.at)
+            if plain is not None:
+                parts.append(plain[0])
+                self.at = plain.end()
+            here = self._peek()
+            self.at += 1
+            if here == quote:
+                return _whole("".join(parts))
+            if here == "\\":
+                parts.append(self._escape())
+            elif here == "$" and self._peek() != "{":
+                parts.append(here)
+            else:  # the end of the script, or a computed part
+                raise _Unreadable
+
+    def _escape(self) -> str:
+        mark = self._peek()
+        self.at += 1
+        if mark in ("u", "x"):
+            width = 4 if mark == "u" else 2
+            digits = self.script[self.at : self.at + width]
+            self.at += width
+            try:
+                return chr(int(digits, 16))
+            except ValueError:
+                raise _Unreadable from None
+        return _ESCAPES.get(mark, mark)
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        found: dict[str, Any] = {}
+        while not self._take("}"):
+            key = self._key()
+            if self._take(":"):
+                found[key] = self.value(depth + 1)
+            elif key in self.named:
+                found[key] = self.named[key]
+            else:
+                raise _Unreadable
+            if not self._take(",") and self._peek() != "}":
+                raise _Unreadable
+        return found
+
+    def _key(self) -> str:
+        self._skip()
+        here = self._peek()
+        if here and here in "\"'":
+            return self._string(here)
+        name = _NAME.match(self.script, self.at)
+        if name is None:
+            raise _Unreadable
+        self.at = name.end()
+        return name[0]
+
+    def _array(self, depth: int) -> list[Any]:
+        self.at += 1
+        found: list[Any] = []
+        while not self._take("]"):
+            found.append(self.value(depth + 1))
+            if not self._take(",") and self._peek() != "]":
+                raise _Unreadable
+        return found

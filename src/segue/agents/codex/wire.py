@@ -1,0 +1,236 @@
+"""Codex's rollout records as they stand in the file, from 0.34 to 0.166, and nothing of ours.
+
+Only the fields that the reader uses are named, so that a decoder steps over the rest (encrypted
+reasoning, base instructions, replaced histories) without building it. Fields are loose on purpose:
+a version that writes a number where there was a text must not cost the record. What the reader takes
+out goes through ``text``, ``number``, ``table`` and ``rows``, which give something empty instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from segue.agents.base import decoded
+
+Loose = Any  # whatever stood there
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Line(msgspec.Struct, gc=False):
+    """The envelope. Before 0.32 there was none: a record was the payload itself."""
+
+    type: Loose = ""
+    timestamp: Loose = None
+    ordinal: Loose = None
+    payload: msgspec.Raw = msgspec.Raw()
+
+
+class Kind(msgspec.Struct, gc=False):
+    """What a payload is, before it is worth decoding."""
+
+    type: Loose = ""
+
+
+class Meta(msgspec.Struct, gc=False):
+    """``session_meta``: first in a file, and again where a history was copied or a thread resumed."""
+
+    id: Loose = ""
+    timestamp: Loose = None
+    forked_from_id: Loose = None
+    parent_thread_id: Loose = None
+    cwd: Loose = ""
+    cli_version: Loose = ""
+    source: Loose = None
+    thread_source: Loose = None
+    git: Loose = None
+    history_base: Loose = None  # a fork that points at its past instead of copying it
+    subagent_history_start_ordinal: Loose = None
+
+
+class Turn(msgspec.Struct, gc=False):
+    """``turn_context``, and the events that mark whose turn or thread it is."""
+
+    type: Loose = ""
+    turn_id: Loose = ""
+    thread_id: Loose = ""
+    cwd: Loose = ""
+    model: Loose = ""
+
+
+class Message(msgspec.Struct, gc=False):
+    """``message``; and ``agent_message``, from one agent to another."""
+
+    role: Loose = ""
+    content: Loose = None
+    about: Loose = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
+    author: Loose = ""
+    recipient: Loose = ""
+
+
+class ToolCall(msgspec.Struct, gc=False):
+    """``function_call``, ``custom_tool_call``, ``local_shell_call``, ``web_search_call``, …"""
+
+    name: Loose = ""
+    namespace: Loose = ""
+    arguments: Loose = None  # a string that holds JSON
+    input: Loose = None  # of a custom tool: plain text
+    action: Loose = None
+    call_id: Loose = ""
+    id: Loose = ""
+    status: Loose = ""
+
+
+class Output(msgspec.Struct, gc=False):
+    """``function_call_output`` and ``custom_tool_call_output``."""
+
+    call_id: Loose = ""
+    output: Loose = None
+
+
+class Event(msgspec.Struct, gc=False):
+    """``event_msg`` of the small kinds."""
+
+    message: Loose = ""
+    kind: Loose = ""
+    reason: Loose = ""
+    model_context_window: Loose = 0
+    last_agent_message: Loose = None
+    error: Loose = None
+    codex_error_info: Loose = None
+    thread_name: Loose = ""
+    review_output: Loose = None
+    item: msgspec.Raw = msgspec.Raw()
+
+
+class Item(msgspec.Struct, gc=False):
+    """What was done: the item of ``item_completed``, and the ``*_end`` events before it."""
+
+    type: Loose = ""
+    id: Loose = ""
+    call_id: Loose = ""
+    content: Loose = None
+    process_id: Loose = None
+    command: Loose = None
+    status: Loose = ""
+    success: Loose = None
+    exit_code: Loose = None
+    aggregated_output: Loose = None
+    stdout: Loose = None
+    stderr: Loose = None
+    changes: Loose = None
+    server: Loose = ""
+    tool: Loose = ""
+    arguments: Loose = None
+    invocation: Loose = None
+    result: Loose = None
+    error: Loose = None
+    review_output: Loose = None
+    statuses: Loose = None  # of sub-agents that were waited for
+    agents_states: Loose = None
+    receiver_agents: Loose = None
+
+
+class Compacted(msgspec.Struct, gc=False):
+    """``compacted``; the history that takes the place of the old one is not needed."""
+
+    message: Loose = ""
+
+
+class Tokens(msgspec.Struct, gc=False):
+    """What a response, or all of them, took."""
+
+    total_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Count(msgspec.Struct, gc=False):
+    """The info of ``token_count``."""
+
+    last: Tokens | None = msgspec.field(default=None, name="last_token_usage")
+    total: Tokens | None = msgspec.field(default=None, name="total_token_usage")
+    model_context_window: int | None = None
+
+
+class Counted(msgspec.Struct, gc=False):
+    """``token_count``: after a response and its tools, and again with nothing new."""
+
+    info: Count | None = None
+
+
+class Spent(msgspec.Struct, gc=False):
+    """``token_usage_record``, since 0.16x: right after a response, before its tools run."""
+
+    usage: Tokens | None = None
+    thread_token_usage: Tokens | None = None
+
+
+class Bare(msgspec.Struct, gc=False, omit_defaults=True):
+    """Any record of the old form without envelope, to cut one out of a damaged line."""
+
+    type: Loose = ""
+    timestamp: Loose = None
+    id: Loose = ""
+    cwd: Loose = ""
+    git: Loose = None
+    role: Loose = ""
+    content: Loose = None
+    name: Loose = ""
+    arguments: Loose = None
+    input: Loose = None
+    action: Loose = None
+    call_id: Loose = ""
+    status: Loose = ""
+    output: Loose = None
+
+
+LINE = msgspec.json.Decoder(Line)
+BARE = msgspec.json.Decoder(Bare)
+KIND = msgspec.json.Decoder(Kind)
+META = msgspec.json.Decoder(Meta)
+TURN = msgspec.json.Decoder(Turn)
+MESSAGE = msgspec.json.Decoder(Message)
+TOOL_CALL = msgspec.json.Decoder(ToolCall)
+OUTPUT = msgspec.json.Decoder(Output)
+EVENT = msgspec.json.Decoder(Event)
+ITEM = msgspec.json.Decoder(Item)
+COMPACTED = msgspec.json.Decoder(Compacted)
+COUNTED = msgspec.json.Decoder(Counted)
+SPENT = msgspec.json.Decoder(Spent)
+ANY = msgspec.json.Decoder()
+
+
+def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """A payload, as much of it as can be read; None if it is not an object."""
+    try:
+        return decoder.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decoded(bytes(raw), decoder, decoder.type)
+
+
+def parsed(written: Loose) -> Loose:
+    """The JSON inside a string, else the thing as it is."""
+    if isinstance(written, str) and written[:1] in ("{", "["):
+        try:
+            return ANY.decode(written)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            pass
+    return written
+
+
+def text(value: Loose) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Loose) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def table(value: Loose) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Loose) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,334 @@
+"""Rollouts as Codex 0.166 writes them: each thing in its two channels, in its order, with its headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from segue.core.steps import (
+    EDITS,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    Prompt,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Usage,
+)
+
+_BEGAN = 1_794_703_419.779
+_VERSION, _MODEL, _WINDOW = "0.166.0", "gpt-5.5", 258_400
+_STATES = {"active": "in_progress", "done": "completed", "pending": "pending", "": "pending"}
+_COMPACTED = (
+    "Another language model started to solve this problem and produced a summary of its thinking process. "
+    "Here is the summary produced by the other language model, "
+    "use the information in this summary to assist with your own analysis:\n"
+)
+_ABORTED = "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>"
+
+
+def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+    rollout = _Rollout(native, cwd)
+    for step in _with_start(steps):
+        rollout.write(step)
+    rollout.flush()
+    return "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in rollout.lines).encode()
+
+
+def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+    folder = home / ".codex" / "sessions" / "2026" / "11" / "15"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"rollout-2026-11-15T00-43-39-{native}.jsonl"
+    path.write_bytes(written(steps, native=native, cwd=cwd))
+    return path
+
+
+def _with_start(steps: Iterable[Step]) -> Iterator[Step]:
+    """A rollout begins with its session, whatever the steps begin with."""
+    first = True
+    for step in steps:
+        if first and not isinstance(step, Start):
+            yield Start(step.at)
+        first = False
+        yield step
+    if first:
+        yield Start()
+
+
+class _Rollout:
+    """A rollout under way."""
+
+    def __init__(self, native: str, cwd: str) -> None:
+        self.native, self.cwd, self.model = native, cwd, _MODEL
+        self.lines: list[dict[str, Any]] = []
+        self.now = _BEGAN
+        self.turn = ""
+        self.turns = self.spent = 0
+        self.calls: dict[str, Call] = {}
+        self.plan: Call | None = None  # a call that waits for the plan which it sets
+        self.fault: Fault | None = None  # waits for the end of the turn, which tells it
+
+    def write(self, step: Step) -> None:
+        self.now = step.at or round(self.now + 0.05, 3)
+        self.flush(step)
+        if not isinstance(step, Start | End | Model):
+            self._begun()
+        writer = getattr(self, f"_{type(step).__name__.lower()}", None)
+        if writer is not None:
+            writer(step)
+
+    def flush(self, following: Step | None = None) -> None:
+        """Write what waited for the step that would tell it, unless this is that step."""
+        if self.plan is not None and not isinstance(following, Plan):
+            self._planned(self.plan.id, ())
+        if self.fault is not None and not isinstance(following, End):
+            self._event("error", message=self.fault.text, codex_error_info=_status(self.fault))
+            self.fault = None
+
+    # Records
+
+    def _line(self, kind: str, payload: dict[str, Any]) -> None:
+        stamp = (
+            datetime.fromtimestamp(self.now, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        )
+        line = {"timestamp": stamp, "ordinal": len(self.lines), "type": kind, "payload": payload}
+        self.lines.append(line)
+
+    def _event(self, kind: str, **fields: Any) -> None:
+        self._line("event_msg", {"type": kind, **fields})
+
+    def _response(self, kind: str, **fields: Any) -> None:
+        about = {"turn_id": self.turn}
+        payload = {"type": kind, **fields}
+        payload.setdefault("internal_chat_message_metadata_passthrough", about)
+        self._line("response_item", payload)
+
+    def _message(self, role: str, said: str, kind: str) -> None:
+        block = {"type": "output_text" if role == "assistant" else "input_text", "text": said}
+        about = {"turn_id": self.turn, "content_item_kinds": [kind]}
+        self._response(
+            "message",
+            id=f"msg_{len(self.lines)}",
+            role=role,
+            content=[block],
+            internal_chat_message_metadata_passthrough=about,
+        )
+
+    def _item(self, kind: str, **fields: Any) -> None:
+        ms = int(self.now * 1000)
+        self._event(
+            "item_completed",
+            thread_id=self.native,
+            turn_id=self.turn,
+            item={"type": kind, **fields},
+            started_at_ms=ms,
+            completed_at_ms=ms,
+        )
+
+    # The course of the session
+
+    def _start(self, step: Start) -> None:
+        self.cwd = step.cwd or self.cwd
+        if self.lines:
+            self._context()
+            return
+        meta: dict[str, Any] = {"session_id": self.native, "id": self.native}
+        if step.how == "fork":  # a fork points at its past since it is paginated
+            meta |= {"forked_from_id": step.parent, "history_base": {"thread_id": step.parent}}
+        elif step.parent:
+            meta |= {"parent_thread_id": step.parent, "thread_source": "subagent"}
+        self._line(
+            "session_meta",
+            {
+                "thread_source": "user",
+                **meta,
+                "cwd": self.cwd,
+                "originator": "codex_exec",
+                "cli_version": step.version or _VERSION,
+                "source": "exec",
+                "history_mode": "paginated",
+                "base_instructions": {"text": "You are a coding agent in a made-up transcript."},
+                "git": {"commit_hash": step.head, "branch": step.branch},
+            },
+        )
+
+    def _begun(self) -> None:
+        if self.turn:
+            return
+        self.turns += 1
+        self.turn = f"turn-{self.turns}"
+        started = {"turn_id": self.turn, "started_at": int(self.now), "model_context_window": _WINDOW}
+        self._event("task_started", **started)
+        self._context()
+
+    def _context(self) -> None:
+        self._line("turn_context", {"turn_id": self.turn, "cwd": self.cwd, "model": self.model})
+
+    def _model(self, step: Model) -> None:
+        self.model = step.name
+        if self.turn:
+            self._context()
+
+    def _end(self, step: End) -> None:
+        fields: dict[str, Any] = {"turn_id": self.turn, "last_agent_message": step.text or None}
+        if step.how == "error":
+            fault = self.fault or Fault(step.at, step.text)
+            fields |= {
+                "last_agent_message": None,
+                "error": {"message": fault.text, "codex_error_info": _status(fault)},
+            }
+        self.fault = None
+        self._event("task_complete", **fields)
+        self.turn = ""
+
+    def _interrupt(self, step: Interrupt) -> None:
+        self._message("user", _ABORTED, "turn.aborted")
+        self._event("turn_aborted", turn_id=self.turn, reason=step.reason or "interrupted")
+        self.turn = ""
+
+    def _fault(self, step: Fault) -> None:
+        self.fault = step
+
+    def _compact(self, step: Compact) -> None:
+        message = f"{_COMPACTED}{step.summary}" if step.summary else ""
+        self._line("compacted", {"message": message, "replacement_history": []})
+        self._item("ContextCompaction", id=f"compaction-{len(self.lines)}")
+
+    def _usage(self, step: Usage) -> None:
+        self.spent += step.context
+        last = {"output_tokens": step.output, "total_tokens": step.context}
+        total = {"total_tokens": self.spent}
+        self._line("token_usage_record", {"turn_id": self.turn, "usage": last, "thread_token_usage": total})
+        info = {"total_token_usage": total, "last_token_usage": last}
+        self._event(
+            "token_count", info=info | {"model_context_window": step.window or _WINDOW}, rate_limits=None
+        )
+
+    # What was said
+
+    def _prompt(self, step: Prompt) -> None:
+        self._message("user", step.text, "user.text")
+        self._item("UserMessage", id=f"item-{len(self.lines)}", content=[{"type": "text", "text": step.text}])
+
+    def _say(self, step: Say) -> None:
+        self._item("AgentMessage", id=f"msg_{len(self.lines)}", content=[{"type": "Text", "text": step.text}])
+        self._message("assistant", step.text, "unknown")
+
+    def _report(self, step: Report) -> None:
+        told = json.dumps({"agent_path": step.name, "status": {"completed": step.text}})
+        notice = f"<subagent_notification>\n{told}\n</subagent_notification>"
+        self._message("user", notice, "multi_agent.subagent_notification")
+
+    # What was done
+
+    def _call(self, step: Call) -> None:
+        self.calls[step.id] = step
+        if step.act == "plan":
+            self.plan = step
+        elif step.act == "web":
+            self._response("web_search_call", id=step.id, action={"type": "search", "query": step.text})
+        elif step.act in EDITS:
+            self._response(
+                "custom_tool_call",
+                call_id=step.id,
+                status="completed",
+                name="apply_patch",
+                input=_patch(step),
+            )
+        else:
+            name, arguments = _function(step)
+            self._function(step.id, name, arguments)
+
+    def _function(self, id: str, name: str, arguments: dict[str, Any]) -> None:
+        self._response(
+            "function_call", name=name, arguments=json.dumps(arguments), call_id=id, status="completed"
+        )
+
+    def _plan(self, step: Plan) -> None:
+        id = self.plan.id if self.plan is not None else f"call_plan{len(self.lines)}"
+        self._planned(id, tuple((item.text, _STATES.get(item.state, "pending")) for item in step.items))
+
+    def _planned(self, id: str, items: tuple[tuple[str, str], ...]) -> None:
+        plan = [{"step": said, "status": state} for said, state in items]
+        has_result_of_its_own = self.plan is not None
+        self.plan = None
+        self._function(id, "update_plan", {"plan": plan})
+        if not has_result_of_its_own:
+            self._response("function_call_output", call_id=id, output="Plan updated")
+
+    def _result(self, step: Result) -> None:
+        call = self.calls.get(step.id)
+        code = step.exit if step.exit is not None else {True: 0, False: 1, None: None}[step.ok]
+        if call is not None and call.act in EDITS:
+            self._patched(step, call, code or 0)
+        elif call is not None and _function(call)[0] == "exec_command":
+            self._executed(step, call, code)
+        elif call is None or call.act != "web":
+            said = f"error: {step.text}" if step.ok is False else step.text
+            said = "Plan updated" if call is not None and call.act == "plan" else said
+            self._response("function_call_output", call_id=step.id, output=said)
+
+    def _executed(self, step: Result, call: Call, code: int | None) -> None:
+        if code is not None:
+            self._item(
+                "CommandExecution",
+                id=step.id,
+                process_id="4079",
+                command=["/bin/bash", "-lc", _function(call)[1]["cmd"]],
+                cwd=f"file://{self.cwd}",
+                status="failed" if code else "completed",
+                aggregated_output=step.text,
+                exit_code=code,
+            )
+        state = "Process running with session ID 4079" if code is None else f"Process exited with code {code}"
+        header = f"Chunk ID: 5adcf3\nWall time: 0.0000 seconds\n{state}\nOriginal token count: 3\nOutput:\n"
+        self._response("function_call_output", call_id=step.id, output=header + step.text)
+
+    def _patched(self, step: Result, call: Call, code: int) -> None:
+        kind = {"create": "add", "delete": "delete"}.get(call.act, "update")
+        self._item(
+            "FileChange",
+            id=step.id,
+            changes={str(Path(self.cwd) / path): {"type": kind, "unified_diff": ""} for path in call.paths},
+            status="failed" if code else "completed",
+            stdout=step.text,
+            stderr="",
+        )
+        output = f"Exit code: {code}\nWall time: 0 seconds\nOutput:\n{step.text}"
+        self._response("custom_tool_call_output", call_id=step.id, output=output)
+
+
+def _function(call: Call) -> tuple[str, dict[str, Any]]:
+    """The tool that Codex would have used for this, and its arguments."""
+    if call.act == "run":
+        return "exec_command", {"cmd": call.command or call.text}
+    if call.act in ("read", "search"):
+        return "exec_command", {"cmd": call.command or f"cat {' '.join(call.paths) or call.text}"}
+    if call.act == "agent":
+        return "spawn_agent", {"message": call.text}
+    if call.act == "ask":
+        return "request_user_input", {"questions": [{"id": "q", "question": call.note or call.text}]}
+    return call.tool, {"input": call.text}
+
+
+def _patch(call: Call) -> str:
+    if "*** Begin Patch" in call.text:
+        return call.text
+    verb = {"create": "Add", "delete": "Delete"}.get(call.act, "Update")
+    body = "".join(f"*** {verb} File: {path}\n" for path in call.paths)
+    added = "" if verb == "Delete" else "".join(f"+{line}\n" for line in call.text.splitlines())
+    return f"*** Begin Patch\n{body}{added}*** End Patch\n"
+
+
+def _status(fault: Fault) -> dict[str, Any]:
+    return {"http_connection_failed": {"http_status_code": fault.status}} if fault.status else {}

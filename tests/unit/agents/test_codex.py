@@ -1,0 +1,379 @@
+"""What was said and done in Codex's rollouts: every generation's records become the same steps."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.agents.codex_records import (
+    AT,
+    PATCH,
+    assistant,
+    done,
+    event,
+    function,
+    item,
+    output,
+    script,
+    steps,
+    texts,
+    user,
+)
+
+from segue.agents.codex.script import called
+from segue.core.steps import Call, Plan, PlanItem, Prompt, Result, Say
+
+# What was said
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [user("Add tax"), event("user_message", message="Add tax", kind="plain")],
+        [event("user_message", message="Add tax"), user("Add tax")],
+        [user("Add tax")],
+        [event("user_message", message="Add tax")],
+        [
+            user("Add tax", kinds=["user.text"]),
+            done("UserMessage", content=[{"type": "text", "text": "Add tax"}]),
+        ],
+        [
+            user(
+                "# AGENTS.md instructions for /src\n…",
+                "<environment_context>\n</environment_context>",
+                "Add tax",
+            )
+        ],
+        [user("<image name=[Image #1]>", "</image>", "Add tax"), event("user_message", message="Add tax")],
+        [
+            user(
+                "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nAdd tax\n"
+            )
+        ],
+        [b'{"type":"message","role":"user","content":[{"type":"input_text","text":"Add tax"}]}'],
+    ],
+)
+def test_a_prompt_is_told_once_in_whatever_channels_it_was_written(told):
+    assert texts(steps(*told), Prompt) == ["Add tax"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "# AGENTS.md instructions for /src/shop\n\nBe kind.",
+        "<environment_context>\n  <cwd>/src</cwd>\n</environment_context>",
+        "<user_instructions>\nBe kind.\n</user_instructions>",
+        '<hook_prompt hook_run_id="1">go on</hook_prompt>',
+        "<something_new>\nnever seen before\n</something_new>",
+        "Another language model started to solve this problem and so on",
+        "[segue 1] Where the last run stopped",
+    ],
+)
+def test_what_codex_or_segue_says_in_the_users_role_is_no_prompt(said):
+    assert steps(user(said)) == []
+
+
+def test_hook_context_is_no_prompt_even_if_it_reads_like_one():
+    told = [user("Do this first", kinds=["hooks.additional_context"])]
+    told.append(item("message", role="developer", content=[{"type": "input_text", "text": "[segue] brief"}]))
+    assert steps(*told) == []
+
+
+def test_our_own_brief_is_no_prompt_in_an_event_either():
+    assert steps(event("user_message", message="[segue 1] Where the last run stopped")) == []
+
+
+def test_a_prompt_that_looks_like_a_tag_is_believed_from_the_event():
+    assert texts(steps(user("<b>x</b>"), event("user_message", message="<b>x</b>")), Prompt) == ["<b>x</b>"]
+
+
+def test_the_same_prompt_twice_is_two_prompts():
+    once = [user("go on"), event("user_message", message="go on")]
+    assert texts(steps(*once, *once), Prompt) == ["go on", "go on"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [event("agent_message", message="Done."), assistant("Done.")],
+        [assistant("Done."), event("agent_message", message="Done.")],
+        [done("AgentMessage", id="m", content=[{"type": "Text", "text": "Done."}]), assistant("Done.")],
+        [assistant("Done.")],
+        [b'{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}'],
+    ],
+)
+def test_what_the_agent_says_is_told_at_the_first_of_its_records(told):
+    assert texts(steps(told[0]), Say) == ["Done."]
+    assert texts(steps(*told), Say) == ["Done."]
+
+
+# Calls
+
+
+@pytest.mark.parametrize(
+    ("record", "command"),
+    [
+        (function("shell", {"command": ["bash", "-lc", "pytest -q"], "timeout_ms": 9}), "pytest -q"),
+        (function("shell", {"command": ["rg", "-n", "a b"]}), "rg -n 'a b'"),
+        (function("shell_command", {"command": "pytest -q", "workdir": "/src"}), "pytest -q"),
+        (function("exec_command", {"cmd": "pytest -q", "yield_time_ms": 1000}), "pytest -q"),
+        (item("local_shell_call", call_id="c1", action={"type": "exec", "command": ["ls"]}), "ls"),
+        (script('const r = await tools.exec_command({"cmd": "pytest -q"}); text(r);'), "pytest -q"),
+        (
+            script("const c = 'pytest -q';\nawait tools.exec_command({ cmd: c, workdir: `/src` })"),
+            "pytest -q",
+        ),
+    ],
+)
+def test_a_shell_of_any_generation_gives_the_command_as_the_shell_gets_it(record, command):
+    [call] = steps(record)
+    assert isinstance(call, Call)
+    assert (call.id, call.act, call.command) == ("c1", "run", command)
+    assert "timeout" not in call.text and command in call.text
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        item("custom_tool_call", name="apply_patch", input=PATCH, call_id="c1"),
+        function("apply_patch", {"input": PATCH}),
+        function("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}EOF"]}),
+        function("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH}EOF"}),
+        script(f"await tools.apply_patch({json.dumps(PATCH)})"),
+    ],
+)
+def test_a_patch_in_any_wrapping_is_an_edit_of_its_files(record):
+    [call] = steps(record)
+    assert isinstance(call, Call)
+    assert (call.act, call.paths, call.command) == ("edit", ("shop/cart.py", "shop/tax.py"), "")
+    assert PATCH.strip() in call.text
+
+
+@pytest.mark.parametrize(
+    ("record", "act"),
+    [
+        (function("spawn_agent", {"message": "look around"}), "agent"),
+        (function("view_image", {"path": "/tmp/a.png"}), "read"),
+        (function("echo", {"said": "hi"}, namespace="mcp__segue"), "other"),
+        (function("request_user_input", {"questions": [{"id": "q", "question": "Which?"}]}), "ask"),
+        (item("web_search_call", id="c1", action={"type": "search", "query": "tax"}), "web"),
+        (function("never_heard_of", {"a": ["b", {"c": "d"}]}), "other"),
+    ],
+)
+def test_every_other_tool_has_its_act(record, act):
+    [call] = steps(record)
+    assert isinstance(call, Call)
+    assert (call.id, call.act) == ("c1", act)
+
+
+def test_an_mcp_tool_is_called_by_its_full_name_and_its_words_are_plain():
+    [call] = steps(function("echo", {"said": "hi\nthere", "n": 3}, namespace="mcp__segue"))
+    assert isinstance(call, Call)
+    assert (call.tool, call.text) == ("mcp__segue__echo", "hi\nthere")
+
+
+def test_a_plan_is_told_whole():
+    plan = {
+        "plan": [{"step": "a", "status": "completed"}, {"step": "b", "status": "in_progress"}, {"step": "c"}]
+    }
+    told = Plan(AT, (PlanItem("a", "done"), PlanItem("b", "active"), PlanItem("c")))
+    assert steps(function("update_plan", plan))[1] == told
+    assert steps(script(f"await tools.update_plan({json.dumps(plan)})"))[1] == told
+
+
+# Results
+
+
+@pytest.mark.parametrize(
+    ("said", "ok", "code", "text"),
+    [
+        ('{"output":"1 passed\\n","metadata":{"exit_code":0,"duration_seconds":0.1}}', True, 0, "1 passed\n"),
+        ('{"output":"boom","metadata":{"exit_code":2}}', False, 2, "boom"),
+        ("Exit code: 2\nWall time: 1 seconds\nTotal output lines: 9\nOutput:\nboom", False, 2, "boom"),
+        (
+            "Chunk ID: a\nWall time: 0 s\nProcess exited with code 0\nOriginal token count: 1\nOutput:\nok\n",
+            True,
+            0,
+            "ok\n",
+        ),
+        (
+            "Chunk ID: a1\nWall time: 1 seconds\nProcess running with session ID 7\nOutput:\n…",
+            None,
+            None,
+            "…",
+        ),
+        ("Plan updated", True, None, "Plan updated"),
+        ("apply_patch verification failed: no such lines", False, None, None),
+        (
+            "failed in sandbox LinuxSeccomp with execution error: denied, exit code: 101, stdout: x",
+            False,
+            101,
+            None,
+        ),
+        ("aborted", None, None, "aborted"),
+        ("Output: is a word too", None, None, "Output: is a word too"),
+        ("a list\nExit code: 3 is quoted here", None, None, "a list\nExit code: 3 is quoted here"),
+        ({"content": "no", "success": False}, False, None, "no"),
+        ([{"type": "input_text", "text": "seen"}], None, None, "seen"),
+        (None, None, None, ""),
+    ],
+)
+def test_a_result_says_only_what_was_stated(said, ok, code, text):
+    [result] = steps(output(said))
+    assert isinstance(result, Result)
+    assert (result.ok, result.exit) == (ok, code)
+    assert text is None or result.text == text
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        event(
+            "exec_command_end",
+            call_id="c1",
+            command=["bash", "-lc", "ls"],
+            aggregated_output="x",
+            exit_code=1,
+        ),
+        done("CommandExecution", id="c1", command=["sh", "-c", "ls"], aggregated_output="x", exit_code=1),
+    ],
+)
+def test_a_structured_result_is_told_first_and_the_output_after_it_is_not_told_again(told):
+    begun = function("exec_command", {"cmd": "ls"})
+    found = steps(begun, told, output("Process exited with code 1\nOutput:\nx"))
+    assert found[1:] == [Result(AT, "c1", False, 1, "x")]
+
+
+def test_a_patch_that_did_not_apply_failed():
+    begun = item("custom_tool_call", name="apply_patch", input=PATCH, call_id="c1")
+    ended = event(
+        "patch_apply_end", call_id="c1", success=False, stdout="", stderr="no such lines", changes={}
+    )
+    assert steps(begun, ended)[1] == Result(AT, "c1", False, None, "no such lines")
+
+
+def test_a_command_that_runs_on_is_carried_by_write_stdin_and_its_exit_told_once():
+    ended = done("CommandExecution", id="c1", process_id="7", command=["sh", "-c", "make"], exit_code=2)
+    found = steps(
+        function("exec_command", {"cmd": "make"}),
+        output("Process running with session ID 7\nOutput:\n…"),
+        function("write_stdin", {"session_id": 7, "chars": ""}, "c2"),
+        output("Process exited with code 2\nOutput:\nboom", "c2"),
+        ended,
+    )
+    assert [type(step) for step in found] == [Call, Result, Call, Result]
+    assert isinstance(found[2], Call) and found[2].command == "make"
+    assert [(step.id, step.exit) for step in found if isinstance(step, Result)] == [("c1", None), ("c2", 2)]
+
+
+def test_a_command_that_ends_unasked_is_told_by_its_record():
+    found = steps(
+        function("exec_command", {"cmd": "make"}),
+        output("Process running with session ID 7\nOutput:\n…"),
+        done("CommandExecution", id="c1", process_id="7", command=["sh", "-c", "make"], exit_code=-1),
+        function("write_stdin", {"session_id": 7, "chars": ""}, "c2"),
+        output("Process exited with code -1\nOutput:\n", "c2"),
+    )
+    results = [(step.id, step.ok, step.exit) for step in found if isinstance(step, Result)]
+    assert results == [("c1", None, None), ("c1", False, -1), ("c2", None, None)]
+
+
+def test_an_mcp_call_that_failed_says_so():
+    ended = event(
+        "mcp_tool_call_end", call_id="c1", result={"Err": "no server"}, invocation={"server": "segue"}
+    )
+    assert steps(function("echo", {}, namespace="mcp__segue"), ended)[1] == Result(
+        AT, "c1", False, None, "no server"
+    )
+
+
+# Code mode
+
+
+def test_a_scripts_call_is_pending_until_its_record_and_told_once():
+    begun = script('const r = await tools.exec_command({"cmd": "pytest"}); text(r);')
+    ended = done(
+        "CommandExecution", id="exec-9", command=["bash", "-lc", "pytest"], exit_code=1, aggregated_output="x"
+    )
+    out = item(
+        "custom_tool_call_output",
+        call_id="c1",
+        output=[{"text": "Script completed\nWall time 0.1 seconds\n"}],
+    )
+    [call] = steps(begun)
+    assert isinstance(call, Call) and call.command == "pytest"
+    assert steps(begun, ended, out) == [call, Result(AT, "c1", False, 1, "x")]
+
+
+def test_a_script_without_records_is_ended_by_its_output():
+    said = [
+        {"text": "Script completed\nWall time 0.1 seconds\nOutput:\n"},
+        {"text": '{"exit_code":1,"output":"x"}'},
+    ]
+    found = steps(
+        script('await tools.exec_command({"cmd": "pytest"})'),
+        item("custom_tool_call_output", call_id="c1", output=said),
+    )
+    assert found[1] == Result(AT, "c1", False, 1, "x")
+
+
+def test_a_script_that_computes_its_calls_is_told_by_what_was_done():
+    change = {"/src/shop/tax.py": {"type": "add", "content": "c\n"}}
+    found = steps(
+        script("for (const f of files) await tools.exec_command({cmd: `cat ${f}`})"),
+        done("CommandExecution", id="exec-1", command=["bash", "-lc", "cat a"], exit_code=0),
+        done("FileChange", id="exec-2", changes=change, status="completed"),
+        done(
+            "McpToolCall",
+            id="exec-3",
+            server="segue",
+            tool="echo",
+            arguments={"a": "b"},
+            result={"content": []},
+        ),
+    )
+    calls = [(step.id, step.act, step.command, step.paths) for step in found if isinstance(step, Call)]
+    assert calls == [
+        ("c1", "other", "", ()),
+        ("exec-1", "run", "cat a", ()),
+        ("exec-2", "create", "", ("/src/shop/tax.py",)),
+        ("exec-3", "other", "", ()),
+    ]
+    assert [step.id for step in found if isinstance(step, Result)] == ["exec-1", "exec-2", "exec-3"]
+
+
+def test_two_calls_of_one_script_end_each_by_its_own_record():
+    found = steps(
+        script('await Promise.all([tools.exec_command({cmd: "a"}), tools.exec_command({cmd: "b"})])'),
+        done("CommandExecution", id="x-2", command=["sh", "-c", "b"], exit_code=0),
+        done("CommandExecution", id="x-1", command=["sh", "-c", "a"], exit_code=1),
+        item("custom_tool_call_output", call_id="c1", output="Script completed\nOutput:\n"),
+    )
+    assert [(step.id, step.exit) for step in found if isinstance(step, Result)] == [("c1#2", 0), ("c1", 1)]
+
+
+def test_a_script_that_runs_on_leaves_its_calls_pending_until_it_was_waited_for():
+    begun = [
+        script('await tools.update_plan({plan: []}); await tools.exec_command({cmd: "make"})'),
+        item("custom_tool_call_output", call_id="c1", output="Script running with cell ID 4\nOutput:\n"),
+    ]
+    assert not texts(steps(*begun), Result)
+    waited = [function("wait", {"cell_id": "4"}, "c2"), output("Script completed\nOutput:\nok", "c2")]
+    assert {step.id for step in steps(*begun, *waited) if isinstance(step, Result)} == {"c1", "c1#2", "c2"}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        (
+            "tools.a({x: 1, 'y': [true, null, -2.5], \"z\": `t\\n`,})",
+            [("a", {"x": 1, "y": [True, None, -2.5], "z": "t\n"})],
+        ),
+        ("const p = `q`; tools.a(p); tools.b({p})", [("a", "q"), ("b", {"p": "q"})]),
+        ("tools.a(p.q); tools.b(`${x}`); tools.c(f()); tools.d(", []),
+        ('tools.a("\\ud83d\\ude00 \\u00e9")', [("a", "\U0001f600 é")]),
+        ("tools.a(/* why */ { x: 'it\\'s' } // so\n)", [("a", {"x": "it's"})]),
+    ],
+)
+def test_literals_in_a_script_are_read_and_what_is_computed_is_left(source, found):
+    assert called(source) == found
