@@ -112,9 +112,9 @@ def test_a_sub_agents_report_is_told_once_with_its_name_and_its_call():
 
 
 def test_a_message_from_an_agent_below_is_a_report_and_one_from_above_is_not():
-    below = item("agent_message", author="/root/x", recipient="/root", content=[{"text": "Done"}])
-    above = item("agent_message", author="/root", recipient="/root/x", content=[{"text": "Do it"}])
-    assert steps(below, above) == [Report(AT, "Done", "/root/x")]
+    below = item("agent_message", author="/lead/x", recipient="/lead", content=[{"text": "Done"}])
+    above = item("agent_message", author="/lead", recipient="/lead/x", content=[{"text": "Do it"}])
+    assert steps(below, above) == [Report(AT, "Done", "/lead/x")]
 
 
 def test_in_a_sub_agents_rollout_the_task_is_a_title_and_nobody_is_quoted_as_the_user():

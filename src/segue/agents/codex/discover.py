@@ -52,10 +52,11 @@ def _newest(found: Found) -> float:
 
 
 def _hinted(home: Path, told: dict[str, str], where: Where) -> Iterator[Found]:
+    own = {cwd for cwd in set(told.values()) if where.holds(cwd)}
     for path, cwd in told.items():
-        if not ROLLOUT.fullmatch(os.path.basename(path)) or home not in Path(path).parents:
+        if cwd not in own or home not in Path(path).parents:
             continue
-        if where.holds(cwd) and (found := _found(home, path, head_of(path), where)):
+        if found := _found(home, path, head_of(path), where):
             yield found
 
 
@@ -90,21 +91,24 @@ def _listed(folder: str | Path) -> list[str]:
 
 def _files(folder: str) -> Iterable[str]:
     try:
-        names = sorted(filter(ROLLOUT.fullmatch, os.listdir(folder)), reverse=True)
+        names = sorted(os.listdir(folder), reverse=True)
     except OSError:
         return ()
-    return (os.path.join(folder, name) for name in names)
+    rollouts = (name for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
+    return (os.path.join(folder, name) for name in rollouts)
 
 
 def _found(home: Path, path: str, head: Head | None, where: Where) -> Found | None:
     if head is None or not where.holds(head.cwd):
         return None
     name = ROLLOUT.fullmatch(os.path.basename(path))
+    if name is None:
+        return None
     try:
         stat = os.stat(path)
     except OSError:
         return None
-    native = name[2] if name else ""
+    native = name[2]
     sign = sign_of(home, path, native)
     return Found("codex", path, native, stat.st_mtime, stat.st_size, head.cwd, head.parent, sign)
 
