@@ -10,7 +10,7 @@ from typing import Any
 from segue.core.steps import Act, PlanItem, Planning
 
 _PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
-_CHECK = re.compile(r"^[ \t]*(?:[-*+]|\d+[.)])?[ \t]*\[([ xX~/-])\][ \t]+(\S.*?)[ \t]*$", re.M)
+_CHECK = re.compile(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
 _INJECTED = re.compile(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
 
@@ -84,7 +84,7 @@ def mended(data: bytes) -> bytes:
 
 def elements(text: str, at: int) -> list[str]:
     """The whole elements of the JSON array whose bracket stands at ``at``, also if it is torn."""
-    found = []
+    found: list[str] = []
     at += 1
     while True:
         while at < len(text) and text[at] in " \t\r\n,":
@@ -99,7 +99,8 @@ def elements(text: str, at: int) -> list[str]:
 
 def checklist(markdown: str) -> tuple[PlanItem, ...]:
     """The items of a Markdown list with boxes; ``[-]`` and ``[~]`` are being worked on."""
-    return tuple(PlanItem(text, _CHECKED.get(box, "active")) for box, text in _CHECK.findall(markdown))
+    found = _CHECK.findall(markdown)
+    return tuple(PlanItem(text.rstrip(), _CHECKED.get(box, "active")) for box, text in found)
 
 
 def typed(text: str) -> str:

@@ -1,0 +1,143 @@
+"""What Copilot CLI's tools do, and the plan that is in their arguments.
+
+Its todos are rows of a table that the ``sql`` tool writes, boxes in ``plan.md``, or, before 2026, the
+text of ``update_todo``. The statements are read, never run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from segue.agents.common import checklist, patched, plain
+from segue.core.steps import Act, Call, Plan, PlanItem, Planning
+
+ACTS: dict[str, Act] = {
+    "bash": "run", "powershell": "run", "shell": "run", "write_bash": "run", "write_powershell": "run",
+    "view": "read", "show_file": "read", "create": "create", "edit": "edit", "str_replace": "edit",
+    "insert": "edit", "str_replace_editor": "edit", "apply_patch": "edit", "delete": "delete",
+    "grep": "search", "rg": "search", "glob": "search", "search_code_subagent": "search",
+    "web_search": "web", "web_fetch": "web", "fetch": "web", "task": "agent", "read_agent": "agent",
+    "ask_user": "ask", "update_todo": "plan", "exit_plan_mode": "plan",
+}  # fmt: skip
+_EDITOR: dict[str, Act] = {"view": "read", "create": "create"}  # the command of str_replace_editor
+_FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
+_PATHS = ("path", "file_path", "filePath", "filename")
+_NOTES = ("description", "question", "intent", "summary")
+
+_STATES: dict[str, Planning] = {
+    "in_progress": "active",
+    "done": "done",
+    "completed": "done",
+    "cancelled": "dropped",
+}
+_SQL_MAX = 65_536
+_COLUMNS = ["id", "title", "description", "status"]
+_INSERT = re.compile(
+    r"\b(?:INSERT\s+(?:OR\s+\w+\s+)?|REPLACE\s+)INTO\s+todos\s*(?:\(([^)]*)\))?\s*VALUES\b", re.I
+)
+_TOKEN = re.compile(r"\s*(?:'((?:[^']|'')*)'|([(),;])|([^\s(),;']+))")
+_UPDATE = re.compile(r"\bUPDATE\s+todos\s+SET\s+([^;]*?)\s+WHERE\s+id\s*(?:=|IN)\s*([^;]*)", re.I)
+_DELETE = re.compile(r"\bDELETE\s+FROM\s+todos\s+WHERE\s+id\s*(?:=|IN)\s*([^;]*)", re.I)
+_QUOTED = re.compile(r"'((?:[^']|'')*)'")
+_STATUS = re.compile(r"\bstatus\s*=\s*'(\w+)'", re.I)
+_TITLE = re.compile(r"\btitle\s*=\s*'((?:[^']|'')*)'", re.I)
+
+
+def call_of(at: float, id: str, tool: str, arguments: Any, intention: str | None) -> Call:
+    """A tool request as a step."""
+    given = arguments if isinstance(arguments, dict) else {}
+    act = _act(tool, given)
+    paths: tuple[str, ...] = ()
+    if tool == "apply_patch":
+        act, paths = patched(plain(arguments))
+    elif act in _FILES:
+        paths = tuple(_strings(given, _PATHS))
+    command = given.get("command") if act == "run" else None
+    note = next(_strings(given, _NOTES), "") or intention or ""
+    if act == "run" and not isinstance(command, str):
+        command = given.get("input")
+    return Call(at, id, tool, act, plain(arguments), command if isinstance(command, str) else "", paths, note)
+
+
+def _act(tool: str, given: dict[str, Any]) -> Act:
+    if tool == "str_replace_editor":
+        return _EDITOR.get(str(given.get("command")), "edit")
+    if tool == "sql" and re.search(r"\btodos\b", _query(given)):
+        return "plan"
+    return ACTS.get(tool, "other")
+
+
+def _strings(given: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    return (given[name] for name in names if isinstance(given.get(name), str) and given[name])
+
+
+def _query(given: dict[str, Any]) -> str:
+    query = given.get("query")
+    return query[:_SQL_MAX] if isinstance(query, str) else ""
+
+
+def plan_of(call: Call, arguments: Any) -> Plan | None:
+    """The plan that a call states or changes, if it does."""
+    given = arguments if isinstance(arguments, dict) else {}
+    items: tuple[PlanItem, ...] = ()
+    whole = True
+    if call.tool == "sql":
+        items, whole = tuple(todos(_query(given))), False
+    elif call.tool == "update_todo":
+        items = checklist(plain(given.get("todos")))
+    elif call.tool == "exit_plan_mode":
+        items = checklist(plain(arguments))
+    elif any(path.replace("\\", "/").endswith("/plan.md") for path in call.paths):
+        if call.act == "create":
+            items = checklist(plain(given.get("file_text") or given.get("content")))
+        elif call.act == "edit":
+            items, whole = checklist(plain(given.get("new_str"))), False
+    return Plan(call.at, items, whole) if items else None
+
+
+def todos(query: str) -> Iterator[PlanItem]:
+    """The rows of ``todos`` that statements add, change or delete."""
+    for found in _INSERT.finditer(query):
+        columns = [name.strip(' "`[]') for name in found[1].split(",")] if found[1] else _COLUMNS
+        for row in _rows(query, found.end()):
+            values = dict(zip(columns, row, strict=False))
+            if values.get("id") or values.get("title"):
+                state = _state(values.get("status", "pending"))
+                yield PlanItem(values.get("title", ""), state, values.get("id", ""))
+    for found in _UPDATE.finditer(query):
+        status, title = _STATUS.search(found[1]), _TITLE.search(found[1])
+        if status or title:
+            for key in _QUOTED.findall(found[2]):
+                yield PlanItem(
+                    _unquoted(title[1]) if title else "", _state(status[1]) if status else "", _unquoted(key)
+                )
+    for found in _DELETE.finditer(query):
+        for key in _QUOTED.findall(found[1]):
+            yield PlanItem("", "dropped", _unquoted(key))
+
+
+def _rows(query: str, at: int) -> Iterator[list[str]]:
+    """The tuples of strings after VALUES."""
+    row: list[str] | None = None
+    while found := _TOKEN.match(query, at):
+        at = found.end()
+        text, mark, word = found.groups()
+        if mark == "(":
+            row = []
+        elif mark == ")" and row is not None:
+            yield row
+            row = None
+        elif mark == ";" or (row is None and mark != ","):
+            return
+        elif row is not None and mark is None:
+            row.append(_unquoted(text) if text is not None else "" if word.upper() == "NULL" else word)
+
+
+def _state(status: str) -> Planning:
+    return _STATES.get(status.lower(), "pending")
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("''", "'")

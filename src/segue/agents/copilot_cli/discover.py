@@ -1,0 +1,137 @@
+"""Where Copilot CLI keeps its events, whose they are, and whether their process lives.
+
+A conversation is a folder with ``events.jsonl`` and ``workspace.yaml``, which says the working folder.
+``inuse.<pid>.lock`` beside them exists while a process has it open; a lock of a process that is gone
+is the mark of a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import Form, Found, Sign, Where
+from segue.agents.copilot_cli.reader import Reader
+
+_FOLDERS = ("session-state", "history-session-state")
+_CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
+_YAML_CWD = re.compile(r"^cwd:[ \t]*(.+?)[ \t]*$", re.M)
+_LOCK = re.compile(r"inuse\.(\d{1,9})\.lock")
+_MARKS = (
+    b'"type":"session.',
+    b'"type":"user.message"',
+    b'"type":"assistant.',
+    b'"type":"tool.execution_',
+    b'"type":"system.message"',
+    b'"type":"hook.',
+)
+
+
+class CopilotCli:
+    """See ``agents.base.Agent``."""
+
+    name = "copilot-cli"
+    title = "Copilot CLI"
+    form: Form = "lines"
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        squeezed = head[:16_384].replace(b'": ', b'":')
+        if b'"producer":"copilot-agent"' in squeezed:
+            return True
+        if b'"parentId"' not in squeezed or b'"data":' not in squeezed:
+            return False
+        return sum(mark in squeezed for mark in _MARKS) >= 2
+
+    def reader(self, kept: Any = None) -> Reader:
+        return Reader(kept)
+
+    def load(self, path: Path, native: str) -> bytes:
+        return path.read_bytes()
+
+    def retention(self, where: Where) -> int | None:
+        return None
+
+    def find(self, where: Where) -> Iterator[Found]:
+        files = sorted(_files(where), key=lambda file: -file[1].st_mtime)
+        heads = 0
+        for path, stat in files:
+            cwd = where.known.get(str(path), "")
+            if not cwd:
+                heads += 1
+                if where.heads_max and heads > where.heads_max:
+                    continue
+                cwd = _cwd(path)
+            if where.holds(cwd) if cwd else not where.roots:
+                own = path.name == "events.jsonl"
+                pid, sign = _process(path.parent, where) if own else (0, "")
+                native = path.parent.name if own else path.stem
+                yield Found(
+                    self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, sign=sign, pid=pid
+                )
+
+
+def _roots(where: Where) -> list[Path]:
+    if given := where.env.get("COPILOT_HOME"):
+        return [Path(given)]
+    roots = [where.home / ".copilot"]
+    if state := where.env.get("XDG_STATE_HOME"):
+        roots.append(Path(state) / ".copilot")
+    return roots
+
+
+def _files(where: Where) -> Iterator[tuple[Path, os.stat_result]]:
+    for folder in [root / name for root in _roots(where) for name in _FOLDERS]:
+        for name in _listed(folder):
+            path = folder / name if name.endswith(".jsonl") else folder / name / "events.jsonl"
+            try:
+                yield path, path.stat()
+            except OSError:
+                continue  # an empty conversation has no events; or deleted meanwhile
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _cwd(path: Path) -> str:
+    if path.name == "events.jsonl":
+        try:
+            found = _YAML_CWD.search(path.with_name("workspace.yaml").read_text("utf-8", "replace")[:65_536])
+        except OSError:
+            found = None
+        if found:
+            return _scalar(found[1])
+    try:
+        with path.open("rb") as file:
+            head = _CWD.search(file.read(16_384))
+        return str(msgspec.json.decode(head[1])) if head else ""
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+
+
+def _scalar(text: str) -> str:
+    """A YAML scalar on one line."""
+    if text.startswith('"'):
+        try:
+            return str(msgspec.json.decode(text))
+        except msgspec.DecodeError:
+            return text.strip('"')
+    return text[1:-1].replace("''", "'") if text.startswith("'") else text
+
+
+def _process(folder: Path, where: Where) -> tuple[int, Sign]:
+    gone = 0
+    for name in _listed(folder):
+        if lock := _LOCK.fullmatch(name):
+            if where.is_alive(int(lock[1]), ""):
+                return int(lock[1]), "alive"
+            gone = int(lock[1])
+    return (gone, "crashed") if gone else (0, "")

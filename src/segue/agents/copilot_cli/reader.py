@@ -1,0 +1,292 @@
+"""Copilot CLI's events to steps.
+
+Only what was typed becomes a prompt: the harness also sends user messages, of skills, of sub-agents
+and to keep the autopilot going. A call is told when the model asks for it and not again when it runs.
+What a sub-agent does is told, what it says is not: its report is the result of the call that sent it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import decoded, loads
+from segue.agents.common import checklist, seconds, typed
+from segue.agents.copilot_cli import wire
+from segue.agents.copilot_cli.calls import call_of, plan_of
+from segue.core.steps import (
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    Prompt,
+    Recap,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+
+_EXIT = re.compile(
+    r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z"
+)
+_NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")
+_CALLED_MAX = 256  # calls asked for that did not begin yet
+_AGENTS_MAX = 32
+
+
+class Reader:
+    """See ``agents.base.Reader``."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.skipped = self.malformed = 0
+        kept = kept if isinstance(kept, dict) else {}
+        self._model: str = kept.get("model", "")
+        self._called: dict[str, None] = dict.fromkeys(kept.get("called") or ())
+        self._agents: dict[str, str] = dict(kept.get("agents") or ())
+        self._trigger: str = kept.get("trigger", "")
+        self._tokens: int = kept.get("tokens", 0)  # before a compaction that began
+        self._last: bool = kept.get("last", False)  # the newest message asked for nothing more
+        self._ended: bool = kept.get("ended", False)
+
+    def keep(self) -> dict[str, Any]:
+        return {
+            "model": self._model, "called": list(self._called), "agents": self._agents,
+            "trigger": self._trigger, "tokens": self._tokens, "last": self._last, "ended": self._ended,
+        }  # fmt: skip
+
+    def read(self, record: bytes) -> Iterable[Step]:
+        if record.startswith(wire.HOOK) and record.find(b'{"type"', 1) < 0:
+            self.skipped += 1
+            return ()
+        events, bad = loads(record, wire.EVENT)
+        self.malformed += bad
+        return [step for event in events for step in self._event(event)]
+
+    def _event(self, event: wire.Event) -> Iterable[Step]:
+        entry = _HANDLERS.get(event.type)
+        if entry is None:
+            self.skipped += 1
+            return ()
+        decoder, handle = entry
+        raw = bytes(event.data)
+        body = decoded(raw, decoder, decoder.type) if raw and raw != b"null" else decoder.type()
+        if body is None:
+            self.malformed += 1
+            return ()
+        return handle(self, event, seconds(event.timestamp), body)
+
+    # the conversation
+
+    def _start(self, event: wire.Event, at: float, body: wire.Begun) -> Iterator[Step]:
+        place = body.context or wire.Place()
+        yield Start(
+            at,
+            "start" if event.type == "session.start" else "resume",
+            body.session_id,
+            place.cwd,
+            place.branch or "",
+            place.head_commit or "",
+            body.copilot_version,
+            body.detached_from_spawning_parent_session_id or "",
+        )
+        self._called.clear()
+        self._ended = self._last = False
+        yield from self._modelled(at, body.selected_model)
+
+    def _place(self, event: wire.Event, at: float, body: wire.Place) -> Iterator[Step]:
+        if body.cwd or body.branch or body.head_commit:
+            yield Start(at, "", "", body.cwd, body.branch or "", body.head_commit or "")
+
+    def _cleared(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
+        yield Start(at, "clear")
+
+    def _modelled(self, at: float, name: str | None) -> Iterator[Step]:
+        if name and name != self._model:
+            self._model = name
+            yield Model(at, name)
+
+    def _changed(self, event: wire.Event, at: float, body: wire.Change) -> Iterator[Step]:
+        yield from self._modelled(at, body.new_model)
+        if body.title:
+            yield Title(at, body.title)
+
+    # messages
+
+    def _user(self, event: wire.Event, at: float, body: wire.UserMessage) -> Iterator[Step]:
+        harness = body.is_autopilot_continuation or event.agent_id or body.parent_agent_task_id
+        if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith("<skill-context"):
+            return
+        if text := typed(body.content):
+            self._ended = self._last = False
+            yield Prompt(at, text)
+
+    def _assistant(self, event: wire.Event, at: float, body: wire.AssistantMessage) -> Iterator[Step]:
+        side = bool(event.agent_id or body.parent_tool_call_id)
+        if not side:
+            yield from self._modelled(at, body.model)
+            if body.content.strip():
+                yield Say(at, body.content.strip())
+            if body.output_tokens:
+                yield Usage(at, body.api_call_id or body.message_id or event.id, output=body.output_tokens)
+            self._last = not body.tool_requests
+            self._ended = False
+        for request in body.tool_requests or ():
+            yield from self._call(
+                at, request.tool_call_id, request.name, request.arguments, request.intention_summary
+            )
+
+    # tools
+
+    def _call(self, at: float, id: str, tool: str, arguments: Any, note: str | None) -> Iterator[Step]:
+        if not id or id in self._called:
+            return
+        self._called[id] = None
+        if len(self._called) > _CALLED_MAX:
+            del self._called[next(iter(self._called))]
+        call = call_of(at, id, tool, arguments, note)
+        yield call
+        if plan := plan_of(call, arguments):
+            yield plan
+
+    def _tool_start(self, event: wire.Event, at: float, body: wire.ToolStart) -> Iterator[Step]:
+        return self._call(at, body.tool_call_id, body.tool_name, body.arguments, None)
+
+    def _tool_complete(self, event: wire.Event, at: float, body: wire.ToolComplete) -> Iterator[Step]:
+        if not body.tool_call_id:
+            self.malformed += 1
+            return
+        self._called.pop(body.tool_call_id, None)
+        text = body.result.content if isinstance(body.result, wire.ToolOutput) else body.result or ""
+        if not text and body.error:
+            text = body.error.message if isinstance(body.error, wire.ToolError) else body.error
+        ok, code = body.success, None
+        if found := _EXIT.search(text[-200:]):
+            code = int(found[1])
+            text = text[: max(0, len(text) - 200) + found.start()]
+            ok = ok is not False and code == 0
+        yield Result(at, body.tool_call_id, ok, code, text)
+        name = self._agents.pop(body.tool_call_id, None)
+        if name is not None and text and body.success:
+            yield Report(at, text, name, body.tool_call_id)
+
+    def _subagent(self, event: wire.Event, at: float, body: wire.Subagent) -> Iterable[Step]:
+        self._agents[body.tool_call_id] = body.agent_display_name or body.agent_name
+        if len(self._agents) > _AGENTS_MAX:
+            del self._agents[next(iter(self._agents))]
+        return ()
+
+    def _plan(self, event: wire.Event, at: float, body: wire.PlanChange) -> Iterator[Step]:
+        if items := checklist(body.plan or body.content or body.plan_content or ""):
+            yield Plan(at, items)
+
+    # the window
+
+    def _compacting(self, event: wire.Event, at: float, body: wire.Compaction) -> Iterator[Step]:
+        self._trigger, self._tokens = body.trigger or "", body.current_tokens or 0
+        if self._tokens:
+            yield Usage(at, event.id, self._tokens, window=body.token_limit or 0)
+
+    def _compacted(self, event: wire.Event, at: float, body: wire.Compaction) -> Iterator[Step]:
+        trigger = body.trigger or self._trigger
+        tokens = body.pre_compaction_tokens or self._tokens
+        self._trigger, self._tokens = "", 0
+        if body.success is False:
+            if body.status_code:
+                yield Fault(at, body.error or "", body.status_code)
+            return
+        manual = trigger == "manual" or body.custom_instructions
+        yield Compact(at, body.summary_content or "", "manual" if manual else "auto", tokens)
+        if body.post_compaction_tokens:
+            yield Usage(at, event.id, body.post_compaction_tokens, window=body.token_limit or 0)
+
+    def _truncated(self, event: wire.Event, at: float, body: wire.Truncation) -> Iterator[Step]:
+        if body.messages_removed_during_truncation > 0:
+            yield Compact(at, trigger="auto", tokens=body.pre_truncation_tokens_in_messages)
+
+    def _used(self, event: wire.Event, at: float, body: wire.Usage) -> Iterator[Step]:
+        context = body.current_tokens or body.input_tokens or 0
+        if (context or body.output_tokens) and not (event.agent_id or body.parent_tool_call_id):
+            key = body.api_call_id or event.id
+            yield Usage(at, key, context, body.output_tokens or 0, body.token_limit or 0)
+
+    # how it ends
+
+    def _turn_end(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
+        if self._last and not self._ended and not event.agent_id:
+            self._ended = True
+            yield End(at)
+
+    def _idle(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
+        if not self._ended and not event.agent_id:
+            self._ended = True
+            yield End(at, "aborted" if body.aborted else "turn")
+
+    def _complete(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
+        if body.summary:
+            yield Recap(at, body.summary)
+        self._last = body.outcome in (None, "", "completed")
+        self._ended = False
+
+    def _shutdown(self, event: wire.Event, at: float, body: wire.Ending) -> Iterator[Step]:
+        if body.current_tokens:
+            yield Usage(at, event.id, body.current_tokens)
+        self._ended = True
+        failed = body.shutdown_type == "error"
+        yield End(at, "error" if failed else "exit", body.error_reason or "")
+
+    def _abort(self, event: wire.Event, at: float, body: wire.Trouble) -> Iterator[Step]:
+        self._last = False
+        self._called.clear()
+        yield Interrupt(at, body.reason or "")
+
+    def _fault(self, event: wire.Event, at: float, body: wire.Trouble) -> Iterator[Step]:
+        text = body.message or body.error_message or body.error_type or ""
+        yield Fault(at, text, body.status_code or 0, event.type == "model.call_failure")
+
+
+def _decoder(kind: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+_Handler = Callable[[Reader, wire.Event, float, Any], Iterable[Step]]
+_BEGUN, _ENDING, _TROUBLE = _decoder(wire.Begun), _decoder(wire.Ending), _decoder(wire.Trouble)
+_COMPACTION, _USAGE, _CHANGE = _decoder(wire.Compaction), _decoder(wire.Usage), _decoder(wire.Change)
+_PLAN = _decoder(wire.PlanChange)
+
+_HANDLERS: dict[str, tuple[msgspec.json.Decoder[Any], _Handler]] = {
+    "session.start": (_BEGUN, Reader._start),
+    "session.resume": (_BEGUN, Reader._start),
+    "session.context_changed": (_decoder(wire.Place), Reader._place),
+    "session.context_cleared": (_ENDING, Reader._cleared),
+    "session.model_change": (_CHANGE, Reader._changed),
+    "session.title_changed": (_CHANGE, Reader._changed),
+    "user.message": (_decoder(wire.UserMessage), Reader._user),
+    "assistant.message": (_decoder(wire.AssistantMessage), Reader._assistant),
+    "tool.execution_start": (_decoder(wire.ToolStart), Reader._tool_start),
+    "tool.execution_complete": (_decoder(wire.ToolComplete), Reader._tool_complete),
+    "subagent.started": (_decoder(wire.Subagent), Reader._subagent),
+    "session.plan_changed": (_PLAN, Reader._plan),
+    "exit_plan_mode.requested": (_PLAN, Reader._plan),
+    "session.compaction_start": (_COMPACTION, Reader._compacting),
+    "session.compaction_complete": (_COMPACTION, Reader._compacted),
+    "session.truncation": (_decoder(wire.Truncation), Reader._truncated),
+    "assistant.usage": (_USAGE, Reader._used),
+    "session.usage_info": (_USAGE, Reader._used),
+    "assistant.turn_end": (_ENDING, Reader._turn_end),
+    "assistant.idle": (_ENDING, Reader._idle),
+    "session.idle": (_ENDING, Reader._idle),
+    "session.task_complete": (_ENDING, Reader._complete),
+    "session.shutdown": (_ENDING, Reader._shutdown),
+    "abort": (_TROUBLE, Reader._abort),
+    "session.error": (_TROUBLE, Reader._fault),
+    "model.call_failure": (_TROUBLE, Reader._fault),
+}

@@ -1,0 +1,196 @@
+"""Copilot CLI's ``events.jsonl``, written from steps; all ids and texts are invented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from segue.core.steps import (
+    Act,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    Prompt,
+    Recap,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+
+_TOOLS: dict[Act, str] = {
+    "run": "bash", "read": "view", "create": "create", "edit": "edit", "search": "grep",
+    "web": "web_fetch", "agent": "task", "ask": "ask_user",
+}  # fmt: skip
+_BOXES = {"done": "x", "active": "-"}
+_STATUS = {"active": "in_progress", "done": "done", "pending": "pending"}
+
+
+def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+    log = _Log(native, cwd)
+    for step in steps:
+        log.add(step)
+    return "".join(line + "\n" for line in log.lines).encode()
+
+
+def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+    folder = home / ".copilot" / "session-state" / native
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "workspace.yaml").write_text(f"id: {native}\ncwd: {cwd}\nsummary_count: 0\n")
+    path = folder / "events.jsonl"
+    path.write_bytes(written(steps, native=native, cwd=cwd))
+    return path
+
+
+class _Log:
+    """Lines, each linked to the one before."""
+
+    def __init__(self, native: str, cwd: str) -> None:
+        self.lines: list[str] = []
+        self._native, self._cwd = native, cwd
+        self._before: str | None = None
+
+    def add(self, step: Step) -> None:
+        for type, data in self._events(step):
+            self._line(step.at, type, data)
+
+    def _line(self, at: float, type: str, data: dict[str, Any]) -> None:
+        stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        id = f"00000000-0000-4000-8000-{len(self.lines):012d}"
+        event = {"type": type, "data": data, "id": id, "timestamp": stamp, "parentId": self._before}
+        self.lines.append(json.dumps(event, separators=(",", ":"), ensure_ascii=False))
+        self._before = id
+
+    def _events(self, step: Step) -> Iterator[tuple[str, dict[str, Any]]]:
+        match step:
+            case Start():
+                yield self._start(step)
+            case Prompt(_, text):
+                stamped = f"<current_datetime>2026-01-01T00:00:00Z</current_datetime>\n\n{text}"
+                yield "user.message", {"content": text, "transformedContent": stamped, "attachments": []}
+            case Say(_, text):
+                yield "assistant.message", {"messageId": f"m{len(self.lines)}", "content": text}
+            case Call():
+                yield from _called(step, _arguments(step))
+            case Result():
+                yield _completed(step)
+            case Plan():
+                yield from self._planned(step)
+            case Usage():
+                used = {"apiCallId": step.key, "inputTokens": step.context, "outputTokens": step.output}
+                yield "assistant.usage", used
+            case Compact(_, summary, trigger, tokens):
+                yield "hook.start", {"hookInvocationId": "h1", "hookType": "preCompact", "input": {}}
+                why = "manual" if trigger == "manual" else "threshold"
+                yield "session.compaction_start", {"trigger": why}
+                done = {"success": True, "preCompactionTokens": tokens, "summaryContent": summary}
+                yield "session.compaction_complete", {**done, "trigger": why}
+            case Recap(_, text):
+                yield "session.task_complete", {"summary": text, "success": True}
+            case Interrupt(_, reason):
+                yield "abort", {"reason": reason or "user_initiated"}
+            case Fault(_, text, status, retrying):
+                if retrying:
+                    yield "model.call_failure", {"errorMessage": text, "statusCode": status}
+                else:
+                    yield "session.error", {"errorType": "query", "message": text, "statusCode": status}
+            case Model(_, name):
+                yield "session.model_change", {"newModel": name}
+            case Title(_, text):
+                yield "session.title_changed", {"title": text}
+            case End(_, how, text):
+                if how in ("exit", "error"):
+                    kind = "error" if how == "error" else "routine"
+                    yield "session.shutdown", {"shutdownType": kind, "errorReason": text, "modelMetrics": {}}
+                else:
+                    yield "assistant.turn_end", {"turnId": "0"}
+                    yield "session.idle", {"aborted": True} if how == "aborted" else {}
+
+    def _start(self, step: Start) -> tuple[str, dict[str, Any]]:
+        place = {"cwd": step.cwd or self._cwd, "branch": step.branch, "headCommit": step.head}
+        if step.how == "clear":
+            return "session.context_cleared", {"messagesCleared": 1}
+        if step.how == "":
+            return "session.context_changed", place
+        data: dict[str, Any] = {"sessionId": step.native or self._native, "context": place}
+        if step.how == "resume":
+            return "session.resume", {**data, "eventCount": len(self.lines)}
+        data |= {"version": 1, "producer": "copilot-agent", "copilotVersion": step.version or "1.0.34"}
+        if step.parent:
+            data["detachedFromSpawningParentSessionId"] = step.parent
+        return "session.start", data
+
+    def _planned(self, plan: Plan) -> Iterator[tuple[str, dict[str, Any]]]:
+        id = f"plan-{len(self.lines)}"
+        if plan.whole:
+            rows = [f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items]
+            yield from _called(Call(plan.at, id, "update_todo", "plan"), {"todos": "\n".join(rows)})
+        else:
+            query = " ".join(_statement(item.key, item.text, item.state) for item in plan.items)
+            yield from _called(Call(plan.at, id, "sql", "plan"), {"query": query, "description": ""})
+        yield _completed(Result(plan.at, id, True, text="ok"))
+
+
+def _statement(key: str, text: str, state: str) -> str:
+    quoted = text.replace("'", "''")
+    if state == "dropped":
+        return f"DELETE FROM todos WHERE id = '{key}';"
+    if not text:
+        return f"UPDATE todos SET status = '{_STATUS.get(state, 'pending')}' WHERE id = '{key}';"
+    return (
+        "INSERT INTO todos (id, title, description, status) "
+        f"VALUES ('{key}', '{quoted}', '', '{_STATUS.get(state, 'pending')}');"
+    )
+
+
+def _called(call: Call, arguments: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    tool = _TOOLS.get(call.act, call.tool)
+    asked = {"toolCallId": call.id, "name": tool, "arguments": arguments, "type": "function"}
+    yield "assistant.message", {"messageId": f"m-{call.id}", "content": "", "toolRequests": [asked]}
+    yield "hook.start", {"hookInvocationId": call.id, "hookType": "preToolUse", "input": {"toolName": tool}}
+    yield "hook.end", {"hookInvocationId": call.id, "hookType": "preToolUse", "success": True}
+    yield "tool.execution_start", {"toolCallId": call.id, "toolName": tool, "arguments": arguments}
+
+
+def _arguments(call: Call) -> dict[str, Any]:
+    path = call.paths[0] if call.paths else ""
+    content = call.text.removeprefix(f"{path}\n")
+    match call.act:
+        case "run":
+            return {"command": call.command, "description": call.note}
+        case "read":
+            return {"path": path}
+        case "create":
+            return {"path": path, "file_text": content}
+        case "edit":
+            return {"path": path, "old_str": "", "new_str": content}
+        case "ask":
+            return {"question": call.note}
+        case "agent":
+            return {"description": call.note, "prompt": call.text, "agent_type": "general-purpose"}
+        case "web":
+            return {"url": call.text}
+        case _:
+            return {"pattern": call.text}
+
+
+def _completed(result: Result) -> tuple[str, dict[str, Any]]:
+    data: dict[str, Any] = {
+        "toolCallId": result.id,
+        "success": result.ok is not False or result.exit is not None,
+    }
+    if data["success"]:
+        tail = f"\n<exited with exit code {result.exit}>" if result.exit is not None else ""
+        data["result"] = {"content": result.text + tail, "detailedContent": result.text}
+    else:
+        data["error"] = {"message": result.text, "code": "failure"}
+    return "tool.execution_complete", data | {"toolTelemetry": {}}

@@ -1,0 +1,364 @@
+"""Copilot CLI's events become steps, whatever state they are in."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.agents.base import Where
+from segue.agents.copilot_cli import AGENT
+from segue.agents.copilot_cli.calls import todos
+from segue.core.steps import (
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    PlanItem,
+    Prompt,
+    Recap,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+from segue.testing.transcripts import placed, written
+
+T = 1_767_225_600.0
+STAMP = "2026-01-01T00:00:00.000Z"
+
+
+def line(type: str, data: Any = None, **more: Any) -> bytes:
+    event = {"type": type, "data": {} if data is None else data, "id": "e1", "timestamp": STAMP}
+    return json.dumps({**event, "parentId": None, **more}).encode()
+
+
+def read(*lines: bytes) -> list[Step]:
+    reader = AGENT.reader()
+    return [step for one in lines for step in reader.read(one)]
+
+
+def asked(tool: str, arguments: Any, id: str = "c1") -> bytes:
+    request = {"toolCallId": id, "name": tool, "arguments": arguments}
+    return line("assistant.message", {"messageId": "m", "content": "", "toolRequests": [request]})
+
+
+STORY: list[Step] = [
+    Start(T, "start", "run-1", "/src/shop", "main", "abc123", "1.0.34"),
+    Model(T + 1, "model-1"),
+    Prompt(T + 2, "Add a basket.\nAnd test it."),
+    Say(T + 3, "I begin with the model."),
+    Call(T + 4, "c1", "bash", "run", "make test\nRun the tests", "make test", (), "Run the tests"),
+    Result(T + 5, "c1", False, 2, "1 failed"),
+    Call(T + 6, "c2", "edit", "edit", "basket.py\nx = 1", "", ("basket.py",)),
+    Result(T + 7, "c2", True, None, "saved"),
+    Usage(T + 8, "u1", 1200, 30),
+    Title(T + 9, "The basket"),
+    Compact(T + 10, "What was done.", "manual", 9000),
+    Fault(T + 11, "overloaded", 529),
+    Start(T + 12, "resume", "run-1", "/src/shop"),
+    Prompt(T + 13, "Go on."),
+    Recap(T + 14, "The basket is there."),
+    Interrupt(T + 15, "user_initiated"),
+    End(T + 16, "exit"),
+]
+
+
+def test_what_is_written_is_read_again():
+    assert read(*written("copilot-cli", STORY).splitlines()) == STORY
+
+
+def test_a_plan_comes_back_whole_and_in_changes():
+    plan = Plan(T, (PlanItem("Model", "done"), PlanItem("View", "active"), PlanItem("Ship")))
+    change = Plan(T + 1, (PlanItem("It's late", "pending", "k1"), PlanItem("", "done", "k2")), False)
+    read_again = read(*written("copilot-cli", [plan, change]).splitlines())
+    assert [step for step in read_again if isinstance(step, Plan)] == [plan, change]
+
+
+@pytest.mark.parametrize(
+    ("query", "items"),
+    [
+        ("SELECT * FROM todos", []),
+        (
+            "INSERT INTO todos VALUES ('a', 'First (one)', 'd', 'done')",
+            [PlanItem("First (one)", "done", "a")],
+        ),
+        (
+            "INSERT INTO todos (title, id) VALUES ('It''s', 'a'), ('Two; three', 'b'); SELECT 1",
+            [PlanItem("It's", "pending", "a"), PlanItem("Two; three", "pending", "b")],
+        ),
+        ("update todos set status='in_progress' where id='a'", [PlanItem("", "active", "a")]),
+        (
+            "UPDATE todos SET status = 'done' WHERE id IN ('a', 'b')",
+            [PlanItem("", "done", "a"), PlanItem("", "done", "b")],
+        ),
+        ("UPDATE todos SET title = 'New' WHERE id = 'a'", [PlanItem("New", "", "a")]),
+        ("DELETE FROM todos WHERE id = 'a'", [PlanItem("", "dropped", "a")]),
+        ("INSERT INTO todos VALUES ('torn", []),
+        ("DROP TABLE todos", []),
+    ],
+)
+def test_the_rows_of_the_todo_table_are_read_from_statements(query, items):
+    assert list(todos(query)) == items
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "act", "command", "paths"),
+    [
+        ("bash", {"command": "ls", "description": "Look"}, "run", "ls", ()),
+        ("write_bash", {"input": "y"}, "run", "y", ()),
+        ("view", {"path": "a.py"}, "read", "", ("a.py",)),
+        ("create", {"path": "a.py", "file_text": "x"}, "create", "", ("a.py",)),
+        ("edit", {"path": "a.py", "old_str": "x", "new_str": "y"}, "edit", "", ("a.py",)),
+        ("str_replace_editor", {"command": "view", "path": "a.py"}, "read", "", ("a.py",)),
+        ("apply_patch", "*** Begin Patch\n*** Add File: b.py\n+x", "create", "", ("b.py",)),
+        ("grep", {"pattern": "x", "path": "src"}, "search", "", ()),
+        ("ask_user", {"question": "Which?"}, "ask", "", ()),
+        ("sql", {"query": "SELECT 1 FROM todos"}, "plan", "", ()),
+        ("made-up", {"a": {"b": ["c"]}}, "other", "", ()),
+        ("bash", None, "run", "", ()),
+        ("bash", ["ls"], "run", "", ()),
+        ("bash", {"command": 7}, "run", "", ()),
+    ],
+)
+def test_a_tool_is_told_by_what_it_does(tool, arguments, act, command, paths):
+    (call,) = read(asked(tool, arguments))
+    assert isinstance(call, Call)
+    assert (call.act, call.command, call.paths) == (act, command, paths)
+
+
+def test_a_call_is_told_once_though_the_file_says_it_twice():
+    started = line(
+        "tool.execution_start", {"toolCallId": "c1", "toolName": "view", "arguments": {"path": "a"}}
+    )
+    assert len(read(asked("view", {"path": "a"}), started)) == 1
+    assert [type(step) for step in read(started)] == [Call]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"content": "<hook_context source='x'>brief</hook_context>"},
+        {"content": "[segue brief] goal: x"},
+        {"content": "", "transformedContent": "You have not yet marked the task as complete"},
+        {"content": "Continue.", "isAutopilotContinuation": True},
+        {"content": "do the skill", "source": "skill-pdf"},
+        {"content": "sub task", "source": "agent-3"},
+        {"content": "<skill-context name='x'>body"},
+    ],
+)
+def test_only_what_the_user_typed_is_a_prompt(data):
+    assert read(line("user.message", data)) == []
+
+
+def test_a_prompt_is_without_what_a_hook_put_into_it():
+    data = {"content": "Fix it.\n<hook_context>ours</hook_context>", "transformedContent": "<x>Fix it.</x>"}
+    assert read(line("user.message", data)) == [Prompt(T, "Fix it.")]
+
+
+def test_a_sub_agent_works_but_does_not_speak():
+    message = {"messageId": "m", "content": "I look.", "toolRequests": [{"toolCallId": "s1", "name": "view"}]}
+    steps = read(
+        asked("task", {"prompt": "Look", "description": "Look around"}),
+        line("subagent.started", {"toolCallId": "c1", "agentName": "explore"}),
+        line("user.message", {"content": "Look"}, agentId="a1"),
+        line("assistant.message", message, agentId="a1"),
+        line(
+            "tool.execution_complete", {"toolCallId": "c1", "success": True, "result": {"content": "Found."}}
+        ),
+    )
+    assert [type(step) for step in steps] == [Call, Call, Result, Report]
+    assert steps[-1] == Report(T, "Found.", "explore", "c1")
+
+
+@pytest.mark.parametrize(
+    ("content", "ok", "code", "text"),
+    [
+        ("done\n<exited with exit code 0>", True, 0, "done"),
+        ("bad\n<exited with exit code 3>", False, 3, "bad"),
+        ("x\n<shellId: 4 completed with exit code 1>", False, 1, "x"),
+        ("it says <exited with exit code 1> inside", True, None, "it says <exited with exit code 1> inside"),
+    ],
+)
+def test_the_exit_status_stands_at_the_end(content, ok, code, text):
+    data = {"toolCallId": "c1", "success": True, "result": {"content": content}}
+    assert read(line("tool.execution_complete", data)) == [Result(T, "c1", ok, code, text)]
+
+
+def test_a_tool_that_failed_says_why():
+    data = {"toolCallId": "c1", "success": False, "error": {"message": "denied", "code": "x"}}
+    assert read(line("tool.execution_complete", data)) == [Result(T, "c1", False, None, "denied")]
+
+
+def test_a_turn_ends_when_the_last_message_asks_for_nothing_more():
+    said = line("assistant.message", {"messageId": "m", "content": "Done."})
+    end = line("assistant.turn_end", {"turnId": "0"})
+    assert read(asked("view", {}), end)[1:] == []
+    assert read(said, end, line("session.idle")) == [Say(T, "Done."), End(T)]
+
+
+def test_a_compaction_that_failed_compacted_nothing():
+    assert read(line("session.compaction_complete", {"success": False, "error": "nothing to compact"})) == []
+
+
+def test_a_plan_file_is_the_plan():
+    path = "/home/u/.copilot/session-state/run-1/plan.md"
+    call, plan = read(asked("create", {"path": path, "file_text": "# Plan\n- [x] One\n- [ ] Two"}))
+    assert isinstance(call, Call)
+    assert plan == Plan(T, (PlanItem("One", "done"), PlanItem("Two")))
+    assert read(line("session.plan_changed", {"operation": "update"})) == []
+    assert read(line("session.plan_changed", {"plan": "- [ ] A"})) == [Plan(T, (PlanItem("A"),))]
+
+
+# damage
+
+
+def test_hooks_and_unknown_events_are_counted_and_cost_nothing():
+    reader = AGENT.reader()
+    hook = b'{"type":"hook.start","data":{"hookType":"preToolUse"},"id":"e"}'
+    assert [*reader.read(hook), *reader.read(line("session.made_up")), *reader.read(line("hook.end"))] == []
+    assert (reader.skipped, reader.malformed) == (3, 0)
+
+
+def test_every_prefix_of_a_file_gives_a_prefix_of_its_steps():
+    whole = written("copilot-cli", STORY)
+    for cut in range(0, len(whole), 7):
+        complete = whole[:cut].rpartition(b"\n")[0].splitlines()
+        steps = read(*complete)
+        assert steps == STORY[: len(steps)]
+        read(*whole[:cut].splitlines())  # a torn last line raises nothing
+
+
+def test_a_reader_goes_on_where_another_stopped():
+    lines = written("copilot-cli", STORY).splitlines()
+    for stop in range(len(lines)):
+        first = AGENT.reader()
+        steps = [step for one in lines[:stop] for step in first.read(one)]
+        second = AGENT.reader(json.loads(json.dumps(first.keep())))
+        steps += [step for one in lines[stop:] for step in second.read(one)]
+        assert steps == STORY
+
+
+@pytest.mark.parametrize("wrong", [None, 7, -1.5, True, "text", [], [1, "x", None], {}, {"x": {"y": [1]}}])
+def test_a_wrong_type_anywhere_loses_at_most_its_field(wrong):
+    for one in written("copilot-cli", STORY).splitlines():
+        event = json.loads(one)
+        for name in event:
+            read(json.dumps({**event, name: wrong}).encode())
+        for name, inner in event["data"].items():
+            read(json.dumps({**event, "data": {**event["data"], name: wrong}}).encode())
+            if isinstance(inner, dict):
+                for deep in inner:
+                    data = {**event["data"], name: {**inner, deep: wrong}}
+                    read(json.dumps({**event, "data": data}).encode())
+    prompt = {
+        "content": "Fix it.",
+        "attachments": wrong,
+        "interactionId": wrong,
+        "isAutopilotContinuation": 0,
+    }
+    assert read(line("user.message", prompt)) == [Prompt(T, "Fix it.")]
+
+
+@pytest.mark.parametrize(
+    ("record", "steps", "malformed"),
+    [
+        (b"", 0, 0),
+        (b"\xef\xbb\xbf" + line("user.message", {"content": "a"}), 1, 0),
+        (line("user.message", {"content": "a"}) + line("user.message", {"content": "b"}), 2, 0),
+        (b'{"type":"hook.st' + line("user.message", {"content": "b"}), 1, 1),
+        (line("user.message", {"content": "a"})[:-9], 0, 1),
+        (b'{"type":"user.message","data":{"content":"a\xff\xfeb"},"timestamp":"x"}', 1, 0),
+        (b"[1, 2]", 0, 1),
+        (b"null", 0, 1),
+        (b"\x00\x01\x02", 0, 1),
+        (b"[" * 100_000, 0, 1),
+        (line("user.message", [1]), 0, 1),
+        (line("assistant.message", {"content": "", "image": "A" * 1_000_000}), 0, 0),
+        (line("user.message", {"content": "x" * 1_000_000}), 1, 0),
+    ],
+    ids=range(13),
+)
+def test_a_damaged_line_costs_itself_only(record, steps, malformed):
+    reader = AGENT.reader()
+    assert len(list(reader.read(record))) == steps
+    assert (reader.malformed > 0) == bool(malformed)
+
+
+def test_what_is_kept_does_not_grow():
+    reader = AGENT.reader()
+    for count in range(2_000):
+        list(reader.read(asked("view", {"path": "a"}, id=f"c{count}")))
+        list(reader.read(line("subagent.started", {"toolCallId": f"c{count}", "agentName": "x"})))
+    assert len(json.dumps(reader.keep())) < 10_000
+
+
+# where it is
+
+
+def where(home: Path, *roots: str, **more: Any) -> Where:
+    return Where(env={}, home=home, roots=tuple(Path(root) for root in roots), **more)
+
+
+def test_the_conversations_of_a_project_are_found_newest_first(tmp_path):
+    for age, (native, cwd) in enumerate(
+        [("new", "/src/shop"), ("other", "/src/x"), ("old", "/src/shop/api")]
+    ):
+        path = placed("copilot-cli", STORY, home=tmp_path, native=native, cwd=cwd)
+        os.utime(path, (T - age, T - age))
+    found = list(AGENT.find(where(tmp_path, "/src/shop")))
+    assert [(one.native, one.cwd) for one in found] == [("new", "/src/shop"), ("old", "/src/shop/api")]
+    assert [one.native for one in AGENT.find(where(tmp_path))] == ["new", "other", "old"]
+
+
+def test_without_a_workspace_file_the_head_says_whose_it_is(tmp_path):
+    path = placed("copilot-cli", STORY, home=tmp_path, native="a", cwd="/src/shop")
+    path.with_name("workspace.yaml").unlink()
+    flat = path.parents[1] / "b.jsonl"
+    flat.write_bytes(path.read_bytes())
+    assert {one.native for one in AGENT.find(where(tmp_path, "/src/shop"))} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    "text", ["cwd: /src/my shop", 'cwd: "/src/my shop"', "id: x\ncwd:   '/src/my shop'  "]
+)
+def test_a_workspace_file_may_quote(tmp_path, text):
+    path = placed("copilot-cli", STORY, home=tmp_path)
+    path.with_name("workspace.yaml").write_text(text)
+    assert [one.cwd for one in AGENT.find(where(tmp_path, "/src/my shop"))] == ["/src/my shop"]
+
+
+def test_no_more_files_are_opened_than_allowed_and_known_ones_not_at_all(tmp_path):
+    paths = [placed("copilot-cli", STORY, home=tmp_path, native=f"n{count}") for count in range(4)]
+    assert len(list(AGENT.find(where(tmp_path, "/src/shop", heads_max=2)))) == 2
+    known = {str(path): "/src/shop" for path in paths}
+    for path in paths:
+        path.with_name("workspace.yaml").unlink()
+        path.write_bytes(b"")
+    assert len(list(AGENT.find(where(tmp_path, "/src/shop", heads_max=1, known=known)))) == 4
+
+
+def test_a_lock_tells_whether_the_process_lives(tmp_path):
+    path = placed("copilot-cli", STORY, home=tmp_path)
+    assert [one.sign for one in AGENT.find(where(tmp_path))] == [""]
+    path.with_name("inuse.4711.lock").touch()
+    (crashed,) = AGENT.find(where(tmp_path))
+    (alive,) = AGENT.find(where(tmp_path, is_alive=lambda pid, started: pid == 4711))
+    assert (crashed.sign, alive.sign, alive.pid) == ("crashed", "alive", 4711)
+
+
+def test_its_transcripts_are_recognised_and_others_not():
+    whole = written("copilot-cli", STORY)
+    assert AGENT.recognises(whole, "events.jsonl")
+    assert AGENT.recognises(b"\n".join(whole.splitlines()[2:]), "x.jsonl")
+    for other in (b"", b"{}", b'{"type":"user","parentUuid":null,"sessionId":"x"}', b"[1]", b"\xff\x00"):
+        assert not AGENT.recognises(other, "events.jsonl")
