@@ -1,0 +1,93 @@
+"""What Cline's and Roo's tools mean as steps: most are calls; some are how the agent speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from segue.agents.cline import wire
+from segue.agents.cline.texts import ACTS, paths_of
+from segue.agents.common import checklist, patched, plain
+from segue.core.steps import Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
+
+_FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
+_STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done"}
+_CHANGES = "HAS_CHANGES"  # a mark of Cline's at the end of a completion
+_ASIDE = frozenset({"task_progress", "requires_approval"})  # not what the tool is about
+ASKING = frozenset({"ask_followup_question", "plan_mode_respond", "attempt_completion"})
+
+# How the UI names the same tools.
+SHOWN: dict[str, tuple[str, Act]] = {
+    "editedExistingFile": ("replace_in_file", "edit"), "appliedDiff": ("apply_diff", "edit"),
+    "newFileCreated": ("write_to_file", "create"), "fileDeleted": ("delete_file", "delete"),
+    "searchAndReplace": ("search_and_replace", "edit"), "insertContent": ("insert_content", "edit"),
+    "readFile": ("read_file", "read"), "searchFiles": ("search_files", "search"),
+    "listFilesTopLevel": ("list_files", "search"), "listFilesRecursive": ("list_files", "search"),
+    "listCodeDefinitionNames": ("list_code_definition_names", "search"),
+    "codebaseSearch": ("codebase_search", "search"), "webFetch": ("web_fetch", "web"),
+    "webSearch": ("web_search", "web"), "newTask": ("new_task", "agent"),
+    "updateTodoList": ("update_todo_list", "plan"), "generateImage": ("generate_image", "create"),
+}  # fmt: skip
+
+
+def tool_steps(at: float, id: str, name: str, given: dict[str, Any]) -> Iterator[Step]:
+    """The steps of a tool that the model called."""
+    if name == "attempt_completion":
+        yield from completed(at, _string(given, "result"))
+    elif name in ("plan_mode_respond", "act_mode_respond"):
+        if text := _string(given, "response").strip():
+            yield Say(at, text)
+            if name == "plan_mode_respond":
+                yield End(at)
+    elif name in ("condense", "summarize_task"):
+        yield Compact(at, _string(given, "context"), "manual" if name == "condense" else "auto")
+    else:
+        yield _call(at, id, name, given)
+    if items := checklist(_string(given, "todos" if name == "update_todo_list" else "task_progress")):
+        yield Plan(at, items)
+
+
+def _call(at: float, id: str, name: str, given: dict[str, Any]) -> Call:
+    act = ACTS.get(name, "other")
+    paths: tuple[str, ...] = ()
+    if name == "apply_patch":
+        act, paths = patched(plain(given))
+    elif act in _FILES:
+        paths = paths_of(given)
+    text = plain({key: value for key, value in given.items() if key not in _ASIDE})
+    note = _string(given, "question")
+    if name == "use_mcp_tool":
+        note = "/".join(filter(None, (_string(given, "server_name"), _string(given, "tool_name"))))
+    return Call(at, id, name, act, text, _string(given, "command") if act == "run" else "", paths, note)
+
+
+def _string(given: dict[str, Any], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def completed(at: float, text: str) -> Iterator[Step]:
+    """What the agent says when it believes that it is done."""
+    if text := text.removesuffix(_CHANGES).strip():
+        yield Say(at, text)
+    yield End(at, "turn", text)
+
+
+def shown_call(at: float, id: str, tool: wire.ToolShown) -> Call:
+    """A tool as the UI tells it."""
+    if tool.server_name:
+        note = f"{tool.server_name}/{tool.tool_name or ''}".rstrip("/")
+        return Call(at, id, "use_mcp_tool", "other", plain(tool.arguments), note=note)
+    name, act = SHOWN.get(tool.tool, (tool.tool, "other"))
+    paths = tuple(filter(None, (tool.path,))) if act in _FILES else ()
+    if act in _FILES and isinstance(tool.batch_files, list):
+        paths += paths_of({"files": tool.batch_files})
+    parts = (tool.path, tool.regex, tool.diff, tool.content if act != "read" else None)
+    return Call(at, id, name, act, plain([part for part in parts if part]), paths=paths)
+
+
+def todos_of(todos: list[wire.Todo] | None) -> tuple[PlanItem, ...]:
+    """The todos as the UI tells them; their ids change with their status and identify nothing."""
+    return tuple(
+        PlanItem(todo.content, _STATES.get(todo.status, "pending")) for todo in todos or () if todo.content
+    )

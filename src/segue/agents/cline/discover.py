@@ -1,0 +1,228 @@
+"""Where Cline and Roo keep their tasks, and whose they are.
+
+A task is a folder named after its id. Which working folder it is about stands in the list of all tasks,
+in Roo also in the task's ``history_item.json``, and in what the first message tells the model.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import HEAD_BYTES, Form, Found, Where, decoded
+from segue.agents.cline import wire
+from segue.agents.cline.reader import Reader, task_of
+from segue.core.values import Value
+
+_EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
+_SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
+_ROO = (
+    b"<slug>",
+    b"Current time in ISO 8601",
+    b"update_todo_list",
+    b'apiProtocol\\"',
+    b'"isProtected"',
+    b'"isSummary"',
+    b"Current Workspace Directory (",
+)
+_CWD = re.compile(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+_TRIES = 3  # a document that is being written is read again
+
+
+class Flavour(Value):
+    """In what Cline and Roo differ."""
+
+    name: str
+    title: str
+    extension: str  # its folder in an editor's storage
+    cli: bool = False  # has a command of its own, with a folder in the home
+
+
+class Cline:
+    """See ``agents.base.Agent``."""
+
+    form: Form = "document"
+
+    def __init__(self, flavour: Flavour) -> None:
+        self.name = flavour.name
+        self.title = flavour.title
+        self._flavour = flavour
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        known = Path(name).name in (wire.API, wire.UI)
+        return (known or _shaped(head)) and any(mark in head for mark in _ROO) == (self.name == "roo")
+
+    def reader(self, kept: Any = None) -> Reader:
+        return Reader(kept)
+
+    def load(self, path: Path, native: str) -> bytes:
+        return loaded(path, native)
+
+    def retention(self, where: Where) -> int | None:
+        return None
+
+    def find(self, where: Where) -> Iterator[Found]:
+        bases = [base for base in _bases(self._flavour, where) if (base / "tasks").is_dir()]
+        files = sorted(
+            ((path, stat, base) for base in bases for path, stat in _files(base / "tasks")),
+            key=lambda file: -file[1].st_mtime,
+        )
+        listed: dict[Path, dict[str, wire.History]] = {}
+        heads = 0
+        for path, stat, base in files:
+            native = path.parent.name
+            cwd, parent = where.known.get(str(path), ""), ""
+            if not cwd:
+                if base not in listed:
+                    listed[base] = _history(base)
+                item = listed[base].get(native)
+                cwd, parent = (item.cwd, item.parent_task_id or "") if item else ("", "")
+            if not cwd:
+                heads += 1
+                if where.heads_max and heads > where.heads_max:
+                    continue
+                cwd, parent = _looked(path)
+            if where.holds(cwd) if cwd else not where.roots:
+                yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
+
+
+def _shaped(head: bytes) -> bool:
+    start = head[:4096].removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith((b'{"id":', b'{"api":')) and b'"api":' in head:
+        return True
+    if not start.startswith(b"["):
+        return False
+    shown = b'"ts"' in head and (b'"say"' in head or b'"ask"' in head)
+    return shown or (b'"role"' in head and (b"<task>" in head or b"<environment_details>" in head))
+
+
+# what there is
+
+
+def _bases(flavour: Flavour, where: Where) -> Iterator[Path]:
+    """The folders that hold ``tasks``."""
+    if flavour.cli:
+        yield Path(where.env.get("CLINE_DIR") or where.home / ".cline") / "data"
+    config = Path(where.env.get("XDG_CONFIG_HOME") or where.home / ".config")
+    users = [
+        root / editor / "User"
+        for root in (config, where.home / "Library" / "Application Support")
+        for editor in _EDITORS
+    ]
+    users += [where.home / server / "data" / "User" for server in _SERVERS]
+    if appdata := where.env.get("APPDATA"):
+        users += [Path(appdata) / editor / "User" for editor in _EDITORS]
+    for user in users:
+        yield user / "globalStorage" / flavour.extension
+
+
+def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    try:
+        names = os.listdir(tasks)
+    except OSError:
+        return
+    for name in names:
+        for file in (wire.API, wire.UI):
+            try:
+                yield tasks / name / file, (tasks / name / file).stat()
+                break
+            except OSError:
+                continue  # not there yet, or deleted meanwhile
+
+
+def _history(base: Path) -> dict[str, wire.History]:
+    """Every task that the lists name."""
+    found: dict[str, wire.History] = {}
+    for path in (base / "state" / "taskHistory.json", base / "tasks" / "_index.json"):
+        value = _json(path)
+        rows = value.get("entries") if isinstance(value, dict) else value
+        for row in rows if isinstance(rows, list) else ():
+            item = decoded(msgspec.json.encode(row), wire.HISTORY, wire.History)
+            if item and item.id:
+                found[item.id] = item
+    return found
+
+
+def _looked(path: Path) -> tuple[str, str]:
+    """(working folder, parent) from the task's own files."""
+    item = decoded(_bytes(path.with_name("history_item.json")), wire.HISTORY, wire.History)
+    if item and item.cwd:
+        return item.cwd, item.parent_task_id or ""
+    try:
+        with path.open("rb") as file:
+            found = _CWD.search(file.read(HEAD_BYTES))
+        return (str(msgspec.json.decode(b'"' + found[1] + b'"')) if found else ""), ""
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return "", ""
+
+
+def _json(path: Path) -> Any:
+    try:
+        return msgspec.json.decode(_bytes(path) or b"null")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+# one task as one document
+
+
+def loaded(path: Path, native: str) -> bytes:
+    """A task's folder, or a document of it, as the one document that the reader reads."""
+    folder = path if path.is_dir() else path.parent
+    if path.is_file() and path.name not in (wire.API, wire.UI):
+        return path.read_bytes()
+    api, ui = _document(folder / wire.API), _document(folder / wire.UI)
+    if api is None and ui is None:
+        return path.read_bytes()  # says in its own words that there is nothing
+    id = native or folder.name
+    history = _json(folder / "history_item.json")
+    if not isinstance(history, dict):
+        history = _history(folder.parents[1]).get(id) if folder.parent.name == "tasks" else None
+    task = {
+        "id": id,
+        "api": (api and api.api) or [],
+        "ui": (ui and ui.ui) or [],
+        "focus": _focus(folder),
+        "history": history,
+        "meta": _json(folder / "task_metadata.json"),
+        "torn": bool(api and api.torn),
+        "bad": (api.bad if api else 0) + (ui.bad if ui else 0),
+    }
+    return msgspec.json.encode(task)
+
+
+def _document(path: Path) -> wire.Task | None:
+    """One of the two; a torn one is read again, since it may be in the middle of being written."""
+    best: wire.Task | None = None
+    for _ in range(_TRIES):
+        try:
+            task, bad = task_of(path.read_bytes())
+        except OSError:
+            break
+        if not bad:
+            return task
+        task.bad = bad
+        if best is None or _rows(task) > _rows(best):
+            best = task
+    return best
+
+
+def _rows(task: wire.Task) -> int:
+    return len(task.api or ()) + len(task.ui or ())
+
+
+def _focus(folder: Path) -> str:
+    newest = max(folder.glob("focus_chain_taskid_*.md"), default=None, key=lambda path: path.name)
+    return _bytes(newest).decode("utf-8", "replace") if newest else ""

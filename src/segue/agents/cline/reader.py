@@ -1,0 +1,196 @@
+"""A Cline or Roo task to steps.
+
+The API history is what was done; the UI messages add times, tokens and the user's own words, and tell
+what the API history no longer holds (Roo cuts it off when it condenses). Both are written anew as a
+whole, so a torn one is read up to its last whole element.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from segue.agents.base import T, decoded
+from segue.agents.cline import wire
+from segue.agents.cline.api import Conversation, times_of
+from segue.agents.cline.texts import CWD, WINDOW
+from segue.agents.cline.ui import Screen, prompts_of
+from segue.agents.common import checklist, elements, mended, seconds
+from segue.core.steps import Plan, Start, Step
+
+_SCALE = {"": 1, "K": 1_000, "M": 1_000_000}
+_WINDOW_LOOKS = 12  # messages from the end that are searched for the window's size
+
+
+class Reader:
+    """See ``agents.base.Reader``; a record is what ``load`` gave, or one of the documents itself."""
+
+    def __init__(self, kept: Any = None) -> None:
+        self.skipped = self.malformed = 0
+
+    def keep(self) -> None:
+        return None
+
+    def read(self, record: bytes) -> Iterable[Step]:
+        task, bad = task_of(record)
+        self.malformed += bad + task.bad
+        messages = self._parts(task.api, wire.MESSAGE, wire.Message)
+        shown = self._parts(task.ui, wire.SHOWN, wire.Shown)
+        self.skipped += sum(not (one.say or one.ask) for one in shown)
+        shown = [one for one in shown if one.say or one.ask]
+        if not messages and not shown:
+            return ()
+        return list(_changes(self._steps(task, messages, shown)))
+
+    def _parts(
+        self, rows: list[msgspec.Raw] | None, decoder: msgspec.json.Decoder[T], kind: type[T]
+    ) -> list[T]:
+        parts = [decoded(bytes(row), decoder, kind) for row in rows or ()]
+        self.malformed += parts.count(None)
+        return [part for part in parts if part is not None]
+
+    def _steps(
+        self, task: wire.Task, messages: list[wire.Message], shown: list[wire.Shown]
+    ) -> Iterator[Step]:
+        times = times_of(messages, shown)
+        stamps = [stamp for stamp in (*times[:1], *(seconds(one.ts) for one in shown)) if stamp]
+        yield _start(task, messages, min(stamps, default=0.0))
+        api = Conversation(not shown, prompts_of(shown)).read(messages, times)
+        screen = Screen(_Uncovered(task, messages, times), _window(messages))
+        yield from heapq.merge(api, screen.read(shown), key=lambda step: step.at)
+        self.skipped += screen.skipped
+        if items := checklist(task.focus):
+            yield Plan(max([*times[-1:], *stamps], default=0.0), items)
+
+
+def _changes(steps: Iterator[Step]) -> Iterator[Step]:
+    """Without a plan that is the one before: both documents tell it."""
+    before: tuple[Any, ...] = ()
+    for step in steps:
+        if isinstance(step, Plan):
+            now = tuple((item.text, item.state) for item in step.items)
+            if now == before:
+                continue
+            before = now
+        yield step
+
+
+def _start(task: wire.Task, messages: list[wire.Message], at: float) -> Start:
+    history, meta = task.history or wire.History(), task.meta or wire.Metadata()
+    hosts = meta.environment_history or []
+    version = next((host.cline_version for host in reversed(hosts) if host.cline_version), "")
+    cwd = history.cwd or meta.workspace or ""
+    if not cwd and messages and (found := CWD.search(_text(messages[0]))):
+        cwd = found[1]
+    return Start(at, "start", task.id, cwd, version=version, parent=history.parent_task_id or "")
+
+
+def _text(message: wire.Message) -> str:
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(block.text for block in message.content or ())
+
+
+def _window(messages: list[wire.Message]) -> int:
+    """The size of the window, as the newest message to the model says it."""
+    for message in messages[: -_WINDOW_LOOKS - 1 : -1]:
+        if message.role == "user" and (found := WINDOW.search(_text(message))):
+            try:
+                return int(float(found[1].replace(",", "")) * _SCALE[found[2]])
+            except ValueError:
+                return 0
+    return 0
+
+
+class _Uncovered:
+    """Tells whether the API history holds nothing of a time: cut off by a summary, torn, or not there."""
+
+    def __init__(self, task: wire.Task, messages: list[wire.Message], times: list[float]) -> None:
+        self._from = self._to = self._after = float("inf")
+        if not messages:
+            self._after = float("-inf")
+        elif task.torn:
+            self._after = times[-1]
+        if len(messages) > 1 and messages[1].is_summary:
+            self._from, self._to = times[0], times[1]
+
+    def __call__(self, at: float) -> bool:
+        return at > self._after or self._from < at < self._to
+
+
+# the document
+
+
+def task_of(record: bytes) -> tuple[wire.Task, int]:
+    """The task in a document, and how many pieces of it were malformed."""
+    if not record.strip():
+        return wire.Task(), 0
+    task, bad = _whole(record), 0
+    if task is None:
+        record = mended(record)
+        task = _whole(record)
+    if task is None:
+        task, bad = _salvaged(record.decode("utf-8", "replace")), 1
+    return task, bad
+
+
+def _whole(record: bytes) -> wire.Task | None:
+    try:
+        if record.lstrip()[:1] == b"[":
+            return _classified(_ROWS.decode(record))
+        return _task(_PARTS.decode(record))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _task(parts: dict[str, msgspec.Raw]) -> wire.Task:
+    """A document of ours; a part of a wrong type is left out."""
+    task = wire.Task(api=_list(parts.get("api")), ui=_list(parts.get("ui")))
+    for name, kind in (("id", str), ("focus", str), ("torn", bool), ("bad", int)):
+        value = _ANY.decode(parts[name]) if name in parts else None
+        if isinstance(value, kind):
+            setattr(task, name, value)
+    if "history" in parts:
+        task.history = decoded(bytes(parts["history"]), wire.HISTORY, wire.History)
+    if "meta" in parts:
+        task.meta = decoded(bytes(parts["meta"]), wire.METADATA, wire.Metadata)
+    return task
+
+
+def _list(raw: msgspec.Raw | None) -> list[msgspec.Raw] | None:
+    try:
+        return _ROWS.decode(raw) if raw is not None else None
+    except msgspec.ValidationError:
+        return None
+
+
+def _classified(rows: list[msgspec.Raw], torn: bool = False) -> wire.Task:
+    """The rows of one document alone: UI messages have a type, messages a role."""
+    for row in rows[:8]:
+        shown = decoded(bytes(row), wire.SHOWN, wire.Shown)
+        if shown and (shown.say or shown.ask):
+            return wire.Task(ui=rows)
+    return wire.Task(api=rows, torn=torn)
+
+
+def _salvaged(text: str) -> wire.Task:
+    if text.lstrip().startswith("["):
+        return _classified(_rows(text, text.index("[")), torn=True)
+    task = wire.Task(torn=True)
+    for name in ("api", "ui"):
+        at = text.find(f'"{name}":[')
+        if at >= 0:
+            setattr(task, name, _rows(text, at + len(name) + 3))
+    return task
+
+
+def _rows(text: str, at: int) -> list[msgspec.Raw]:
+    return [msgspec.Raw(one.encode("utf-8", "replace")) for one in elements(text, at)]
+
+
+_ROWS = msgspec.json.Decoder(list[msgspec.Raw])
+_PARTS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ANY: msgspec.json.Decoder[Any] = msgspec.json.Decoder()

@@ -1,0 +1,177 @@
+"""What stands in the texts of a Cline or Roo conversation: tools as XML, results, the user's words.
+
+A user turn is written by the harness: the user's words stand in tags that it sets. The same tags in
+what a command or a file gave are not the user's, so they count only where the harness puts them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from segue.agents.common import typed
+from segue.core.steps import Act
+
+ACTS: dict[str, Act] = {
+    "execute_command": "run", "read_file": "read", "write_to_file": "create", "new_rule": "create",
+    "generate_image": "create", "replace_in_file": "edit", "apply_diff": "edit", "insert_content": "edit",
+    "search_and_replace": "edit", "search_replace": "edit", "edit_file": "edit", "edit": "edit",
+    "apply_patch": "edit", "delete_file": "delete", "list_files": "search", "search_files": "search",
+    "list_code_definition_names": "search", "codebase_search": "search", "browser_action": "web",
+    "web_fetch": "web", "web_search": "web", "use_mcp_tool": "other", "access_mcp_resource": "other",
+    "ask_followup_question": "ask", "plan_mode_respond": "ask", "act_mode_respond": "other",
+    "attempt_completion": "other", "new_task": "agent", "use_subagents": "agent", "update_todo_list": "plan",
+    "focus_chain": "plan", "switch_mode": "other", "fetch_instructions": "other", "condense": "other",
+    "summarize_task": "other", "report_bug": "other", "load_mcp_documentation": "other",
+    "read_command_output": "other", "run_slash_command": "other", "use_skill": "other", "skill": "other",
+}  # fmt: skip
+
+_TOOL = re.compile(rf"<({'|'.join(sorted(ACTS, key=len, reverse=True))})>(?=\s*<)")
+_PARAM = re.compile(r"\s*<(\w+)>")
+_AFTER = r"\s*(?:</{tool}>|<(?:line_count|task_progress|path|requires_approval|start_line)>|\Z)"
+_INNER_PATH = re.compile(r"<path>(.*?)</path>", re.S)
+_PATHS = ("path", "file_path", "filePath", "absolutePath")
+_THINKING = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.S)
+
+_ENVIRONMENT = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.S)
+_HEADER = re.compile(r"\A\s*\[(\w+)([^\n]*?)\] Result:[ \t]*\n?", re.S)
+_LONG_HEADER = re.compile(
+    r"\A\s*\[(new_task|ask_followup_question|switch_mode)\b.*?'?\] Result:[ \t]*\n?", re.S
+)
+_SUBTASK = re.compile(r"\A\s*\[new_task completed\] Result:\s*", re.S)
+_UNUSED = re.compile(r"\A\s*Tool \[(\w+)\] was not executed")
+_WORDS = re.compile(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
+_SET = re.compile(
+    r"\A\s*(?:<(?:task|user_message|answer|feedback)>|\[TASK RESUMPTION\]"
+    r"|New instructions for task continuation:"
+    r"|New message to respond to with plan_mode_respond|The user has provided feedback on the results"
+    r"|\[plan_mode_respond\] Result:|You seem to be having trouble proceeding"
+    r"|The user (?:approved|denied) this operation and provided the following)"
+)
+_CODE = re.compile(r"exit code:? (-?\d{1,10})", re.I)
+_OUTPUT = re.compile(
+    r"\A(Command (?:executed|failed|completed|exited|is still running|execution was not)[^\n]*)\n"
+    r"(?:Output:\n?)?"
+)
+_FAILED = re.compile(
+    r"\A(?:The tool execution failed|The user denied|Error (?:executing|reading|writing)"
+    r"|Missing value for required"
+    r'|Tool \[|Invalid JSON|Tool "|\{"status":\s*"(?:error|denied)")'
+)
+_SAVED = re.compile(
+    r"(?:Here is the full, updated content of the file that was saved:\s{0,4})?"
+    r"<(final_file_content|file_content)\b.*?(?:</\1>|\Z)"
+    r"|IMPORTANT: For any future changes to this file[^\n]*",
+    re.S,
+)
+CWD = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
+WINDOW = re.compile(r"[\d,]+ / ([\d,.]+)([KM]?) tokens used")
+INTERRUPTED = re.compile(r"\[Response interrupted by ([^\]\n]*)\]")
+
+
+class Tool(NamedTuple):
+    """A tool that was called in a text."""
+
+    name: str
+    given: dict[str, Any]
+
+
+def said(text: str) -> Iterator[str | Tool]:
+    """An assistant's text in order: what it said, and the tools in it."""
+    at = 0
+    while found := _TOOL.search(text, at):
+        if before := _THINKING.sub("", text[at : found.start()]).strip():
+            yield before
+        given, at = _given(text, found[1], found.end())
+        yield Tool(found[1], given)
+    if rest := _THINKING.sub("", text[at:]).strip():
+        yield rest
+
+
+def _given(text: str, tool: str, at: int) -> tuple[dict[str, Any], int]:
+    """The parameters of a tool, and where it ends; a torn one ends with the text."""
+    given: dict[str, Any] = {}
+    while found := _PARAM.match(text, at):
+        name, begin = found[1], found.end()
+        end = text.find(f"</{name}>", begin)
+        if name in ("content", "diff"):  # may hold its own closing tag
+            last = re.compile(f"</{name}>" + _AFTER.replace("{tool}", tool)).search(text, begin)
+            end = last.start() if last else end
+        if end < 0:
+            given[name] = text[begin:]
+            return given, len(text)
+        value = text[begin:end]
+        given[name] = value.strip("\n") if name in ("content", "diff") else value.strip()
+        at = end + len(name) + 3
+    close = re.compile(rf"\s*</{tool}>").match(text, at)
+    return given, close.end() if close else at
+
+
+def paths_of(given: dict[str, Any]) -> tuple[str, ...]:
+    """The files in a tool's parameters: ``path``, or Roo's ``<args><file><path>`` and ``files``."""
+    found = [given[name] for name in _PATHS if isinstance(given.get(name), str) and given[name]]
+    if isinstance(given.get("args"), str):
+        found += [path.strip() for path in _INNER_PATH.findall(given["args"])]
+    files = given.get("files")
+    for one in files if isinstance(files, list) else ():
+        path = one.get("path") if isinstance(one, dict) else one
+        if isinstance(path, str):
+            found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+class Answer(NamedTuple):
+    """A part of a user turn: ``kind`` is result, more, report, words, resume or none."""
+
+    kind: str
+    text: str
+    tool: str = ""
+
+
+def answered(text: str) -> Answer:
+    """What a text block of a user turn is."""
+    text = _ENVIRONMENT.sub("", text)
+    if found := _SUBTASK.match(text):
+        return Answer("report", text[found.end() :].strip(), "new_task")
+    if (found := _HEADER.match(text) or _LONG_HEADER.match(text)) and found[1] in ACTS:
+        return Answer("result", text[found.end() :], found[1])
+    if found := _UNUSED.match(text):
+        return Answer("result", text.strip(), found[1])
+    if text.lstrip().startswith("[TASK RESUMPTION]"):
+        return Answer("resume", text)
+    if _SET.match(text):
+        return Answer("words", text)
+    return Answer("more", text)
+
+
+def words_of(text: str) -> Iterator[str]:
+    """What the user typed, in a text that the harness set."""
+    for _, words in _WORDS.findall(_ENVIRONMENT.sub("", text)):
+        if own := typed(words):
+            yield own
+
+
+def is_set(text: str) -> bool:
+    return bool(_SET.match(text))
+
+
+def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | None, int | None, str]:
+    """Whether a result is good, the exit status, and the text without the harness's lines."""
+    text = text.strip()
+    ok: bool | None = None if error is None else not error
+    code = None
+    head = _OUTPUT.match(text + "\n") if tool == "execute_command" else None
+    if head:
+        if status := _CODE.search(head[1]):
+            code = int(status[1])
+            ok = code == 0
+        elif "was not successful" in head[1]:
+            ok = False
+        text = text[head.end() :]
+    elif _FAILED.match(text):
+        ok = False
+    elif ok is None and text:
+        ok = True
+    return ok, code, _SAVED.sub("", text).strip()

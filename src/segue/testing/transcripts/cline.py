@@ -1,0 +1,227 @@
+"""A Cline task's documents, written from steps; all texts are invented. Roo's are made from these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from segue.core.steps import (
+    Act,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    Prompt,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Usage,
+)
+
+TOOLS: dict[Act, str] = {
+    "run": "execute_command", "read": "read_file", "create": "write_to_file", "edit": "replace_in_file",
+    "search": "search_files", "web": "web_fetch", "agent": "new_task", "ask": "ask_followup_question",
+}  # fmt: skip
+_BOXES = {"done": "x", "active": "-"}
+_EPOCH_MS = 1_767_225_600_000  # where a step has no time
+
+
+def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+    """The documents as the one that ``load`` makes of them."""
+    return Task(native, cwd).told(steps).document()
+
+
+def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+    task = Task(native, cwd).told(steps)
+    data = home / ".cline" / "data"
+    path = task.write(data / "tasks" / native)
+    if task.focus:
+        (path.parent / f"focus_chain_taskid_{native}.md").write_text(task.focus)
+    (data / "state").mkdir(parents=True, exist_ok=True)
+    listed = data / "state" / "taskHistory.json"
+    rows = json.loads(listed.read_text()) if listed.exists() else []
+    rows.append({"id": native, "ts": _EPOCH_MS, "task": "", "cwdOnTaskInitialization": cwd})
+    listed.write_text(json.dumps(rows))
+    return path
+
+
+class Task:
+    """Both documents of a task, growing with its steps."""
+
+    roo = False
+    tools = TOOLS
+
+    def __init__(self, native: str, cwd: str) -> None:
+        self.native, self.cwd = native, cwd
+        self.api: list[dict[str, Any]] = []
+        self.ui: list[dict[str, Any]] = []
+        self.focus = ""
+        self.model = ""
+        self._ts = 0
+        self._calls: dict[str, tuple[str, str]] = {}
+
+    def told(self, steps: Iterable[Step]) -> Task:
+        for step in steps:
+            if isinstance(step, Start) and step.how == "start":
+                continue  # a task begins with its first message
+            self._ts = max(self._ts + 1, round(step.at * 1000) or _EPOCH_MS)
+            self.add(step)
+        return self
+
+    def document(self) -> bytes:
+        history = {"id": self.native, "workspace" if self.roo else "cwdOnTaskInitialization": self.cwd}
+        parts = {"id": self.native, "api": self.api, "ui": self.ui, "focus": self.focus, "history": history}
+        return json.dumps(parts, separators=(",", ":"), ensure_ascii=False).encode()
+
+    def write(self, folder: Path) -> Path:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "ui_messages.json").write_text(json.dumps(self.ui, ensure_ascii=False))
+        path = folder / "api_conversation_history.json"
+        path.write_text(json.dumps(self.api, ensure_ascii=False))
+        return path
+
+    def add(self, step: Step) -> None:
+        match step:
+            case Start(_, "resume"):
+                self.show("ask", "resume_task")
+            case Prompt(_, text):
+                self.prompt(text)
+            case Say(_, text):
+                self.say(text)
+                self.show("say", "text", text)
+            case Call():
+                self.call(step)
+            case Result():
+                self.result(step)
+            case Plan():
+                self.plan(step)
+            case Usage():
+                self.usage(step)
+            case Compact(_, summary, _, tokens):
+                self.compact(summary, tokens)
+            case Interrupt():
+                self.say("\n\n[Response interrupted by user]")
+            case Fault(_, text, _, retrying):
+                self.show(
+                    *(("say", "api_req_retry_delayed") if retrying else ("ask", "api_req_failed")), text
+                )
+            case Model(_, name):
+                self.model = name
+            case Report(_, text):
+                self.show("say", "subtask_result", text)
+            case End(_, "turn", text):
+                self.done(text)
+
+    # the two documents
+
+    def show(self, type: str, kind: str, text: str | None = None, **more: Any) -> None:
+        record = {"ts": self._ts, "type": type, type: kind, **more}
+        if text is not None:
+            record["text"] = text
+        self.ui.append({**record, "conversationHistoryIndex": len(self.api) - 1})
+
+    def say(self, text: str) -> None:
+        self._assistant({"type": "text", "text": text})
+
+    def _assistant(self, block: dict[str, Any]) -> None:
+        message = {"role": "assistant", "content": [block], "ts": self._ts}
+        if self.model and not self.roo:
+            message["modelInfo"] = {"modelId": self.model, "providerId": "invented", "mode": "act"}
+        self.api.append(message)
+
+    def hear(self, *texts: str) -> None:
+        blocks = [{"type": "text", "text": text} for text in (*texts, self.surroundings())]
+        self.api.append({"role": "user", "content": blocks, "ts": self._ts})
+
+    def surroundings(self) -> str:
+        return (
+            "<environment_details>\n# Visual Studio Code Visible Files\n(No visible files)\n\n"
+            f"# Current Working Directory ({self.cwd}) Files\nREADME.md\n\n# Current Mode\nACT MODE\n"
+            "</environment_details>"
+        )
+
+    # steps
+
+    def prompt(self, text: str) -> None:
+        if not self.api:
+            self.show("say", "task", text)
+            self.hear(f"<task>\n{text}\n</task>")
+        else:
+            self.show("say", "user_feedback", text)
+            self.hear(f"New instructions for task continuation:\n<user_message>\n{text}\n</user_message>")
+
+    def call(self, call: Call) -> None:
+        tool = self.tools.get(call.act, "use_mcp_tool")
+        self._calls[call.id] = (tool, call.command or (call.paths[0] if call.paths else call.note))
+        given = arguments(call)
+        self._assistant({"type": "tool_use", "id": call.id, "name": tool, "input": given})
+
+    def result(self, result: Result) -> None:
+        tool, about = self._calls.pop(result.id, ("", ""))
+        text = f"[{tool} for '{about}'] Result:\n{self.outcome(tool, result)}"
+        block = {"type": "tool_result", "tool_use_id": result.id, "content": [{"type": "text", "text": text}]}
+        self.api.append({"role": "user", "content": [block], "ts": self._ts})
+
+    def outcome(self, tool: str, result: Result) -> str:
+        if tool == "execute_command" and result.exit is not None:
+            failed = f"Command failed with exit code {result.exit}."
+            head = failed if result.exit else "Command executed successfully (exit code 0)."
+            return f"{head}\nOutput:\n{result.text}"
+        if result.ok is False:
+            return f"The tool execution failed with the following error:\n<error>\n{result.text}\n</error>"
+        return result.text
+
+    def plan(self, plan: Plan) -> None:
+        self.focus = boxes(plan)
+        self.show("say", "task_progress", self.focus)
+
+    def usage(self, usage: Usage) -> None:
+        about = {"request": "", "tokensIn": usage.context, "tokensOut": usage.output, "cost": usage.cost}
+        self.show("say", "api_req_started", json.dumps({**about, "cacheWrites": 0, "cacheReads": 0}))
+
+    def compact(self, summary: str, tokens: int) -> None:
+        given = {"context": summary}
+        self._assistant(
+            {"type": "tool_use", "id": f"condense-{self._ts}", "name": "condense", "input": given}
+        )
+
+    def done(self, text: str) -> None:
+        self.show("say", "completion_result", text)
+        given = {"result": text}
+        id = f"done-{self._ts}"
+        self._assistant({"type": "tool_use", "id": id, "name": "attempt_completion", "input": given})
+
+
+def boxes(plan: Plan) -> str:
+    return "\n".join(f"- [{_BOXES.get(item.state, ' ')}] {item.text}" for item in plan.items)
+
+
+def arguments(call: Call) -> dict[str, Any]:
+    path = call.paths[0] if call.paths else ""
+    content = call.text.removeprefix(f"{path}\n")
+    match call.act:
+        case "run":
+            return {"command": call.command, "requires_approval": "false"}
+        case "read":
+            return {"path": path}
+        case "create":
+            return {"path": path, "content": content}
+        case "edit":
+            return {"path": path, "diff": content}
+        case "search":
+            return {"path": ".", "regex": call.text.removeprefix(".\n")}
+        case "ask":
+            return {"question": call.note}
+        case "web":
+            return {"url": call.text}
+        case "agent":
+            return {"context": call.text}
+        case _:
+            return {"server_name": "invented", "tool_name": call.tool, "arguments": call.text}

@@ -1,0 +1,82 @@
+"""A Roo task's documents, written from steps: like Cline's, but with tools as XML in the text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from segue.core.steps import Call, Plan, Result, Step, Usage
+from segue.testing.transcripts import cline
+
+
+def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:
+    """The documents as the one that ``load`` makes of them."""
+    return Task(native, cwd).told(steps).document()
+
+
+def placed(steps: Iterable[Step], *, native: str, cwd: str, home: Path) -> Path:
+    storage = home / ".config" / "Code" / "User" / "globalStorage" / "rooveterinaryinc.roo-cline"
+    path = Task(native, cwd).told(steps).write(storage / "tasks" / native)
+    item = {"id": native, "number": 1, "ts": 0, "task": "", "tokensIn": 0, "tokensOut": 0, "workspace": cwd}
+    path.with_name("history_item.json").write_text(json.dumps(item))
+    return path
+
+
+class Task(cline.Task):
+    """Roo's way of saying the same."""
+
+    roo = True
+    tools = {**cline.TOOLS, "edit": "apply_diff"}
+
+    def surroundings(self) -> str:
+        return (
+            "<environment_details>\n# VSCode Visible Files\n\n\n# Current Time\n"
+            "Current time in ISO 8601 UTC format: 2026-01-01T00:00:00.000Z\n\n# Current Mode\n"
+            f"<slug>code</slug>\n<name>Code</name>\n<model>{self.model or 'invented'}</model>\n\n"
+            f"# Current Workspace Directory ({self.cwd}) Files\nREADME.md\n</environment_details>"
+        )
+
+    def prompt(self, text: str) -> None:
+        if not self.api:
+            self.show("say", "text", text, images=[])
+            self.hear(f"<task>\n{text}\n</task>")
+        else:
+            super().prompt(text)
+
+    def call(self, call: Call) -> None:
+        tool = self.tools.get(call.act, "use_mcp_tool")
+        about = call.command or (call.paths[0] if call.paths else call.note)
+        self._calls[call.id] = (tool, about)
+        given = cline.arguments(call)
+        if call.act == "read":
+            given = {"args": f"\n<file>\n<path>{given['path']}</path>\n</file>\n"}
+        given.pop("requires_approval", None)
+        lines = "\n".join(f"<{name}>{value}</{name}>" for name, value in given.items())
+        self.say(f"<{tool}>\n{lines}\n</{tool}>")
+
+    def result(self, result: Result) -> None:
+        tool, about = self._calls.pop(result.id, ("", ""))
+        self.hear(f"[{tool} for '{about}'] Result:", self.outcome(tool, result))
+
+    def outcome(self, tool: str, result: Result) -> str:
+        if tool == "execute_command" and result.exit is not None:
+            at = f"Command executed in terminal  within working directory '{self.cwd}'."
+            return f"{at} Exit code: {result.exit}\nOutput:\n{result.text}"
+        return super().outcome(tool, result)
+
+    def plan(self, plan: Plan) -> None:
+        self.say(f"<update_todo_list>\n<todos>\n{cline.boxes(plan)}\n</todos>\n</update_todo_list>")
+        self.hear("[update_todo_list] Result:", "Todo list updated successfully.")
+
+    def usage(self, usage: Usage) -> None:
+        about = {"apiProtocol": "openai", "tokensIn": usage.context, "tokensOut": usage.output}
+        self.show("say", "api_req_started", json.dumps({**about, "cost": usage.cost}))
+
+    def compact(self, summary: str, tokens: int) -> None:
+        about = {"summary": summary, "cost": 0, "newContextTokens": 0, "prevContextTokens": tokens}
+        self.show("say", "condense_context", contextCondense=about)
+
+    def done(self, text: str) -> None:
+        self.show("say", "completion_result", text, partial=False)
+        self.say(f"<attempt_completion>\n<result>{text}</result>\n</attempt_completion>")
