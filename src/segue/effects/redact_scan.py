@@ -1,0 +1,366 @@
+r"""Find what may be a secret, and mask what is one.
+
+RE2 finds in one pass, in time linear in the length, the few places that are worth a look; a check per
+kind of rule says which bytes to mask. No check returns a span with a quote or half an escape of the JSON
+around it, and none looks further than a fixed number of bytes before it has decided.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_wordy, regex
+from .secrets_rules import ASSIGNED, CODE, RULES, STAND_IN, Rule, V
+
+MASK = "[redacted:{}]"
+PEM_BYTES_MAX = 16 * 1024
+VALUE_BYTES_MAX = 4096
+JUDGED_BYTES_MAX = 512
+"""What a value is judged by. A rejected match costs no more than this, however long it is."""
+SHORT_LENGTH_MAX = 4096
+"""Up to here it is cheaper to look for each rule's literals than to load all rules."""
+
+Span = tuple[int, int]
+Verdict = list[Span] | int
+"""What to mask, or where to look on."""
+Hit = tuple[int, Rule, Any]
+Find = Callable[[bytes, int], Hit | None]
+
+
+def mask_text(text: str) -> str:
+    find: Find = find_any
+    if len(text) <= SHORT_LENGTH_MAX:
+        if not (likely := _likely(text.lower())):
+            return text
+        find = _finder(likely)
+    line = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    masked = _mask(line, find)
+    if masked is line:
+        return text
+    clean: str = json.loads(masked.decode("utf-8", "surrogatepass"))
+    return clean
+
+
+def mask_chunk(chunk: bytes) -> bytes:
+    return _mask(chunk, find_any)
+
+
+def _mask(chunk: bytes, find: Find) -> bytes:
+    pieces: list[bytes] = []
+    done = 0
+    for start, end, kind in spans(chunk, find):
+        pieces += (chunk[done:start], MASK.format(kind).encode())
+        done = end
+    return b"".join((*pieces, chunk[done:])) if pieces else chunk
+
+
+def spans(chunk: bytes, find: Find) -> Iterator[tuple[int, int, str]]:
+    """What is to be masked, from left to right."""
+    done = at = 0
+    while hit := find(chunk, at):
+        start, rule, match = hit
+        verdict = _CHECKS[rule.check](chunk, match, rule)
+        at = start + 1
+        if isinstance(verdict, int):
+            at = max(at, verdict)
+        elif verdict[0][0] >= done:
+            yield from ((begin, end, rule.kind) for begin, end in verdict)
+            done = at = verdict[-1][1]
+
+
+# Finding: the first place from `at` on where a rule matches, and the first rule in the table that does.
+
+
+@cache
+def _literals() -> tuple[tuple[str, int], ...]:
+    return tuple((literal, n) for n, rule in enumerate(RULES) for literal in rule.literals.split())
+
+
+def _likely(lower: str) -> list[Rule]:
+    """The rules that may match, in the order of the table."""
+    return [RULES[n] for n in sorted({n for literal, n in _literals() if literal in lower})]
+
+
+@cache
+def _bytes_regex(pattern: bytes) -> re.Pattern[bytes]:
+    return re.compile(pattern)
+
+
+@cache
+def _compiled(pattern: str, *, captures: bool = True) -> Any:
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes as they are: any line can be looked at
+    options.max_mem = 64 << 20  # room for the states of all rules in one automaton
+    options.never_capture = not captures
+    return re2.compile(pattern.encode(), options)
+
+
+@cache
+def _all_rules() -> Any:
+    return _compiled("|".join(f"(?:{rule.pattern})" for rule in RULES), captures=False)
+
+
+def find_any(chunk: bytes, at: int) -> Hit | None:
+    """With all rules in one pass."""
+    if not (hit := _all_rules().search(chunk, at)):
+        return None
+    start, end = hit.span()
+    for rule in _likely(chunk[start:end].lower().decode("latin-1")):
+        if match := _compiled(rule.pattern).match(chunk, start, end):
+            return start, rule, match
+    raise AssertionError(f"no rule of its own matches {chunk[start:end][:80]!r}")
+
+
+def _finder(rules: list[Rule]) -> Find:
+    """With a few rules, each by itself."""
+
+    def find(chunk: bytes, at: int) -> Hit | None:
+        hits = [(match, rule) for rule in rules if (match := _compiled(rule.pattern).search(chunk, at))]
+        if not hits:
+            return None
+        match, rule = min(hits, key=lambda hit: hit[0].start())
+        return match.start(), rule, match
+
+    return find
+
+
+# Judging: each check returns the span to mask, or where to look on.
+
+_ESCAPE_BEFORE = (
+    rb"(?:\\(?:[nrtbf]|u[0-9a-fA-F]{4})|%[0-9a-fA-F]{2}|"
+    rb"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[A-Za-z])\Z"
+)
+"""What ends in a letter or digit and is no part of a word: escapes, and the colours of a terminal."""
+_WORD = rb"[A-Za-z0-9_]*"
+_BLOB_BEFORE = rb"[A-Za-z0-9+/_-]{40}\Z"
+_BLOB = rb"[A-Za-z0-9+/_-]*"
+_ESCAPES = rb"\\+(?:u([0-9a-fA-F]{4})|/)"
+
+
+def _within_word(chunk: bytes, start: int) -> bool:
+    before = chunk[max(0, start - 1) : start]
+    return bool(
+        before
+        and _bytes_regex(_WORD).fullmatch(before)
+        and not _bytes_regex(_ESCAPE_BEFORE).search(chunk, max(0, start - 24), start)
+    )
+
+
+def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start: int
+    start, end = match.span()
+    if rule.before:
+        longest = _bytes_regex(rule.before.encode() + rb"\Z")
+        found = longest.search(chunk, max(0, start - 32), start)
+        if not found:
+            return start + 1
+        return [(found.start(), end)]
+    if _within_word(chunk, start):
+        run = _BLOB if end - start > JUDGED_BYTES_MAX else _WORD
+        return _bytes_regex(run).match(chunk, start).end()  # type: ignore[union-attr]
+    if _bytes_regex(_BLOB_BEFORE).search(chunk, max(0, start - 40), start):
+        return _bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
+    secret = chunk[start:end].decode("latin-1")
+    if regex(STAND_IN).search(secret):
+        return int(end)
+    if rule.kind in ("openai-key", "llm-key") and is_wordy(secret):
+        return int(end)
+    return [(start, end)]
+
+
+_PEM_END = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+_PEM_PARTS = rb"\\+(?:u[0-9a-fA-F]{4}|.)|([A-Za-z0-9+/]*[A-Z][A-Za-z0-9+/=]{15,})"
+_NEW_LINE = rb"(?:[ \t]|\\+[rt])*(?:\r?\n|\\+n)(?:[ \t]|\\+[rt])*"
+_PEM_LINES = rb"(?:" + _NEW_LINE + rb"(?:[A-Za-z0-9+/=]+|[A-Za-z-]+: [A-Za-z0-9,. -]+)(?![^\s\"'\\]))+"
+
+
+def _pem(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    """To its end; where strings end in between, what of a key is in each; without an end, its lines."""
+    start, head = match.span()
+    limit = head + PEM_BYTES_MAX
+    end = _bytes_regex(_PEM_END).search(chunk, head, limit)
+    if end and chunk.find(b"-----BEGIN", head, end.start()) < 0:
+        body = chunk[head : end.start()]
+        if b'"' not in body:
+            return [(start, end.end())] if re.search(rb"[A-Za-z0-9+/]{3}", body) else end.end()
+        parts = [m.span() for m in _bytes_regex(_PEM_PARTS).finditer(chunk, head, end.start()) if m[1]]
+        return parts or head
+    lines = _bytes_regex(_PEM_LINES).match(chunk, head, limit)
+    return [(start, lines.end())] if lines else int(head)
+
+
+def _userinfo(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start, end = match.span(1)
+    user, colon, password = _plain(chunk[start:end]).partition(":")
+    if colon:
+        common = re.fullmatch(r"(?i)p(?:ass|w|wd|assw(?:or)?d)?|secret|token|user(?:name)?|\d{1,5}", password)
+        held = not common and not is_placeholder(password) and not (user and is_placeholder(user))
+    else:
+        held = not regex(STAND_IN).search(user) and not is_wordy(user)
+    return [(start, end)] if held else int(end)
+
+
+def _basic(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start, end = match.span(1)
+    coded = chunk[start:end].rstrip(b"=")
+    try:
+        plain = b64decode(coded + b"=" * (-len(coded) % 4), altchars=b"-_" if b"-" in coded else None)
+    except ValueError:
+        return int(start)
+    _, colon, password = plain.partition(b":")
+    held = colon and len(password) > 2 and plain.isascii() and plain.decode("ascii").isprintable()
+    return [(start, end)] if held else int(start)
+
+
+def _spoken(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start, end = match.span(1)
+    value = chunk[start:end].decode("latin-1")
+    if (
+        regex(STAND_IN).search(value)
+        or (regex(CODE).match(value) and not any(c.isdigit() for c in value))
+        or is_wordy(value)
+    ):
+        return int(start)
+    return [(start, end)]
+
+
+def _curl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start, end = match.span(1)
+    value = _plain(chunk[start:end])
+    asked = re.search(rb"curl|wget|http", chunk[max(0, start - 300) : start])
+    user, _, password = value.partition(":")
+    if not asked or is_placeholder(value) or (password.isdigit() and user.isdigit()) or is_wordy(password):
+        return int(start)
+    return [(start, end)]
+
+
+def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    quote = match.group(1) or b""
+    start, end, quoted = _extent(chunk, quote, match.start(2))
+    value = _plain(chunk[start:end])
+    name = "password" if rule.literals != "--" else match.group(0).split()[0].decode("latin-1")
+    if value.startswith("-") or not is_secret(name, value, quoted=quoted, bare_code=False, weak=False):
+        return int(match.start(2))
+    return _whole(chunk, start, end, quoted)
+
+
+def _netrc(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start, end = match.span(1)
+    return int(start) if is_placeholder(_plain(chunk[start:end])) else [(start, end)]
+
+
+def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start, end = match.span(1)
+    name = chunk[match.start() : start - 1].decode("latin-1")
+    held = is_secret(name, _plain(chunk[start:end]), quoted=True, bare_code=False, weak=False)
+    return [(start, end)] if held else int(start)
+
+
+_KEY_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@-"
+_WEAK = (
+    r"(?i)[_-]key|credentials?|authorization|.auth|dsn|conn\w*[_-]?str(?:ing)?|bearer|access[_-]?code|"
+    r"(?:session|app|application|integration|write|root|service|storage|client)[ _.-]?key"
+)
+
+
+def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
+    start: int = match.start()
+    parts = _compiled(ASSIGNED).match(chunk, start, start + JUDGED_BYTES_MAX)
+    if not parts:
+        return start + 1
+    name, between = parts.group(1).decode("latin-1"), parts.group(2)
+    quote = parts.group(3) or b""
+    key_quotes = re.findall(rb"\\*[\"'`]", between)
+    if (key_quotes and not quote) or any(q[-1:] == quote[-1:] and q != quote for q in key_quotes):
+        return start + 1  # a number or a word of the JSON, or quotes of another depth
+    begin, end, quoted = _extent(chunk, quote, parts.start(4))
+    if chunk[end : end + 1] in (b"(", b"[", b"{", b"<") and not quoted:
+        return start + 1  # a call, an index, a template, or a mask
+    key = _key_of(chunk, start) + name
+    argument = between.lstrip(b"\\")[1:2] == b"," and b"value" not in between.lower()
+    spaced = (between[-1:] in b" \t\n" and between.strip()[-1:] == b"=") or between.strip()[-1:] == b":"
+    bare_code = not quoted and not (name.isupper() and b"=" in between and not spaced)
+    weak = bool(argument or regex(_WEAK).fullmatch(name))
+    if is_no_secret_name(key):
+        return start + 1
+    if not is_secret(name, _plain(chunk[begin:end]), key=key, quoted=quoted, bare_code=bare_code, weak=weak):
+        return start + 1
+    return _whole(chunk, begin, end, quoted)
+
+
+def _key_of(chunk: bytes, start: int) -> str:
+    """What stands before the telling part of a name."""
+    window = chunk[max(0, start - 60) : start]
+    rest = window.rstrip(_KEY_CHARS)
+    before = window[len(rest) :].decode("ascii")
+    return before[1:] if rest.endswith(b"\\") else before  # without the n of a new line
+
+
+def _extent(chunk: bytes, quote: bytes, start: int) -> tuple[int, int, bool]:
+    """Where a value begins and ends, and whether it is in quotes.
+
+    JSON in JSON has more backslashes: a quote of depth n has n ones at the end of their number in binary.
+    A quote of less depth ends a string around the value, so the value was cut off.
+    """
+    limit = start + VALUE_BYTES_MAX
+    if quote[-1:] == b'"':
+        depth = _depth(len(quote) - 1)
+        for end in _bytes_regex(rb"(\\*)\"|[\r\n]").finditer(chunk, start, limit):
+            found = -1 if end[1] is None else _depth(len(end[1]))
+            if found == depth:
+                return start, end.end() - (1 << depth), True
+            if found < depth:
+                break
+    elif quote:
+        rest = rb"(?:[^\x00-\x1f\"\\" + re.escape(quote[-1:]) + rb"]|\\+u[0-9a-fA-F]{4}|\\+/)*"
+        body = _bytes_regex(rest).match(chunk, start, limit)
+        if body and chunk[body.end() : body.end() + 1] == quote[-1:]:
+            return start, body.end(), True
+    bare = _compiled(f"{V}*").match(chunk, start, start + JUDGED_BYTES_MAX)
+    return start, start + len(bare.group().rstrip(b".:?!")), False
+
+
+def _whole(chunk: bytes, start: int, end: int, quoted: bool) -> Verdict:
+    """The span of a value that was judged by its beginning."""
+    if not quoted and end - start > JUDGED_BYTES_MAX - 16:
+        end = start + len(_compiled(f"{V}*").match(chunk, start).group().rstrip(b".:?!"))
+    return [(start, end)]
+
+
+def _depth(backslashes: int) -> int:
+    return (~backslashes & (backslashes + 1)).bit_length() - 1
+
+
+def _plain(value: bytes) -> str:
+    """A value as a reader sees it, as far as it is judged."""
+    value = value[:JUDGED_BYTES_MAX]
+    if b"\\" in value:
+        value = _bytes_regex(_ESCAPES).sub(
+            lambda m: chr(int(m[1], 16)).encode("utf-8", "surrogatepass") if m[1] else b"/", value
+        )
+    try:
+        text = value.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return value.decode("utf-8", "replace")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+_CHECKS: dict[str, Callable[[bytes, Any, Rule], Verdict]] = {
+    "shape": _shape,
+    "pem": _pem,
+    "userinfo": _userinfo,
+    "basic": _basic,
+    "spoken": _spoken,
+    "curl": _curl,
+    "option": _option,
+    "netrc": _netrc,
+    "element": _element,
+    "assigned": _assigned,
+}

@@ -1,0 +1,238 @@
+r"""What a secret looks like: one table, in RE2's syntax, for texts and for raw transcripts alike.
+
+Patterns are matched on the bytes of JSON lines, so each copes with escapes at any depth: white space may
+be written ``\n`` or ``\\n``, a quote ``\"`` or ``\\\"``. No pattern begins or ends within an escape. A rule
+also names literals in lower case of which one must occur: short texts without any cost no regular expression.
+
+The shapes come from the vendors' documents; which ones matter was learned from the public rule sets of
+gitleaks, detect-secrets and trufflehog, but every rule here is written anew.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+W = r"(?:[ \t\r\n]|\\+[nrt])"
+"""White space, plain or escaped."""
+U = r"\\+u(?:00[89a-fA-F]|0[1-9a-fA-F][0-9a-fA-F]|[1-9a-fA-F][0-9a-fA-F]{2})[0-9a-fA-F]|\\+/"
+"""An escaped character that is not ASCII, or an escaped slash."""
+V = rf"(?:[^\x00-\x20\x7f\"'\\,;<>(){{}}\[\]|&`]|{U})"
+"""A character of a value without quotes."""
+FIRST = rf"(?:[^\x00-\x20\x7f\"'\\`,\]}}:\[{{<$]|{U})"
+"""The first character in quotes: never one that can follow a closing quote in JSON, nor a mask."""
+Q = r"\\*[\"'`]"
+
+PASSWORDS = r"passw(?:or)?d|passphrase|passcode|pwd|pgpass|[_.-]pass|[_-]pw"
+KEYS = (
+    r"(?:api|access|secret|private|priv|auth|account|signing|sign|encryption|encrypt|master|client|consumer|"
+    r"shared|sharedaccess|app|application|admin|service|service_role|license|storage|subscription|webhook|"
+    r"deploy|jwt|hmac|session|cipher|aes|crypto|fernet|root|security|integration|write|ingest)[ _.-]?key"
+)
+NAMES = (
+    rf"{PASSWORDS}|secret|token|{KEYS}|private[_-]?key[_-]?id|[_-]key|credentials?|authorization|[_.\"-]auth|"
+    r"key[_-]?base|conn(?:ection)?[_-]?str(?:ing)?|dsn|[?&]sig|access[_-]?code|bearer"
+)
+SUFFIX = (
+    r"(?:[_-]?(?:value|plain|prod|production|staging|stage|dev|test|live|old|new|b64|base64|[0-9]{1,2}))?"
+)
+TYPE = rf"(?:{W}{{0,2}}:{W}{{0,2}}&?(?:'static )?[A-Za-z]{{3,9}}(?:{W}\|{W}[A-Za-z]{{4,9}})?{W}{{1,2}})?"
+"""A type between a name and what is assigned to it."""
+JOINED = rf"(?:{Q}?\]?{TYPE}{W}{{0,4}}(?:=>|[:=]=?|\?=|\|\|=){W}{{0,4}}|{Q},{W}{{0,8}})"
+"""What may stand between a name and its value: an assignment, or the next argument."""
+VALUE_OF = rf"{Q}?,?{W}{{0,12}}{Q}?value{Q}?{W}{{0,2}}[:=]{W}{{0,2}}"
+"""The same where name and value are fields of their own."""
+
+
+class Rule(NamedTuple):
+    kind: str
+    literals: str
+    """In lower case, between spaces; one of them is in every match."""
+    pattern: str
+    check: str = "shape"
+    """How a match is judged: the name of a function of `redact_scan`."""
+    before: str = ""
+    """What must stand before the match, and belongs to the secret. Patterns begin with something rare,
+    because one that can begin anywhere halves the speed of all."""
+
+
+def _shape(kind: str, literals: str, pattern: str, before: str = "") -> Rule:
+    for short, chars in (("«a»", "[A-Za-z0-9]"), ("«b»", "[A-Za-z0-9_-]"), ("«h»", "[0-9a-f]")):
+        pattern, before = pattern.replace(short, chars), before.replace(short, chars)
+    return Rule(kind, literals, pattern, "shape", before)
+
+
+_SHAPES = (
+    ("aws-key", "akia asia abia acca", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
+    ("aws-key", "absk", r"ABSK[A-Za-z0-9+/]{100,}={0,2}"),
+    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_«a»{36,}"),
+    ("github-token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,}"),
+    (
+        "gitlab-token",
+        "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- glimt- glagent- gloas- gr1348941",
+        r"(?:gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-|GR1348941)«b»{20,}(?:\.«a»{2}\.«a»{9})?",
+    ),
+    ("anthropic-key", "sk-ant-", r"sk-ant-«b»{20,}"),
+    ("openai-key", "sk-", r"sk-«b»{20,}"),
+    ("google-key", "aiza", r"AIza«b»{35}"),
+    ("google-key", "gocspx-", r"GOCSPX-«b»{28}"),
+    ("google-token", "ya29.", r"ya29\.[A-Za-z0-9_.-]{20,}"),
+    ("google-token", "1//0", r"1//0«b»{40,}"),
+    ("slack-token", "xox", r"xox[abcdeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,}"),
+    ("slack-token", "xapp-", r"xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{20,}"),
+    (
+        "webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com\\*/(?:services|workflows|triggers)\\*/[A-Za-z0-9/\\+]{20,}«a»",
+    ),
+    ("webhook", "/api", r"discord(?:app)?\.com\\*/api\\*/webhooks\\*/[0-9]{17,20}\\*/«b»{40,}"),
+    ("webhook", "webhook.office.com", r"webhook\.office\.com\\*/webhookb2\\*/[A-Za-z0-9@/\\-]{60,}«a»"),
+    ("stripe-key", "_live_ _test_", r"[rsp]k_(?:live|test)_«a»{16,}"),
+    ("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}=*"),
+    ("twilio-key", "sk", r"SK[0-9a-f]{32}\b"),
+    ("sendgrid-key", "sg.", r"SG\.«b»{16,32}\.«b»{32,64}"),
+    ("npm-token", "npm_", r"npm_«a»{36}"),
+    ("pypi-token", "pypi-", r"pypi-«b»{50,}"),
+    ("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_«a»{30,}"),
+    ("digitalocean-token", "_v1_", r"do[opr]_v1_«h»{64}"),
+    ("heroku-key", "hrku-", r"HRKU-«b»{36,}"),
+    ("shopify-token", "shp", r"shp(?:at|ca|pa|ss|ua)_[0-9a-fA-F]{32}"),
+    ("discord-token", ".", r"(?:[MNO][DTjz][AEIMQUYcgk][wxyz0-5]){5,6}«b»{0,6}\.«b»{6}\.«b»{27,40}"),
+    ("databricks-token", "dapi", r"dapi«h»{32}(?:-[0-9])?\b"),
+    ("doppler-token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
+    ("dynatrace-token", "dt0", r"dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    ("fly-token", "fo1_ fm1 fm2_", r"(?:fo1_«b»{43}|fm(?:1[ar]|2)_[A-Za-z0-9+/]{60,}={0,3})"),
+    ("grafana-token", "glc_ glsa_", r"(?:glc_[A-Za-z0-9+/]{32,}={0,2}|glsa_«a»{32}_[A-Fa-f0-9]{8})"),
+    ("vault-token", "hvs. hvb. hvr.", r"hv[sbr]\.«b»{24,}"),
+    ("terraform-token", ".atlasv1.", r"\.atlasv1\.«b»{60,70}", "«a»{14}"),
+    ("linear-key", "lin_", r"lin_(?:api|oauth)_«a»{32,}"),
+    ("notion-token", "ntn_ secret_", r"(?:ntn_[0-9]{11}«a»{35}|secret_«a»{43})\b"),
+    ("newrelic-key", "nrak- nrii- nrjs-", r"NR(?:AK|II|JS)-[A-Za-z0-9-]{19,32}"),
+    ("llm-key", "pplx- gsk_ xai- csk- nvapi-", r"(?:pplx-|gsk_|xai-|csk-|nvapi-)«b»{40,}"),
+    (
+        "llm-key",
+        "r8_ fw_ pcsk_ tvly- lsv2_",
+        r"(?:r8_|fw_|pcsk_|tvly-(?:dev-|prod-)?|lsv2_[ps][tk]_)[A-Za-z0-9_]{24,}",
+    ),
+    ("planetscale-token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[A-Za-z0-9_=.-]{32,}"),
+    ("postman-key", "pmak-", r"PMAK-«h»{24}-«h»{34}"),
+    ("pulumi-token", "pul-", r"pul-«h»{40}\b"),
+    ("readme-key", "rdme_", r"rdme_[a-z0-9]{70}"),
+    ("rubygems-key", "rubygems_", r"rubygems_«h»{48}"),
+    ("sentry-token", "sntry", r"sntry[su]_[A-Za-z0-9+/=_]{40,}"),
+    ("square-token", "sq0", r"sq0[a-z]{3}-«b»{22,43}"),
+    ("mailgun-key", "key-", r"(?:pub)?key-«h»{32}\b"),
+    ("mailchimp-key", "-us", r"-us[0-9]{1,2}\b", "«h»{32}"),
+    ("age-key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ("atlassian-token", "atatt3 atbb", r"(?:ATATT3[A-Za-z0-9_=-]{60,}|ATBB«a»{32,})"),
+    ("dropbox-token", "sl.", r"sl\.(?:u\.)?«b»{130,}"),
+    ("easypost-key", "ezak eztk", r"EZ[AT]K«a»{54}\b"),
+    ("facebook-token", "eaa", r"EAA«a»{90,}"),
+    ("figma-token", "figd_", r"figd_«b»{36,}"),
+    ("airtable-token", "pat", r"pat«a»{14}\.«h»{64}"),
+    ("supabase-key", "sbp_ sb_secret_", r"(?:sbp_«h»{40}|sb_secret_«b»{22,})"),
+    ("netlify-token", "nfp_", r"nfp_«a»{36,}"),
+    ("cloudflare-key", "v1.0-", r"v1\.0-«h»{24}-«h»{146}"),
+    ("docker-token", "dckr_", r"dckr_(?:pat|oat)_«b»{27,}"),
+    ("artifactory-key", "akcp cmvmd", r"(?:AKCp«a»{60,}|cmVmd«a»{59}\b)"),
+    (
+        "1password-token",
+        "ops_eyj a3-",
+        r"(?:ops_eyJ[A-Za-z0-9+/]{100,}={0,2}|A3-[A-Z0-9]{6}(?:-?[A-Z0-9]{5,6}){5})",
+    ),
+    ("tailscale-key", "tskey-", r"tskey-[a-z]+-«a»{8,}-«a»{16,}"),
+    ("contentful-token", "cfpat-", r"CFPAT-«b»{43}"),
+    ("alibaba-key", "ltai", r"LTAI«a»{17,21}\b"),
+    ("tencent-key", "akid", r"AKID«a»{32}\b"),
+    (
+        "ci-token",
+        "bkua_ ccipat_ pnu_ sgp_",
+        r"(?:bkua_«h»{40}|CCIPAT_[A-Za-z0-9_]{40,}|pnu_«a»{36}|sgp_«a»{16,}_?«h»{40})",
+    ),
+    ("razorpay-key", "rzp_", r"rzp_(?:live|test)_«a»{14,}"),
+    ("openshift-token", "sha256~", r"sha256~«b»{43}"),
+    ("azure-secret", "q~", r"Q~[A-Za-z0-9_~.-]{31,34}", r"[A-Za-z0-9_~.-]{3}[0-9]"),
+    ("jwt", "eyj", r"eyJ«b»{10,}\.«b»{10,}\.«b»{6,}(?:\.«b»{6,}\.«b»{6,})?"),
+)
+
+_USER = rf"(?:[^\x00-\x20\x7f\"'\\/:@<>\[\](){{}}`|,;]|{U})"
+_PASS = rf"(?:[^\x00-\x20\x7f\"'\\/@<>\[\](){{}}`|]|{U})"
+PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+
+RULES: tuple[Rule, ...] = (
+    Rule("private-key", "-----begin", PEM, "pem"),
+    *(_shape(*shape) for shape in _SHAPES),
+    Rule("telegram-token", ":aa", r":AA[A-Za-z0-9_-]{33}", "shape", "[0-9]{8,10}"),
+    Rule("url-password", "@", rf":\\*/\\*/({_USER}*:{_PASS}{{3,}})@", "userinfo"),
+    Rule("url-password", "@", r":\\*/\\*/([A-Za-z0-9_-]{20,})@", "userinfo"),
+    Rule("basic-auth", "basic", rf"(?i:basic{W}{{1,2}}([A-Za-z0-9+/_-]{{8,}}={{0,2}}))", "basic"),
+    Rule("bearer", "bearer", rf"(?i:bearer{W}{{1,2}}([A-Za-z0-9._~+/-]{{16,}}=*))", "spoken"),
+    Rule(
+        "bearer",
+        "authorization",
+        rf"(?i:authorization{Q}?{W}?[:=]{W}?{Q}?(?:token|apikey|key|bot){W}([A-Za-z0-9._~+/=-]{{8,}}))",
+        "spoken",
+    ),
+    Rule("basic-auth", "-u", rf"(?:-u|--user)(?:{W}|=){Q}?({_USER}+:{V}{{3,}})", "curl"),
+    Rule(
+        "option",
+        "mysql",
+        rf"mysql[a-z]{{0,6}}{W}(?:[A-Za-z0-9_.=-]+{W}){{0,8}}-p({Q})?({FIRST}{V}{{3}})",
+        "option",
+    ),
+    Rule(
+        "option",
+        "sshpass redis-cli",
+        rf"(?:sshpass{W}+-p|redis-cli{W}(?:-[hp]{W}[\w.-]+{W})*-a){W}?({Q})?({FIRST}{V}{{3}})",
+        "option",
+    ),
+    Rule(
+        "option",
+        "--",
+        rf"(?i:--[a-z-]{{0,24}}(?:{PASSWORDS}|pass|secret|token|key){W}({Q})?({FIRST}{V}{{5}}))",
+        "option",
+    ),
+    Rule("netrc", "login", rf"login{W}+{V}+{W}+password{W}+({V}{{3,}})", "netrc"),
+    Rule("assigned", "<", rf"(?i:(?:{PASSWORDS}|secret|token|key)>({V}{{6,}})<\\*/)", "element"),
+    Rule("assigned", "value", rf"(?i:(?:{NAMES}){SUFFIX}{VALUE_OF}(?:{Q}{FIRST}|{V}{{6}}))", "assigned"),
+    Rule(
+        "assigned",
+        "pass pwd pw secret token key credential auth sig dsn conn access bearer",
+        rf"(?i:(?:{NAMES}){SUFFIX}{JOINED}(?:{Q}{FIRST}|{V}{{6}}))",
+        "assigned",
+    ),
+)
+
+ASSIGNED = rf"(?i:({NAMES}){SUFFIX}({VALUE_OF}|{JOINED})({Q})?({V}*))"
+"""The parts of an assignment, matched where one of the last two rules did."""
+
+PLACEHOLDER = (
+    r"(?i)^[$%*#@~!]*$|^\$|\$[{(]|\{\{|^%\w?$|^%\(|^%\w+%$|<[\w -]*>|\.\.\.|…|\*\*\*|x{4,}|[•●]{3}|"
+    r"\[redacted|redacted|^\[|your[_-]|\byour|example|placeholder|change[_-]?(?:me|this|it|in)|dummy|"
+    r"replace[_-]?(?:me|with|this)|\bfake|fake[_-]|\bmock|mock[_-]|\bsample|insert[_-]|\btodo\b|lorem|"
+    r"foo[_-]?bar|^(?:none|null|true|false|undefined|nil)$|0{8}|12345678|abcdef|deadbeef|qwerty|"
+    r"[_-]here\b|not[_-]?a[_-]?(?:real|secret)|^(?:my|the)[_-]|do[_-]?not[_-]?use|"
+    r"^(?:u?int|float|big[u]?int)\d+(?:array)?$"
+)
+"""What stands for a secret without being one."""
+STAND_IN = (
+    r"(?i)x{6,}|\*{3}|\.{3}|example|your[_-]|placeholder|redacted|0{12}|1234567890abcdef1234|"
+    r"abcdefghijklmnopqrstuvwxyz"
+)
+"""The same for known shapes, where little else is mistaken."""
+CODE = (
+    r"^(?:[A-Za-z_$@&!*][\w$]*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$][\w$]*)+|this|self|await|new|process|os|std|arn:.*|"
+    r"sha\d{1,3}[-:~].*|data:.*|https?:.*|file:.*|[\w.+-]+://.*|\d{4}-\d\d-\d\d.*|v?\d+(?:\.\d+)+|[~.]{0,2}/[\w.@~-]+(?:/.*)?|"
+    r"[A-Za-z]:[\\/].*|[\w/.-]+\.(?:py|js|ts|tsx|jsx|go|rs|json|ya?ml|toml|md|txt|sh|env|pem|html|css|sql|java|rb)(?::\d+)*)$"
+)
+"""Members, paths, addresses, versions, dates and prefixed hashes."""
+NO_SECRETS = frozenset(
+    "page continuation cursor sync cancel cancellation abort stop eos bos pad unk mask sep cls special "
+    "next prev max min num total count input output prompt completion cache cached reasoning thinking "
+    "budget text design syntax primary foreign public pub publishable partition sort row hot query object "
+    "dict map idempotency dedup translation locale group lookup index registry storage parent child issue "
+    "project host".split()
+)
+"""Words before «key» or «token» that make it a name for something else."""
+SHORT_WORDS = frozenset(
+    "a an as at by db do go id if in io ip is it js me my no of ok on or os pr py so to ts ui up us".split()
+)

@@ -1,0 +1,253 @@
+"""Made-up secrets of every kind, and the places where they turn up. Seeded: a failure can be repeated.
+
+Prefixes stand apart from what follows, so that no scanner takes this file for a leak.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+ALNUM = string.ascii_letters + string.digits
+UPPER = string.ascii_uppercase + "234567"
+HEX = "0123456789abcdef"
+URLSAFE = ALNUM + "-_"
+BASE64 = ALNUM + "+/"
+
+
+class Made(NamedTuple):
+    kind: str
+    text: str
+    """As it is written somewhere: the secret alone, or with what tells that it is one."""
+    secrets: tuple[str, ...]
+    """What must not be left."""
+
+
+def _chars(rng: random.Random, chars: str, n: int) -> str:
+    """Random, and like every real one with a digit and both cases where there are any."""
+    while True:
+        made = "".join(rng.choices(chars, k=n))
+        if n < 8 or (any(c.isdigit() for c in made) and made[0] not in "-_+/" and made[-1] not in "-_+/"):
+            return made
+
+
+def _jwt(rng: random.Random) -> str:
+    def part(value: object) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    head, body = {"alg": "HS256", "typ": "JWT"}, {"sub": str(rng.randrange(10**9)), "iat": 1_700_000_000}
+    return f"{part(head)}.{part(body)}.{_chars(rng, URLSAFE, 43)}"
+
+
+def _uuid(rng: random.Random) -> str:
+    return "-".join(_chars(rng, HEX, n) for n in (8, 4, 4, 4, 12))
+
+
+def _discord(rng: random.Random) -> str:
+    user = base64.b64encode(str(rng.randrange(10**17, 10**18)).encode()).decode()
+    return f"{user}.{_chars(rng, URLSAFE, 6)}.{_chars(rng, URLSAFE, 38)}"
+
+
+# Prefix, alphabet, length: the whole of it is the secret.
+_PLAIN: dict[str, tuple[str, str, int]] = {
+    "aws-key": ("AKIA", UPPER, 16),
+    "aws-session-key": ("ASIA", UPPER, 16),
+    "github-token": ("ghp_", ALNUM, 36),
+    "github-oauth": ("gho_", ALNUM, 36),
+    "github-app": ("ghs_", ALNUM, 36),
+    "github-fine-grained": ("github_pat_", ALNUM + "_", 82),
+    "gitlab-token": ("glpat-", URLSAFE, 20),
+    "gitlab-deploy": ("gldt-", URLSAFE, 20),
+    "anthropic-key": ("sk-ant-" + "api03-", URLSAFE, 95),
+    "openai-key": ("sk-", ALNUM, 48),
+    "openai-project-key": ("sk-proj-", URLSAFE, 120),
+    "openrouter-key": ("sk-or-" + "v1-", HEX, 64),
+    "google-key": ("AIza", URLSAFE, 35),
+    "google-client-secret": ("GOCSPX-", URLSAFE, 28),
+    "google-access-token": ("ya29.", URLSAFE, 120),
+    "slack-bot": ("xoxb-" + "123456789012-", ALNUM, 24),
+    "slack-user": ("xoxp-" + "123456789012-", ALNUM, 32),
+    "stripe-live": ("sk_" + "live_", ALNUM, 24),
+    "stripe-restricted": ("rk_" + "live_", ALNUM, 24),
+    "stripe-webhook": ("whsec_", ALNUM, 32),
+    "twilio-key": ("SK", HEX, 32),
+    "npm-token": ("npm_", ALNUM, 36),
+    "pypi-token": ("pypi-" + "AgEIcHlwaS5vcmc", URLSAFE, 120),
+    "huggingface-token": ("hf_", ALNUM, 34),
+    "digitalocean-token": ("dop_" + "v1_", HEX, 64),
+    "heroku-token": ("HRKU-", URLSAFE, 60),
+    "shopify-token": ("shpat_", HEX, 32),
+    "databricks-token": ("dapi", HEX, 32),
+    "doppler-token": ("dp.pt.", ALNUM, 43),
+    "vault-token": ("hvs.", URLSAFE, 90),
+    "linear-key": ("lin_" + "api_", ALNUM, 40),
+    "notion-token": ("ntn_" + "12345678901", ALNUM, 35),
+    "newrelic-key": ("NRAK-", UPPER, 27),
+    "perplexity-key": ("pplx-", ALNUM, 48),
+    "groq-key": ("gsk_", ALNUM, 52),
+    "xai-key": ("xai-", ALNUM, 80),
+    "replicate-token": ("r8_", ALNUM, 37),
+    "planetscale-password": ("pscale_" + "pw_", URLSAFE, 43),
+    "pulumi-token": ("pul-", HEX, 40),
+    "rubygems-key": ("rubygems_", HEX, 48),
+    "sentry-token": ("sntryu_", HEX, 64),
+    "square-token": ("sq0atp-", URLSAFE, 22),
+    "mailgun-key": ("key-", HEX, 32),
+    "age-key": ("AGE-SECRET-" + "KEY-1", string.ascii_uppercase + string.digits, 58),
+    "atlassian-token": ("ATATT3", URLSAFE, 186),
+    "figma-token": ("figd_", URLSAFE, 40),
+    "supabase-key": ("sbp_", HEX, 40),
+    "docker-token": ("dckr_" + "pat_", URLSAFE, 27),
+    "tailscale-key": ("tskey-" + "auth-kABCDE1CNTRL-", ALNUM, 32),
+    "grafana-token": ("glc_", ALNUM, 60),
+    "alibaba-key": ("LTAI", ALNUM, 20),
+    "razorpay-key": ("rzp_" + "live_", ALNUM, 14),
+}
+
+_SPECIAL: dict[str, Callable[[random.Random], str]] = {
+    "jwt": _jwt,
+    "discord-token": _discord,
+    "telegram-token": lambda rng: f"{rng.randrange(10**9, 10**10)}:AA{_chars(rng, URLSAFE, 33)}",
+    "sendgrid-key": lambda rng: f"SG.{_chars(rng, URLSAFE, 22)}.{_chars(rng, URLSAFE, 43)}",
+    "mailchimp-key": lambda rng: f"{_chars(rng, HEX, 32)}-us{rng.randrange(1, 22)}",
+    "postman-key": lambda rng: f"PMAK-{_chars(rng, HEX, 24)}-{_chars(rng, HEX, 34)}",
+    "airtable-token": lambda rng: f"pat{_chars(rng, ALNUM, 14)}.{_chars(rng, HEX, 64)}",
+    "terraform-token": lambda rng: f"{_chars(rng, ALNUM, 14)}.atlasv1.{_chars(rng, URLSAFE, 67)}",
+    "azure-client-secret": lambda rng: f"{_chars(rng, ALNUM, 3)}8Q~{_chars(rng, ALNUM + '_~.-', 34)}",
+    "slack-webhook": lambda rng: (
+        f"https://hooks.slack.com/services/T{_chars(rng, UPPER, 8)}/"
+        f"B{_chars(rng, UPPER, 8)}/{_chars(rng, ALNUM, 24)}"
+    ),
+}
+
+
+# A template and an alphabet with a length: only what is put into the template is the secret.
+_TOLD: dict[str, tuple[str, str, int]] = {
+    "aws-secret": ("aws_secret_access_key = {}", BASE64, 40),
+    "aws-secret-env": ("AWS_SECRET_ACCESS_KEY={}", BASE64, 40),
+    "aws-session-token": ("AWS_SESSION_TOKEN={}", BASE64, 300),
+    "azure-connection": ("DefaultEndpointsProtocol=https;AccountName=shop;AccountKey={}==;", BASE64, 86),
+    "azure-servicebus": ("Endpoint=sb://x.servicebus.windows.net/;SharedAccessKey={}=", BASE64, 43),
+    "json-password": ('"password": "{}"', ALNUM + "!#%+", 14),
+    "json-api-key": ('{{"user":"ann","api_key":"{}","n":1}}', ALNUM, 32),
+    "python-keyword": ("connect(user='ann', password='{}')", ALNUM, 12),
+    "env-password": ("DB_PASSWORD={}", ALNUM + "!#%+", 16),
+    "env-export": ("export STRIPE_SECRET='{}'", ALNUM, 24),
+    "yaml-password": ("  password: {}", ALNUM, 12),
+    "yaml-quoted": ('  client_secret: "{}"', URLSAFE, 40),
+    "typed-constant": ('const apiToken: string = "{}";', ALNUM, 32),
+    "go-assignment": ('token := "{}"', ALNUM, 40),
+    "ruby-hash": (":secret_key => '{}'", HEX, 64),
+    "heroku-uuid": ("HEROKU_API_KEY={}", "uuid", 0),
+    "option-token": ("deploy --token {} --now", ALNUM, 32),
+    "option-password": ("mongodump --password '{}' -d shop", ALNUM + "!#%", 14),
+    "option-equals": ("run --api-key={}", ALNUM, 32),
+    "argument-list": ('["gh", "--token", "{}"]', ALNUM, 40),
+    "mysql-option": ("mysql -h db -u root -p{} shop", ALNUM, 12),
+    "sshpass": ("sshpass -p {} ssh root@10.0.0.1", ALNUM, 12),
+    "bearer-header": ("Authorization: Bearer {}", URLSAFE, 40),
+    "token-header": ("Authorization: token {}", HEX, 40),
+    "key-header": ("X-Api-Key: {}", ALNUM, 32),
+    "curl-user": ("curl -u ann:{} https://shop.test/", ALNUM, 14),
+    "url-password": ("https://ann:{}@git.shop.test/x.git", ALNUM, 20),
+    "postgres-url": ("postgresql://ann:{}@db:5432/shop", ALNUM, 16),
+    "mysql-url": ("mysql+pymysql://ann:{}@db/shop", ALNUM, 16),
+    "mongodb-url": ("mongodb+srv://ann:{}@c0.mongodb.net/shop", ALNUM, 16),
+    "redis-url": ("redis://:{}@cache:6379/0", ALNUM, 24),
+    "amqp-url": ("amqp://ann:{}@mq:5672/", ALNUM, 16),
+    "jdbc-url": ("jdbc:postgresql://db/shop?user=ann&password={}&ssl=true", ALNUM, 16),
+    "ado-connection": ("Server=db;User Id=ann;Password={};Encrypt=yes", ALNUM, 16),
+    "query-token": ("https://shop.test/feed?access_token={}&page=2", ALNUM, 32),
+    "netrc": ("machine git.shop.test login ann password {}", ALNUM, 12),
+    "npmrc": ("//registry.npmjs.org/:_authToken={}", "uuid-like", 36),
+    "xml-element": ("<server><password>{}</password></server>", ALNUM, 12),
+    "name-and-value": ('{{"name":"SHOP_API_TOKEN","value":"{}"}}', ALNUM, 32),
+    "kubernetes-env": ("- name: DB_PASSWORD\n  value: {}", ALNUM, 16),
+    "environ-item": ('os.environ["SHOP_API_KEY"] = "{}"', ALNUM, 32),
+    "environ-default": ('os.getenv("SHOP_API_KEY", "{}")', ALNUM, 32),
+    "django-key": ("SECRET_KEY = 'dj-{}'", ALNUM + "!@#%^*-_=+", 50),
+    "rails-key-base": ("secret_key_base: {}", HEX, 128),
+}
+
+
+def _key_block(rng: random.Random, what: str) -> Made:
+    lines = [_chars(rng, BASE64, 64) for _ in range(8)] + [_chars(rng, BASE64, 30) + "=="]
+    fence = ("-----BEGIN " + what + "-----", "-----END " + what + "-----")
+    return Made(what, "\n".join((fence[0], *lines, fence[1])), tuple(lines))
+
+
+def _service_account(rng: random.Random) -> Made:
+    block = _key_block(rng, "PRIVATE KEY")
+    key_id = _chars(rng, HEX, 40)
+    value = {"type": "service_account", "private_key_id": key_id, "private_key": block.text + "\n"}
+    return Made("gcp-service-account", json.dumps(value), (*block.secrets, key_id))
+
+
+def _basic_header(rng: random.Random) -> Made:
+    coded = base64.b64encode(f"ann:{_chars(rng, ALNUM, 14)}".encode()).decode()
+    return Made("basic-header", f"Authorization: Basic {coded}", (coded,))
+
+
+def _value(rng: random.Random, chars: str, n: int) -> str:
+    return _uuid(rng) if chars.startswith("uuid") else _chars(rng, chars, n)
+
+
+def bare(seed: int) -> Iterator[Made]:
+    """Secrets that are known by their shape alone."""
+    rng = random.Random(seed)
+    for kind, (prefix, chars, n) in _PLAIN.items():
+        secret = prefix + _chars(rng, chars, n)
+        yield Made(kind, secret, (secret[len(prefix) :],))
+    for kind, make in _SPECIAL.items():
+        secret = make(rng)
+        yield Made(kind, secret, (secret,))
+
+
+def told(seed: int) -> Iterator[Made]:
+    """Secrets that are known by what stands around them."""
+    rng = random.Random(seed)
+    for kind, (template, chars, n) in _TOLD.items():
+        secret = _value(rng, chars, n)
+        yield Made(kind, template.format(secret), (secret,))
+    for what in ("RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "EC PRIVATE KEY", "PGP PRIVATE KEY BLOCK"):
+        yield _key_block(rng, what)
+    yield _service_account(rng)
+    yield _basic_header(rng)
+
+
+PLACES: dict[str, str] = {
+    "alone": "{}",
+    "line start": "first\n{}\nlast",
+    "sentence": "Use {} for now.",
+    "indented": "steps:\n\t{}\n",
+    "fence": "```sh\n{}\n```",
+    "after a number": "   12→{}\n   13→end",
+    "patch": "@@ -1 +1 @@\n-old\n+{}\n",
+    "windows lines": "a\r\n{}\r\nb",
+    "coloured": "\x1b[32m{}\x1b[0m",
+    "not ascii": "é{} 日本 ✓",
+}
+BARE_PLACES: dict[str, str] = {
+    "shell": "curl -H 'X-Thing: {}' https://shop.test/",
+    "double quotes": 'send("{}")',
+    "yaml": "settings:\n  thing: {}\n",
+    "env": "THING={}\n",
+    "json": '{{"thing": "{}", "n": 1}}',
+    "list": '["a", "{}"]',
+    "markdown": "the thing is `{}`, see below",
+    "angle": "<thing>{}</thing>",
+}
+
+
+def everywhere(seed: int) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(label, text, what must be gone): every secret at every place."""
+    for made in bare(seed):
+        for place, template in {**PLACES, **BARE_PLACES}.items():
+            yield f"{made.kind}, {place}", template.format(made.text), made.secrets
+    for made in told(seed):
+        for place, template in PLACES.items():
+            yield f"{made.kind}, {place}", template.format(made.text), made.secrets
