@@ -13,8 +13,11 @@ values are compared by their bytes instead.
 from __future__ import annotations
 
 import hashlib
+import operator
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import accumulate, compress
 from typing import Any
 
 import msgspec
@@ -65,23 +68,32 @@ class _Block:
     @classmethod
     def of(cls, pieces: list[_Piece]) -> _Block:
         """A block of new pieces."""
+        if len(pieces) == 1:
+            (piece,) = pieces
+            return cls(pieces, piece.shadow, len(piece.body), piece.delicate)
         shadow = [element for piece in pieces for element in piece.shadow]
         return cls(pieces, shadow, sum(len(p.body) for p in pieces), any(p.delicate for p in pieces))
 
-    def part(self, start: int, stop: int) -> _Block:
-        """The pieces from one place to another."""
-        pieces = self.pieces
-        first, last = start, stop
-        if len(self.shadow) != len(pieces):  # else one element a piece, as with large elements
-            first = sum(len(p.shadow) for p in pieces[:start])
-            last = first + sum(len(p.shadow) for p in pieces[start:stop])
-        if 2 * (stop - start) > len(pieces):
-            outside = sum(len(p.body) for p in pieces[:start]) + sum(len(p.body) for p in pieces[stop:])
-            size = self.size - outside
+    def until(self, stop: int) -> _Block:
+        """The pieces before a place."""
+        return self._part(self.pieces[:stop], self.pieces[stop:], slice(0, self._elements(stop)))
+
+    def since(self, start: int) -> _Block:
+        """The pieces from a place on."""
+        return self._part(self.pieces[start:], self.pieces[:start], slice(self._elements(start), None))
+
+    def _elements(self, place: int) -> int:
+        if len(self.shadow) == len(self.pieces):  # one element a piece, as with large elements
+            return place
+        return sum([len(piece.shadow) for piece in self.pieces[:place]])
+
+    def _part(self, pieces: list[_Piece], others: list[_Piece], elements: slice) -> _Block:
+        if len(others) < len(pieces):
+            size = self.size - sum([len(piece.body) for piece in others])
         else:
-            size = sum(len(p.body) for p in pieces[start:stop])
-        delicate = self.delicate and any(p.delicate for p in pieces[start:stop])
-        return _Block(pieces[start:stop], self.shadow[first:last], size, delicate)
+            size = sum([len(piece.body) for piece in pieces])
+        delicate = self.delicate and any(piece.delicate for piece in pieces)
+        return _Block(pieces, self.shadow[elements], size, delicate)
 
     def joined(self, other: _Block) -> _Block:
         """This block and the one behind it."""
@@ -123,12 +135,6 @@ class Rope:
         """The addresses of all pieces, in order."""
         return tuple([p.address for p in self.pieces()])
 
-    @property
-    def size(self) -> int:
-        """Bytes of the whole value."""
-        prefixes = sum([len(p.body) for s in self.sections for p in s.prefix])
-        return prefixes + sum([b.size for s in self.sections for b in s.blocks])
-
     def value(self) -> Any:
         """The value, as plain data of the caller's own."""
         return decode(b"".join([p.body for p in self.pieces()]))
@@ -167,17 +173,18 @@ def decode(body: bytes) -> Any:
 def save(old: Rope, value: Any) -> Saving:
     """What of a value is new since ``old``."""
     weave = _Weave()
-    sections = []
+    sections, size = [], 0
     for number, (prefix, pairs, elements) in enumerate(_sections(value)):
         before = old.sections[number] if number < len(old.sections) else _Section([], pairs, [])
         cut = weave.prefix(before.prefix, prefix)
         if before.pairs != pairs:
-            weave.skip(sum(len(b.pieces) for b in before.blocks))
+            weave.skip(sum(len(block.pieces) for block in before.blocks))
             before = _Section([], pairs, [])
-        sections.append(_Section(cut, pairs, weave.elements(before.blocks, elements, pairs)))
+        blocks = weave.elements(before.blocks, elements, pairs) if elements or before.blocks else []
+        sections.append(_Section(cut, pairs, blocks))
+        size += len(prefix) + sum([block.size for block in blocks])
     weave.skip(sum(1 for section in old.sections[len(sections) :] for _ in section.pieces()))
-    rope = Rope(sections)
-    return Saving(rope, rope.size, tuple(weave.splices), weave.fresh)
+    return Saving(Rope(sections), size, tuple(weave.splices), weave.fresh)
 
 
 def load(bodies: list[bytes], addresses: tuple[str, ...]) -> tuple[Rope, bool]:
@@ -243,12 +250,23 @@ def _shadow(value: Any) -> tuple[Any, bool]:
     if kind in _PLAIN:
         return value, value in (0, 1) if kind is int or kind is float else False
     if kind is dict:
+        values = value.values()
+        if {*map(type, value), *map(type, values)} <= _PLAIN:
+            return value.copy(), 0 in values or 1 in values or 0 in value or 1 in value
         pairs = [(_shadow(k), _shadow(v)) for k, v in value.items()]
         return {k[0]: v[0] for k, v in pairs}, any(k[1] or v[1] for k, v in pairs)
     if kind is list or kind is tuple:
         copies = [_shadow(v) for v in value]
-        return kind(c[0] for c in copies), any(c[1] for c in copies)
+        return kind([c[0] for c in copies]), any(c[1] for c in copies)
     return value, True
+
+
+def _place(elements: list[Any], wanted: Any, start: int) -> int:
+    """Where an element stands in a list from a place on; 0 if nowhere."""
+    try:
+        return elements.index(wanted, start)
+    except ValueError:
+        return 0
 
 
 def _encode_pair(pair: Any) -> bytes:
@@ -265,6 +283,14 @@ class _Weave:
 
     def prefix(self, old: list[_Piece], body: bytes) -> list[_Piece]:
         """Pieces for bytes without elements: those of before at both ends, cuts between."""
+        if len(old) == 1 and len(body) <= _CUT_BYTES:
+            if old[0].body != body:
+                self.skip(1)
+                old = [_Piece([], body, False, True)]
+                self.come(old)
+            else:
+                self.count += 1
+            return old
         start, at = 0, 0
         while start < len(old) and body.startswith(old[start].body, at):
             at += len(old[start].body)
@@ -273,17 +299,14 @@ class _Weave:
         while stop > start and body.endswith(old[stop - 1].body, at, end):
             end -= len(old[stop - 1].body)
             stop -= 1
-        self.keep(start)
+        self.count += start
         self.skip(stop - start)
         cuts = [
             _Piece([], body[i : min(i + _CUT_BYTES, end)], False, True) for i in range(at, end, _CUT_BYTES)
         ]
         self.come(cuts)
-        self.keep(len(old) - stop)
+        self.count += len(old) - stop
         return [*old[:start], *cuts, *old[stop:]]
-
-    def keep(self, pieces: int) -> None:
-        self.count += pieces
 
     def skip(self, pieces: int) -> None:
         if pieces:
@@ -309,16 +332,22 @@ class _Weave:
         walk = _Elements(self, live, _encode_pair if pairs else encode)
         which = place = 0
         while which < len(old):
-            block = old[which]
-            rest = block.part(place, len(block.pieces)) if place else block
-            if walk.fits(rest):
+            rest = old[which].since(place) if place else old[which]
+            fitting, count = walk.fitting(rest), len(rest.pieces)
+            if fitting == count:
                 walk.take(rest)
                 which, place = which + 1, 0
                 continue
-            place += walk.take_leading(rest)
+            if fitting:
+                walk.take(rest.until(fitting))
+            place += fitting
+            if fitting + 1 < count and walk.fits(rest.pieces[fitting + 1], walk.at):
+                self.skip(1)  # the most frequent case: one is gone
+                place += 1
+                continue
             gone = walk.resync(_ahead(old, which, place))
             if gone is None:
-                self.skip(len(block.pieces) - place + sum(len(b.pieces) for b in old[which + 1 :]))
+                self.skip(count - fitting + sum(len(block.pieces) for block in old[which + 1 :]))
                 break
             place += gone
             while which < len(old) and place >= len(old[which].pieces):
@@ -345,93 +374,93 @@ class _Elements:
         self.at = 0
         self.blocks: list[_Block] = []
 
-    def fits(self, part: _Piece | _Block) -> bool:
-        """Whether the saved elements stand at this place now, to the byte."""
-        live = self.live[self.at : self.at + len(part.shadow)]
-        if live != part.shadow:
+    def fitting(self, block: _Block) -> int:
+        """How many leading pieces of a block stand at this place now, to the byte."""
+        pieces, shadow = block.pieces, block.shadow
+        live = self.live[self.at : self.at + len(shadow)]
+        if not live or live[0] != shadow[0]:
+            return 0
+        count = len(pieces)
+        if live != shadow:
+            same = min(len(live), len(shadow))
+            same = next(compress(range(same), map(operator.ne, live, shadow)), same)
+            count = same  # if there is one element a piece, as with large elements
+            if len(shadow) != len(pieces):
+                count = bisect_right(list(accumulate([len(piece.shadow) for piece in pieces])), same)
+        if block.delicate:
+            at = self.at
+            for place, piece in enumerate(pieces[:count]):
+                if piece.delicate and not self.fits(piece, at):
+                    return place
+                at += len(piece.shadow)
+        return count
+
+    def fits(self, piece: _Piece, at: int) -> bool:
+        """Whether the saved elements of a piece stand at a place now, to the byte."""
+        live = self.live[at : at + len(piece.shadow)]
+        if live != piece.shadow:
             return False
-        if not part.delicate:
-            return True
-        body = part.body if isinstance(part, _Piece) else b"".join([p.body for p in part.pieces])
-        return b"".join(map(self.encode_one, live)) == body
+        return not piece.delicate or b"".join(map(self.encode_one, live)) == piece.body
 
     def take(self, block: _Block) -> None:
         """Go past a block that fits."""
         self.blocks.append(block)
         self.at += len(block.shadow)
-        self.weave.keep(len(block.pieces))
-
-    def take_leading(self, block: _Block) -> int:
-        """Go past as many pieces of a block as fit; how many that are."""
-        if not self.fits(block.pieces[0]):
-            return 0
-        low, high = 0, len(block.pieces) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            part = block.part(low, middle)
-            if self.fits(part):
-                self.take(part)
-                low = middle
-            else:
-                high = middle - 1
-        return low
+        self.weave.count += len(block.pieces)
 
     def resync(self, ahead: list[_Piece]) -> int | None:
         """Behind a difference: how many old pieces are gone; what is new before the next comes."""
-        for gone in range(1, len(ahead)):
-            if self.fits(ahead[gone]):
+        window = self.live[self.at : self.at + 4 * _LOOK_AHEAD]
+        if not window:
+            return None
+        firsts = [piece.shadow[0] for piece in ahead]
+        gone = 0
+        while gone := _place(firsts, window[0], gone + 1):
+            if self.fits(ahead[gone], self.at):
                 self.weave.skip(gone)
                 return gone
-        window = self.live[self.at : self.at + 4 * _LOOK_AHEAD]
         for gone, piece in enumerate(ahead):
-            first = piece.shadow[0]
-            for offset in range(len(window)):
-                if window[offset] == first:
-                    start, self.at = self.at, self.at + offset
-                    fits = offset > 0 and self.fits(piece)
-                    self.at = start
-                    if fits:
-                        self.weave.skip(gone)
-                        self.come_until(start + offset)
-                        return gone
-                    break
+            offset = _place(window, firsts[gone], 1)
+            if offset and self.fits(piece, self.at + offset):
+                self.weave.skip(gone)
+                self.come_until(self.at + offset)
+                return gone
         return None
 
     def come_until(self, end: int) -> None:
         """New pieces for the elements up to a place; they end where an element says so."""
-        if self.at < end:
-            self._reopen()
+        if self.at >= end:
+            return
+        self._reopen()
         pieces: list[_Piece] = []
         group: list[Any] = []
-        bodies: list[bytes] = []
-        size, delicate = 0, False
+        body, delicate = b"", False
         for element in self.live[self.at : end]:
-            body = self.encode_one(element)
+            own = self.encode_one(element)
             copy, coarse = _shadow(element)
             group.append(copy)
-            bodies.append(body)
-            size, delicate = size + len(body), delicate or coarse
-            if len(body) >= _ALONE_BYTES or size >= _GROUP_BYTES_MAX or not zlib.crc32(body) & 7:
-                pieces.append(_Piece(group, b"".join(bodies), delicate, True))
-                group, bodies, size, delicate = [], [], 0, False
+            body, delicate = body + own, delicate or coarse
+            if len(own) >= _ALONE_BYTES or len(body) >= _GROUP_BYTES_MAX or not zlib.crc32(own) & 7:
+                pieces.append(_Piece(group, body, delicate, True))
+                group, body, delicate = [], b"", False
         if group:
-            pieces.append(_Piece(group, b"".join(bodies), delicate, False))
+            pieces.append(_Piece(group, body, delicate, False))
         self.weave.come(pieces)
         for start in range(0, len(pieces), _BLOCK_PIECES):
             self.blocks.append(_Block.of(pieces[start : start + _BLOCK_PIECES]))
-        self.at = max(self.at, end)
+        self.at = end
 
     def _reopen(self) -> None:
         """Take the last piece back if it ended only because the elements did."""
-        if not self.blocks or self.blocks[-1].pieces[-1].closed:
+        if not self.blocks:
             return
-        block = self.blocks.pop()
+        block = self.blocks[-1]
         piece = block.pieces[-1]
-        if piece.address in self.weave.fresh:
-            self.blocks.append(block)
+        if piece.closed or piece.address in self.weave.fresh:
             return
+        self.blocks.pop()
         if len(block.pieces) > 1:
-            self.blocks.append(block.part(0, len(block.pieces) - 1))
+            self.blocks.append(block.until(len(block.pieces) - 1))
         self.at -= len(piece.shadow)
         self.weave.count -= 1
         self.weave.skip(1)
