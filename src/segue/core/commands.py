@@ -423,24 +423,34 @@ _DECIDERS: dict[type[Command], Any] = {
 }
 
 
-def apart(commands: Sequence[Command]) -> frozenset[str] | None:
-    """The items that these commands look at, if they look at nothing else and at each only once.
+def apart(state: SessionState, command: Any) -> tuple[ev.Body, str] | None:
+    """What a command comes to that looks at its own item at most, and the key of that item.
 
-    Such commands may be decided in a state that lacks any number of others of their kind on
-    other items: what each of them comes to does not depend on those.
+    Such a command may be decided in a state that lacks any number of others of its kind on other
+    items. None for any other command, and for one that comes to nothing or is refused.
     """
-    looked: set[str] = set()
-    items = 0
-    for command in commands:
-        kind = type(command)
-        if kind is Done or kind is Begin or kind is Add:
-            if command.item.startswith("#"):  # type: ignore[attr-defined]
-                return None
-            looked.add(key(command.item))  # type: ignore[attr-defined]
-            items += 1
-        elif kind is not Note and kind is not Learn and kind is not SaveAgent:
+    kind = type(command)
+    if state.status not in OPEN:
+        return None
+    if kind is Done or kind is Begin or kind is Add:
+        text, status = command.item, ""
+        if text[:1] == "#":
             return None
-    return frozenset(looked) if len(looked) == items else None
+        own = key(text)
+        place = state.items.find(own, key_of)
+        if place >= 0:
+            item = state.items[place]
+            text, status = item.text, item.status
+        if kind is Done:
+            return (ev.ItemDone(text), own) if status != "done" else None
+        if kind is Begin:
+            return (ev.ItemBegun(text, command.quiet), own) if status != "active" else None
+        return (ev.ItemAdded(text), own) if status in ("", "dropped") else None
+    if kind is SaveAgent:
+        return ev.AgentSaved(command.agent, command.size, command.splices), ""
+    if kind is Note:
+        return ev.Noted(command.text), ""
+    return (ev.Learnt(command.text), "") if kind is Learn else None
 
 
 class Decided(Value):

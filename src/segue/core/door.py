@@ -26,7 +26,7 @@ _CONTROLS = re.compile(
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
-_HARMLESS = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]{0,14}[ ,.;()/#!?]{1,3})*[A-Za-z0-9]{0,14}")
+_HARMLESS = re.compile(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Short words of plain letters: nothing to take out, and too short for any secret."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -10,12 +10,12 @@ pass on, what a newer one wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from hashlib import sha256
 from typing import Any, ClassVar
 
 import msgspec
 
 from . import canon
+from .canon import SHORT_BYTES, short_sha256
 from .values import Value
 
 
@@ -419,18 +419,17 @@ def seal(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[
 def seal_rows(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[tuple[Event, bytes]]:
     """``seal``, with each event's header: what a store writes."""
     rows: list[tuple[Event, bytes]] = []
-    version, left = after, len(drafts)
-    for d in drafts:
-        version += 1
-        left -= 1
-        body_hash = sha256(d.body).digest()
-        header = _header_encoder.encode(
-            (stream, version, d.kind, d.format, d.at, d.actor, d.run, left, body_hash, prev)
-        )
-        own = sha256(header).digest()
-        event = Event(
-            stream, version, d.kind, d.at, d.actor, d.body, body_hash, prev, own, d.run, d.format, left
-        )
-        rows.append((event, header))
-        prev = own
+    for place, draft in enumerate(drafts, 1):
+        row = seal_row(stream, after + place, prev, draft, len(drafts) - place)
+        rows.append(row)
+        prev = row[0].hash
     return rows
+
+
+def seal_row(stream: str, version: int, prev: bytes, d: Draft, left: int = 0) -> tuple[Event, bytes]:
+    """The event that a draft becomes at its place, and its header."""
+    kind, body, at, actor, run, form = d.kind, d.body, d.at, d.actor, d.run, d.format
+    body_hash = short_sha256(body).digest() if len(body) < SHORT_BYTES else canon.digest(body)
+    header = _header_encoder.encode((stream, version, kind, form, at, actor, run, left, body_hash, prev))
+    own = short_sha256(header).digest()
+    return Event(stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left), header

@@ -8,7 +8,6 @@ for another, and nobody's write is lost.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -16,10 +15,10 @@ from functools import lru_cache
 import msgspec
 
 from .. import errors
-from ..core import snapshot
-from ..core.commands import Command, Refusal, apart, decide, decide_all, merges
+from ..core import canon, snapshot
+from ..core.commands import Command, Refusal, apart, decide_all, merges
 from ..core.door import clean_command, clean_name
-from ..core.events import Body, Erased, Event, draft
+from ..core.events import Body, Draft, Erased, Event
 from ..core.session import fold, fold_body
 from ..core.state import SessionState
 from ..core.status import Card, card_of
@@ -56,13 +55,16 @@ class _Known(Value):
     head: bytes = b""
     """The hash of the last event that was seen, where it is known: the same version of another
     history is another state."""
-    waiting: tuple[tuple[Body, int, str], ...] = ()
-    """(body, version, when)."""
-    looked: frozenset[str] = frozenset()
+    count: int = 0
+    """How many of ``waiting`` wait."""
+    waiting: list[tuple[Body, int, str]] = msgspec.field(default_factory=list)
+    """(body, version, when); shared with those that follow, which only add to it."""
+    looked: set[str] = msgspec.field(default_factory=set)
+    """The items that the waiting ones look at; maybe more, since a commit adds its own before it is one."""
 
     @property
     def version(self) -> int:
-        return self.state.version + len(self.waiting)
+        return self.state.version + self.count
 
 
 class Saved(Value):
@@ -102,7 +104,7 @@ class Book:
         self.brake = brake or Brake([])
         self.mask = mask
         self._after_write = after_write
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
 
     # -- reading -------------------------------------------------------------------------------
@@ -119,10 +121,10 @@ class Book:
     def cached(self, session: str) -> SessionState | None:
         """The state as last seen here, without asking the store."""
         known = self._known.get(session)
-        if known is None or not known.waiting:
+        if known is None or not known.count:
             return known.state if known else None
         state = known.state
-        for body, version, at in known.waiting:
+        for body, version, at in known.waiting[: known.count]:
             state = fold_body(state, body, version=version, at=at, actor=self.actor)
         return self._remember(session, state, known.head)
 
@@ -178,7 +180,7 @@ class Book:
     def _remember(self, session: str, state: SessionState, head: bytes) -> SessionState:
         self._known[session] = _Known(state, head)
         if len(self._known) > _CACHED_SESSIONS:
-            self._known.popitem(last=False)
+            self._known.pop(next(iter(self._known)))
         return state
 
     def forget(self, session: str = "") -> None:
@@ -224,41 +226,46 @@ class Book:
         ``since`` is the version that the commands were made for, if they were made for one."""
         self.brake.check()
         commands = [clean_command(command, self.mask) for command in commands]
-        if guards is None:
-            saved = self._commit_apart(session, commands, pieces, since)
-            if saved is not None:
-                return saved
-        return self._commit_merging(session, commands, pieces, guards, since)
+        saved = self._commit_apart(session, commands, pieces, since) if guards is None else None
+        return saved or self._commit_merging(session, commands, pieces, guards, since)
 
     def _commit_apart(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None, since: int | None
     ) -> Saved | None:
         """The short way, for the most common commands; None if this is not one of their cases."""
-        known, looked = self._known.get(session), apart(commands)
-        if not commands or known is None or looked is None or not known.looked.isdisjoint(looked):
+        known = self._known.get(session)
+        if known is None:
             return None
-        at, state = now(), known.state
-        version = state.version + len(known.waiting)
+        state, count, looked = known.state, known.count, known.looked
+        version = expect = state.version + count
         if since is not None and since != version:
             return None
-        bodies: list[Body] = []
+        at, drafts, more = now(), [], []
         for command in commands:
-            outcome = decide(state, command)
-            if isinstance(outcome, Refusal) or not outcome:
+            outcome = apart(state, command)
+            if outcome is None or outcome[1] in looked:
                 return None
-            bodies += outcome
-        drafts = [draft(body, at=at, actor=self.actor, run=self.run) for body in bodies]
+            body, item = outcome
+            if item:
+                looked.add(item)
+            version += 1
+            more.append((body, version, at))
+            drafts.append(Draft(body.KIND, canon.encode(body), at, self.actor, self.run, body.FORMAT))
+        if not drafts:
+            return None
         try:
-            events = self.journal.append(Append(stream_of(session), version, drafts), pieces=pieces)
+            events = self.journal.append(Append(stream_of(session), expect, drafts), pieces=pieces)
         except StaleVersion:
             return None
-        more = tuple([(body, version + i, at) for i, body in enumerate(bodies, 1)])
-        head = events[-1].hash
-        self._known[session] = _Known(state, head, known.waiting + more, known.looked | looked)
-        if len(known.waiting) >= _WAITING_MAX:
+        waiting, added = known.waiting, len(more)
+        if len(waiting) != count:  # another thread added to it, in a history that is gone
+            waiting = waiting[:count]
+        waiting += more
+        self._known[session] = _Known(state, events[-1].hash, count + added, waiting, looked)
+        if count + added > _WAITING_MAX:
             self.cached(session)
-        self._written(session, len(bodies))
-        return Saved(session, version + len(bodies), len(bodies))
+        self._written(session, added)
+        return Saved(session, version, added)
 
     def _commit_merging(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,

@@ -7,6 +7,7 @@ in one process or two, see and merge each other's work.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..core import commands as do
@@ -29,6 +30,11 @@ Texts = str | Iterable[str]
 def texts(value: Texts | None) -> tuple[str, ...]:
     """One text or several, as several."""
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+@lru_cache(maxsize=256)
+def _agent_name(agent: str) -> str:
+    return clean_name(agent, what="agent's name")
 
 
 class Session:
@@ -68,6 +74,9 @@ class Session:
     ) -> Saved:
         """Make commands durable, all or none; every other writing method is a form of this."""
         hold = self._hold
+        if hold is None and self._guard is None:
+            saved = self._book.commit(self.id, commands, pieces=pieces, since=since)
+            return self._segue.with_warnings(saved)
         if hold is not None:
             hold.renew_if_due()
         try:
@@ -83,15 +92,15 @@ class Session:
 
     def add(self, *items: str) -> Saved:
         """Plan items, behind those that are planned."""
-        return self.apply(*(do.Add(item) for item in items))
+        return self.apply(*map(do.Add, items))
 
     def begin(self, *items: str) -> Saved:
         """These are under way now; an unknown one is added."""
-        return self.apply(*[do.Begin(item) for item in items])
+        return self.apply(*map(do.Begin, items))
 
     def done(self, *items: str) -> Saved:
         """These are finished; an unknown one is added."""
-        return self.apply(*[do.Done(item) for item in items])
+        return self.apply(*map(do.Done, items))
 
     def block(self, item: str, reason: str = "", *, stay: bool = False) -> Saved:
         """It waits for something. If it was the one under way the next begins, unless ``stay``."""
@@ -261,7 +270,7 @@ class Session:
         Bytes, NaN and keys that are numbers survive too; what is no plain data comes back as
         plain data. StaleVersion if somebody else changed it since it was last seen here.
         """
-        return self._segue.agents.save(self, clean_name(agent, what="agent's name"), value)
+        return self._segue.agents.save(self, _agent_name(agent), value)
 
     def load_agent(self, agent: str) -> Any:
         """The agent's state as it was last saved."""

@@ -46,7 +46,7 @@ _NETWORK = {
     "webdav",
     "afpfs",
 }
-_orphans: list[apsw.Connection] = []
+_orphans: list[object] = []
 _kept_open: list[int] = []
 _forks = 0
 
@@ -192,6 +192,7 @@ class Database:
         db: apsw.Connection | None = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = self._connect()
+            self._local.writer = db.cursor()
         return db
 
     def replaced(self) -> bool:
@@ -201,18 +202,19 @@ class Database:
         except FileNotFoundError:
             return True
 
-    def current(self) -> apsw.Connection | None:
-        """This thread's connection, unless it has none or another file has our path by now."""
+    def writer(self) -> apsw.Cursor | None:
+        """This thread's cursor for statements that give no rows, kept because a new one costs time;
+        None if there is none yet or another file has our path by now."""
         try:
-            if self._forks == _forks and os.stat(self._name).st_ino == self._inode:
-                return getattr(self._local, "db", None)
-        except FileNotFoundError:
+            if self.writable and self._forks == _forks and os.stat(self._name).st_ino == self._inode:
+                return self._local.writer  # type: ignore[no-any-return]
+        except (FileNotFoundError, AttributeError):
             pass
         return None
 
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
-        _orphans.extend(self._open)
+        _orphans.extend((*self._open, self._local))
         self._open, self._local, self._forks = [], threading.local(), _forks
 
     def _connect(self) -> apsw.Connection:
@@ -273,6 +275,7 @@ class Database:
                 db.pragma("checkpoint_fullfsync", 1)
             if self.writable:
                 self.writable = schema.prepare(db)
+            self._refuse_cut_off(db)
         except BaseException:
             db.close()
             raise
@@ -280,6 +283,14 @@ class Database:
             self._open.append(db)
             self._inode = os.stat(self._name).st_ino
         return db
+
+    def _refuse_cut_off(self, db: apsw.Connection) -> None:
+        """DamagedError if the file ends within a page: SQLite takes what is missing for zeros, and
+        does not see the rows that were there. With a log the page may be whole there."""
+        log = Path(f"{self._name}-wal")
+        torn = os.stat(self._name).st_size % int(db.pragma("page_size"))
+        if torn and not (log.exists() and log.stat().st_size):
+            raise DamagedError("the store", self._name, "its end is cut off")
 
     def _may_use_wal(self) -> bool:
         return wal_is_safe(apsw.sqlite_lib_version()) and not is_network(self.path.parent, read_mounts())

@@ -18,7 +18,7 @@ import msgspec
 
 from ..._trip import trip
 from ...core import canon
-from ...core.events import Event, read_event, seal_rows
+from ...core.events import Event, read_event, seal_row, seal_rows
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
@@ -50,23 +50,53 @@ class SqliteJournal:
     # -- writing -------------------------------------------------------------------------------
 
     def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
-        db = self._current()
-        if len(appends) == 1:
-            wish = appends[0]
-            seen = self._seen.get(wish.stream)
-            if seen is not None and seen[0] == wish.expect > 0 and len(wish.drafts) == 1:
-                return self._append_one(db, wish, seen[1], pieces)
+        writer = self.database.writer()
+        if writer is None or len(appends) != 1 or len(appends[0].drafts) != 1:
+            return self._append_all(appends, pieces)
+        wish = appends[0]
+        stream, expect = wish.stream, wish.expect
+        seen, prev = self._seen.get(stream, (0, b""))
+        if seen != expect or not seen:
+            return self._append_all(appends, pieces)
+        event, header = seal_row(stream, expect + 1, prev, wish.drafts[0])
+        row = ((self._numbers[stream] << STREAM_BITS) + expect + 1, header, event.body, event.hash, prev)
+        try:
+            if pieces:
+                writer.execute("BEGIN IMMEDIATE")
+                writer.executemany(_INSERT_PIECE, _piece_rows(pieces))
+            trip("store.append.before_commit")
+            writer.execute(_INSERT_BEHIND, row)
+            if pieces:
+                writer.execute("COMMIT")
+        except BaseException as fault:
+            self._undo(writer, fault)
+            if isinstance(fault, apsw.ConstraintError):
+                raise StaleVersion(stream, expect, self.head(stream).version) from None
+            raise
+        trip("store.append.after_commit")
+        self._seen[stream] = (expect + 1, event.hash)
+        return [event]
+
+    def _undo(self, writer: apsw.Cursor, fault: BaseException) -> None:
+        """Leave a transaction that failed; raises our error for one of SQLite's that says why."""
+        if not writer.connection.get_autocommit():
+            writer.execute("ROLLBACK")
+        if isinstance(fault, apsw.Error) and not isinstance(fault, apsw.ConstraintError):
+            raise self.database.translate(fault) from fault
+
+    def _append_all(self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None) -> list[Event]:
+        """The long way: any number of streams and events."""
+        self._current()
         numbers: dict[str, int] = {}
 
         def work(db: apsw.Connection) -> list[Event]:
+            for wish in reversed(appends):  # the first one is to grow: it gets the end of the tree
+                numbers[wish.stream] = self._number(db, wish.stream, make=bool(wish.drafts))
             events: list[Event] = []
             for wish in appends:
-                number = self._number(db, wish.stream, make=bool(wish.drafts))
-                numbers[wish.stream] = number
-                events += self._append_many(db, number, wish)
+                events += self._append_many(db, numbers[wish.stream], wish)
             if pieces:
-                for address, body in pieces.items():
-                    db.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
+                db.executemany(_INSERT_PIECE, _piece_rows(pieces))
             trip("store.append.before_commit")
             return events
 
@@ -79,42 +109,9 @@ class SqliteJournal:
 
     def _current(self) -> apsw.Connection:
         """This thread's connection, to the file that has the path now."""
-        db = self.database.current()
-        if db is None:
-            if self.database.replaced():
-                self.close()
-            db = self.database.connection()
-        return db
-
-    def _append_one(
-        self, db: apsw.Connection, wish: Append, prev: bytes, pieces: Mapping[str, bytes] | None
-    ) -> list[Event]:
-        """The short way: one event behind the head that was seen last, and maybe pieces."""
-        stream, version = wish.stream, wish.expect + 1
-        ((event, header),) = seal_rows(stream, wish.expect, prev, wish.drafts)
-        if not self.database.writable:
-            self.database.refuse_newer(db)
-        row = (self._numbers[stream] << STREAM_BITS | version, header, event.body, event.hash, prev)
-        try:
-            if pieces:
-                db.execute("BEGIN IMMEDIATE")
-                for address, body in pieces.items():
-                    db.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
-            trip("store.append.before_commit")
-            db.execute(_INSERT_BEHIND, row)
-            if pieces:
-                db.execute("COMMIT")
-        except BaseException as fault:
-            if not db.get_autocommit():
-                db.execute("ROLLBACK")
-            if isinstance(fault, apsw.ConstraintError):
-                raise StaleVersion(stream, wish.expect, self.head(stream).version) from None
-            if isinstance(fault, apsw.Error):
-                raise self.database.translate(fault) from fault
-            raise
-        trip("store.append.after_commit")
-        self._seen[stream] = (version, event.hash)
-        return [event]
+        if self.database.replaced():
+            self.close()
+        return self.database.connection()
 
     def _append_many(self, db: apsw.Connection, number: int, wish: Append) -> list[Event]:
         seen = self._seen.get(wish.stream)
@@ -296,6 +293,10 @@ class SqliteJournal:
     def close(self) -> None:
         self.database.close()
         self._numbers, self._seen = {}, {}
+
+
+def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
+    return [(bytes.fromhex(address), body) for address, body in pieces.items()]
 
 
 def _linked(stream: str, after: int, events: list[Event]) -> None:
