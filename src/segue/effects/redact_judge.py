@@ -11,7 +11,7 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import Any
 
-from .secrets_rules import CODE, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS
+from .secrets_rules import ADDRESS, MEMBER, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS
 
 JUDGED_LENGTH_MAX = 128
 """The beginning tells: what comes later in a long value is more of the same."""
@@ -46,16 +46,16 @@ def is_secret(name: str, value: str, *, key: str = "", quoted: bool, bare_code: 
         return False
     digits = len(re.findall(r"\d", value))
     random = digits > 1 and length in (40, 44, 64, 88) and _entropy(value) > 4.2
-    if (
-        not random
-        and regex(CODE).match(value)
-        and (is_wordy(value) or not re.match(r"[\w$]+[.:-]", value) or bare_code)
-    ):
+    if not random and regex(ADDRESS).search(value):
+        return False
+    if regex(MEMBER).search(value) and (bare_code or is_wordy(value)):
+        return False
+    if bare_code and length < 20 and re.fullmatch(r"[A-Za-z_]+", value):
         return False
     if regex(_UUID).fullmatch(value):
         return bool(regex(_OWN_RIGHT).search(key or name)) and not weak
     if weak:
-        if is_wordy(value) or _entropy(value) < 3.3:
+        if is_wordy(value) or _entropy(value) < 3.3 or re.search(r"(?i)key|token|secret|passw", value):
             return False
         hashed = regex(_HEX).fullmatch(value) and not re.search(r"(?i)api|secret|auth", key or name)
         return length >= 16 and digits > 0 and not hashed

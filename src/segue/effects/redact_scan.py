@@ -15,13 +15,14 @@ from functools import cache
 from typing import Any
 
 from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_wordy, regex
-from .secrets_rules import ASSIGNED, CODE, RULES, STAND_IN, Rule, V
+from .secrets_rules import ASSIGNED, MEMBER, RULES, STAND_IN, Rule, V
 
 MASK = "[redacted:{}]"
 PEM_BYTES_MAX = 16 * 1024
 VALUE_BYTES_MAX = 4096
 JUDGED_BYTES_MAX = 512
 """What a value is judged by. A rejected match costs no more than this, however long it is."""
+PASSES_MAX = 8
 SHORT_LENGTH_MAX = 4096
 """Up to here it is cheaper to look for each rule's literals than to load all rules."""
 
@@ -33,21 +34,29 @@ Find = Callable[[bytes, int], Hit | None]
 
 
 def mask_text(text: str) -> str:
-    find: Find = find_any
-    if len(text) <= SHORT_LENGTH_MAX:
-        if not (likely := _likely(text.lower())):
-            return text
-        find = _finder(likely)
-    line = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    masked = _mask(line, find)
+    line = b""
+    if len(text) > SHORT_LENGTH_MAX or _likely(text.lower()):
+        line = json.dumps(text).encode()
+    masked = _mask_all(line, len(text) <= SHORT_LENGTH_MAX)
     if masked is line:
         return text
-    clean: str = json.loads(masked.decode("utf-8", "surrogatepass"))
+    clean: str = json.loads(masked)
     return clean
 
 
 def mask_chunk(chunk: bytes) -> bytes:
-    return _mask(chunk, find_any)
+    return _mask_all(chunk, False)
+
+
+def _mask_all(chunk: bytes, short: bool) -> bytes:
+    """Until nothing more is found: a mask can uncover what was a part of a longer word before."""
+    for _ in range(PASSES_MAX):
+        find = _finder(_likely(chunk.lower().decode("latin-1"))) if short else find_any
+        masked = _mask(chunk, find)
+        if masked is chunk:
+            break
+        chunk = masked
+    return chunk
 
 
 def _mask(chunk: bytes, find: Find) -> bytes:
@@ -91,31 +100,43 @@ def _bytes_regex(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
 
 
-@cache
-def _compiled(pattern: str, *, captures: bool = True) -> Any:
+def _options(*, captures: bool) -> Any:
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # bytes as they are: any line can be looked at
     options.max_mem = 64 << 20  # room for the states of all rules in one automaton
     options.never_capture = not captures
-    return re2.compile(pattern.encode(), options)
+    return options
 
 
 @cache
-def _all_rules() -> Any:
-    return _compiled("|".join(f"(?:{rule.pattern})" for rule in RULES), captures=False)
+def _compiled(pattern: str, *, captures: bool = True) -> Any:
+    import re2
+
+    return re2.compile(pattern.encode(), _options(captures=captures))
+
+
+@cache
+def _all_rules() -> tuple[Any, Any]:
+    """One expression that finds, and a set that tells by which rule."""
+    import re2
+
+    rules = re2.Set.FullMatchSet(_options(captures=False))
+    for rule in RULES:
+        rules.Add(rule.pattern.encode())
+    rules.Compile()
+    return _compiled("|".join(f"(?:{rule.pattern})" for rule in RULES), captures=False), rules
 
 
 def find_any(chunk: bytes, at: int) -> Hit | None:
     """With all rules in one pass."""
-    if not (hit := _all_rules().search(chunk, at)):
+    anywhere, rules = _all_rules()
+    if not (hit := anywhere.search(chunk, at)):
         return None
     start, end = hit.span()
-    for rule in _likely(chunk[start:end].lower().decode("latin-1")):
-        if match := _compiled(rule.pattern).match(chunk, start, end):
-            return start, rule, match
-    raise AssertionError(f"no rule of its own matches {chunk[start:end][:80]!r}")
+    rule = RULES[min(rules.Match(chunk[start:end]))]
+    return start, rule, _compiled(rule.pattern).match(chunk, start, end)
 
 
 def _finder(rules: list[Rule]) -> Find:
@@ -189,7 +210,7 @@ def _pem(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if end and chunk.find(b"-----BEGIN", head, end.start()) < 0:
         body = chunk[head : end.start()]
         if b'"' not in body:
-            return [(start, end.end())] if re.search(rb"[A-Za-z0-9+/]{3}", body) else end.end()
+            return [(start, end.end())] if re.match(rb"[^\"'`,)]*[A-Za-z0-9+/]{3}", body) else end.end()
         parts = [m.span() for m in _bytes_regex(_PEM_PARTS).finditer(chunk, head, end.start()) if m[1]]
         return parts or head
     lines = _bytes_regex(_PEM_LINES).match(chunk, head, limit)
@@ -224,7 +245,7 @@ def _spoken(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     value = chunk[start:end].decode("latin-1")
     if (
         regex(STAND_IN).search(value)
-        or (regex(CODE).match(value) and not any(c.isdigit() for c in value))
+        or (regex(MEMBER).match(value) and not any(c.isdigit() for c in value))
         or is_wordy(value)
     ):
         return int(start)
@@ -245,15 +266,24 @@ def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     quote = match.group(1) or b""
     start, end, quoted = _extent(chunk, quote, match.start(2))
     value = _plain(chunk[start:end])
-    name = "password" if rule.literals != "--" else match.group(0).split()[0].decode("latin-1")
-    if value.startswith("-") or not is_secret(name, value, quoted=quoted, bare_code=False, weak=False):
+    option = re.match(rb"--[A-Za-z_.-]+", match.group(0))
+    name = option.group().decode("ascii") if option else "password"
+    weak = name == "--key"
+    if value.startswith("-") or is_no_secret_name(name):
+        return int(match.start(2))
+    if not is_secret(name, value, quoted=quoted, bare_code=False, weak=weak):
         return int(match.start(2))
     return _whole(chunk, start, end, quoted)
 
 
 def _netrc(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start, end = match.span(1)
-    return int(start) if is_placeholder(_plain(chunk[start:end])) else [(start, end)]
+    password = _plain(chunk[start:end])
+    return (
+        int(start)
+        if is_placeholder(password) or (password.isalpha() and len(password) < 8)
+        else [(start, end)]
+    )
 
 
 def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -280,6 +310,10 @@ def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     key_quotes = re.findall(rb"\\*[\"'`]", between)
     if (key_quotes and not quote) or any(q[-1:] == quote[-1:] and q != quote for q in key_quotes):
         return start + 1  # a number or a word of the JSON, or quotes of another depth
+    if between == b":" == chunk[start - 1 : start]:
+        return start + 1  # the name in an ARN
+    if between[:1] == b"]" and b"[redacted:" in chunk[max(0, start - 32) : start]:
+        return start + 1  # the kind of a mask
     begin, end, quoted = _extent(chunk, quote, parts.start(4))
     if chunk[end : end + 1] in (b"(", b"[", b"{", b"<") and not quoted:
         return start + 1  # a call, an index, a template, or a mask

@@ -82,10 +82,10 @@ _SHAPES = (
     (
         "webhook",
         "hooks.slack.com",
-        r"hooks\.slack\.com\\*/(?:services|workflows|triggers)\\*/[A-Za-z0-9/\\+]{20,}«a»",
+        r"hooks\.slack\.com\\*/(?:services|workflows|triggers)(?:\\*/[A-Za-z0-9+]{6,}){2,4}",
     ),
     ("webhook", "/api", r"discord(?:app)?\.com\\*/api\\*/webhooks\\*/[0-9]{17,20}\\*/«b»{40,}"),
-    ("webhook", "webhook.office.com", r"webhook\.office\.com\\*/webhookb2\\*/[A-Za-z0-9@/\\-]{60,}«a»"),
+    ("webhook", "webhook.office.com", r"webhook\.office\.com\\*/webhookb2(?:\\*/[A-Za-z0-9@-]{8,}){3,5}"),
     ("stripe-key", "_live_ _test_", r"[rsp]k_(?:live|test)_«a»{16,}"),
     ("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}=*"),
     ("twilio-key", "sk", r"SK[0-9a-f]{32}\b"),
@@ -191,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         rf"(?i:--[a-z-]{{0,24}}(?:{PASSWORDS}|pass|secret|token|key){W}({Q})?({FIRST}{V}{{5}}))",
         "option",
     ),
-    Rule("netrc", "login", rf"login{W}+{V}+{W}+password{W}+({V}{{3,}})", "netrc"),
+    Rule("netrc", "login", rf"login{W}+[A-Za-z0-9][A-Za-z0-9_.@+-]*{W}+password{W}+({V}{{3,}})", "netrc"),
     Rule("assigned", "<", rf"(?i:(?:{PASSWORDS}|secret|token|key)>({V}{{6,}})<\\*/)", "element"),
     Rule("assigned", "value", rf"(?i:(?:{NAMES}){SUFFIX}{VALUE_OF}(?:{Q}{FIRST}|{V}{{6}}))", "assigned"),
     Rule(
@@ -219,18 +219,20 @@ STAND_IN = (
     r"abcdefghijklmnopqrstuvwxyz"
 )
 """The same for known shapes, where little else is mistaken."""
-CODE = (
-    r"^(?:[A-Za-z_$@&!*][\w$]*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$][\w$]*)+|this|self|await|new|process|os|std|arn:.*|"
-    r"sha\d{1,3}[-:~].*|data:.*|https?:.*|file:.*|[\w.+-]+://.*|\d{4}-\d\d-\d\d.*|v?\d+(?:\.\d+)+|[~.]{0,2}/[\w.@~-]+(?:/.*)?|"
-    r"[A-Za-z]:[\\/].*|[\w/.-]+\.(?:py|js|ts|tsx|jsx|go|rs|json|ya?ml|toml|md|txt|sh|env|pem|html|css|sql|java|rb)(?::\d+)*)$"
+MEMBER = r"^[A-Za-z_$@&!*][\w$]*(?:(?:\.|\?\.|::|->|!\.)[A-Za-z_$][\w$]*)+$"
+"""A member of something: code, if its parts are words."""
+ADDRESS = (
+    r"^(?:arn:.*|sha\d{1,3}[-:~].*|data:.*|[\w.+-]+://.*|\d{4}-\d\d-\d\d.*|v?\d+(?:\.\d+)+|[-+]\d+|"
+    r"[~.]{0,2}/[\w.@~-]+(?:/.*)?|[A-Za-z]:[\\/].*|"
+    r"[\w/.-]+\.(?:py|js|ts|tsx|jsx|go|rs|json|ya?ml|toml|md|txt|sh|env|pem|html|css|sql|java|rb)(?::\d+)*)$"
 )
-"""Members, paths, addresses, versions, dates and prefixed hashes."""
+"""Paths, addresses, versions, dates, numbers and prefixed hashes."""
 NO_SECRETS = frozenset(
     "page continuation cursor sync cancel cancellation abort stop eos bos pad unk mask sep cls special "
     "next prev max min num total count input output prompt completion cache cached reasoning thinking "
     "budget text design syntax primary foreign public pub publishable partition sort row hot query object "
     "dict map idempotency dedup translation locale group lookup index registry storage parent child issue "
-    "project host".split()
+    "project host key result backward forward starting change".split()
 )
 """Words before «key» or «token» that make it a name for something else."""
 SHORT_WORDS = frozenset(
