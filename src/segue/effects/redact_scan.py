@@ -162,6 +162,7 @@ _ESCAPE_BEFORE = (
 _WORD = rb"[A-Za-z0-9_]*"
 _BLOB_BEFORE = rb"[A-Za-z0-9+/_-]{40}\Z"
 _BLOB = rb"[A-Za-z0-9+/_-]*"
+_ANY_ESCAPE = rb"\\+(?:u[0-9a-fA-F]{4}|.)"
 _ESCAPES = rb"\\+(?:u([0-9a-fA-F]{4})|/)"
 
 
@@ -177,15 +178,18 @@ def _within_word(chunk: bytes, start: int) -> bool:
 def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start: int
     start, end = match.span()
+    if chunk[start - 1 : start] == b"\\" and start:
+        return start + 1  # its first letter is that of an escape
     if rule.before:
-        longest = _bytes_regex(rule.before.encode() + rb"\Z")
-        found = longest.search(chunk, max(0, start - 32), start)
-        if not found:
-            return start + 1
-        return [(found.start(), end)]
+        first = max(0, start - 32)
+        for escape in _bytes_regex(_ANY_ESCAPE).finditer(chunk, max(0, first - 6), start):
+            first = max(first, escape.end())
+        found = _bytes_regex(rule.before.encode() + rb"\Z").search(chunk, first, start)
+        return [(found.start(), end)] if found else start + 1
     if _within_word(chunk, start):
-        run = _BLOB if end - start > JUDGED_BYTES_MAX else _WORD
-        return _bytes_regex(run).match(chunk, start).end()  # type: ignore[union-attr]
+        if end - start <= JUDGED_BYTES_MAX:
+            return start + 1
+        return _bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     if _bytes_regex(_BLOB_BEFORE).search(chunk, max(0, start - 40), start):
         return _bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     secret = chunk[start:end].decode("latin-1")
