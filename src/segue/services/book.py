@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import msgspec
 
@@ -103,6 +103,7 @@ class Book:
         self.run = run
         self.brake = brake or Brake([])
         self.mask = mask
+        self._clean = partial(clean_command, mask=mask)
         self._after_write = after_write
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
@@ -225,7 +226,7 @@ class Book:
         """Make commands durable, all or none. ``guards`` adds what must hold or happen with it;
         ``since`` is the version that the commands were made for, if they were made for one."""
         self.brake.check()
-        commands = [clean_command(command, self.mask) for command in commands]
+        commands = tuple(map(self._clean, commands))
         saved = self._commit_apart(session, commands, pieces, since) if guards is None else None
         return saved or self._commit_merging(session, commands, pieces, guards, since)
 

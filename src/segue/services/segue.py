@@ -86,7 +86,8 @@ class Segue:
             self.journal, brake=self.brake, lease_seconds=self.settings.number("lease_seconds")
         )
         self.agents = AgentStates(self.book)
-        self._looked: dict[str, float] = {}
+        self.quiet_until: dict[str, float] = {}
+        """Until when (monotonic) nobody looks whether another run holds a session."""
         self._given = session or variables.get("SEGUE_SESSION", "")
 
     def _open(self, settings: Settings) -> Journal:
@@ -301,9 +302,9 @@ class Segue:
     def with_warnings(self, saved: Saved) -> Saved:
         """A result that says if another living run holds the session; looked at once a second."""
         looked = time.monotonic()
-        if looked - self._looked.get(saved.session, -_HOLD_LOOK_SECONDS) < _HOLD_LOOK_SECONDS:
+        if looked < self.quiet_until.get(saved.session, 0.0):
             return saved
-        self._looked[saved.session] = looked
+        self.quiet_until[saved.session] = looked + _HOLD_LOOK_SECONDS
         if not self.journal.head(f"hold/{saved.session}").version:
             return saved
         others = [h for h in self.holds.living(saved.session) if h.run != self.book.run]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..core import commands as do
@@ -76,7 +77,8 @@ class Session:
         hold = self._hold
         if hold is None and self._guard is None:
             saved = self._book.commit(self.id, commands, pieces=pieces, since=since)
-            return self._segue.with_warnings(saved)
+            seg = self._segue
+            return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
         if hold is not None:
             hold.renew_if_due()
         try:
