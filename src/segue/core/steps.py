@@ -71,7 +71,7 @@ class PlanItem(Value, gc=False, array_like=True):
     """A line of the agent's own plan."""
 
     text: str
-    state: Planning = "pending"
+    state: Planning | Literal[""] = "pending"  # "" in a change that leaves it as it is
     key: str = ""  # identity where the agent has one; else the text is
 
 

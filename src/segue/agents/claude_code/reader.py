@@ -63,6 +63,11 @@ STATES: dict[str, Planning] = {
     "deleted": "dropped",
     "cancelled": "dropped",
 }
+CONTROLS = frozenset(
+    "add-dir agents clear compact config context cost doctor exit export fast help hooks ide login logout mcp "
+    "memory model output-style permissions plugin plugins quit reload-plugins rename resume rewind status "
+    "statusline tasks terminal-setup theme todos upgrade usage vim".split()
+)  # commands about the agent itself, not about the work
 _EXIT = re.compile(r"Exit code (\d+)\s*\n?")
 _TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
 _REMINDER = re.compile(r"<(system-reminder|hook_context)\b.*?</\1>", re.S)
@@ -208,7 +213,7 @@ class Reader:
 
     def _queue(self, record: Record, at: float) -> Iterator[Step]:
         text = blocks_text(_any(record.content)).strip()
-        if record.operation == "enqueue" and text and not text.startswith((*NOT_TYPED, "/")):
+        if record.operation == "enqueue" and text and not text.startswith((*NOT_TYPED, "/", '{"task_id"')):
             self._queued = [*self._queued, text][-_QUEUED_MAX:]
             yield Prompt(at, text)
 
@@ -259,8 +264,10 @@ def _tagged(text: str, at: float) -> Iterator[Step]:
     """A text in tags: a slash command that the user gave, or a notice of a sub-agent."""
     slash = _SLASH.search(text)
     if slash and slash[1]:
-        words = _SLASH_ARGS.search(text)
-        yield Prompt(at, f"/{slash[1].lstrip('/')} {words[1].strip() if words else ''}".strip())
+        name, given = slash[1].lstrip("/"), _SLASH_ARGS.search(text)
+        words = given[1].strip() if given else ""
+        if words or name not in CONTROLS:
+            yield Prompt(at, f"/{name} {words}".strip())
     elif text.startswith("<task-notification>"):
         notice = _NOTICE.search(text)
         if notice:

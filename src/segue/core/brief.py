@@ -1,0 +1,336 @@
+"""The brief: what the next run is told first, in at most so many bytes.
+
+Every fact is a candidate with a place, a cost in bytes and a value. What a run cannot do without (goal, work
+under way, what is broken) is put down first, each within a share of the budget; files, commands and names
+follow by the chance that they are needed again; sentences of the agent fill the rest, always the one that
+says most that is not said yet. Nothing is cut inside a word, and the last line says how to get what was left
+out. The text is data for a model and a page for a person: short lines, plain labels, no heap of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from segue.core.digest import Failure
+from segue.core.names import NAME, is_name
+from segue.core.picture import Picture, Sentence
+from segue.core.telling import MARK
+from segue.core.worth import words
+from segue.errors import BudgetTooSmall
+
+BYTES_MIN, BYTES_DEFAULT = 256, 2_048
+LIST_MAX = 10  # items on a line
+CLOSING = "[/segue]"
+
+ORDER = (
+    "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT", "BLOCKED", "PENDING",
+    "BROKEN", "SOLVED", "QUESTIONS", "LAST STEPS", "DONE", "DECIDED", "LEARNT", "REPORTED", "REMEMBERED", "COMMITTED",
+    "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
+)  # fmt: skip
+
+
+def size(text: str) -> int:
+    """Bytes of UTF-8."""
+    return len(text.encode("utf-8", "replace"))
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many bytes of a text, ending at a sentence or a word; "" where not even a word fits."""
+    text = " ".join(text.split())
+    if size(text) <= most:
+        return text
+    short = text.encode("utf-8", "replace")[: max(0, most - 3)].decode("utf-8", "ignore")
+    stop = max(short.rfind(". "), short.rfind("! "), short.rfind("? "))
+    if stop > len(short) * 0.75:
+        return short[: stop + 1] + "…"
+    at = short.rfind(" ")
+    if at < 0:
+        return short + "…" if any(ord(letter) > 0x2E7F for letter in short) else ""
+    return short[:at].rstrip(" ,;:.(—-") + "…"
+
+
+class Page:
+    """Lines under labels, with the bytes that are left."""
+
+    def __init__(self, budget: int) -> None:
+        self.left = budget
+        self.lines: dict[str, str] = {}
+        self.seen: set[str] = set()
+        self.low = ""
+
+    def put(self, label: str, line: str) -> bool:
+        """Add a line if it fits, newline included."""
+        cost = size(line) + 1
+        if not line or cost > self.left:
+            return False
+        self.left -= cost
+        self.lines[label] = line
+        self.note(line)
+        return True
+
+    def note(self, text: str) -> None:
+        """Count a text as said."""
+        self.seen |= words(text)
+        self.low += text.lower() + "\n"
+
+    def say(self, label: str, text: str, share: float | int) -> bool:
+        """Add a labelled text, cut to its share."""
+        most = min(int(share), self.left - size(label) - 3)
+        return bool(text) and most >= 12 and self.put(label, f"{label}: {cut(text, most)}")
+
+
+def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
+    """The brief as text. ``more`` is the command that gives what was left out."""
+    if budget < BYTES_MIN:
+        raise BudgetTooSmall(
+            f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
+            hint=f"use --max-bytes {BYTES_MIN} or more",
+        )
+    page = Page(budget)
+    closing = f"{CLOSING} More: {more}" if more and budget >= 400 else CLOSING
+    page.put("closing", closing)
+    page.put("opening", _opening(shown, budget))
+    _essential(page, shown, budget)
+    _commands(page, shown, budget)
+    _told(page, shown, budget)
+    _files(page, shown, budget)
+    _sentences(page, shown.sentences, shown)
+    lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
+    return "\n".join(lines)
+
+
+def _opening(shown: Picture, budget: int) -> str:
+    parts = [f"{MARK}] Where the last run stopped"]
+    about = [shown.agent] if shown.agent else []
+    if shown.branch:
+        about.append(f"branch {cut(shown.branch, 40)}")
+    if shown.when:
+        about.append(datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%d %H:%M UTC"))
+    if shown.window and shown.context:
+        about.append(f"window {100 * shown.context // shown.window} % full")
+    if about and budget >= 400:
+        parts.append(f" ({', '.join(about)})")
+    if shown.ending and budget >= 400:
+        parts.append(f"; {cut(shown.ending, 90)}")
+    return "".join(parts) + "."
+
+
+def _essential(page: Page, shown: Picture, budget: int) -> None:
+    """Goal, plan and what is broken: at any budget."""
+    tight = budget < 700
+    goal = 0.42 * budget if tight else min(900, 0.30 * budget + 90)
+    page.say("GOAL", shown.goal, goal)
+    if shown.plan:
+        _plan(page, shown, 0.22 * budget if tight else min(1_000, 0.17 * budget))
+    elif shown.sentences and tight:
+        going = next(
+            (one.text for one in shown.sentences if one.label == "UNDER WAY"), shown.sentences[0].text
+        )
+        page.say("UNDER WAY", going, 0.2 * budget)
+    if shown.pending:
+        page.say(
+            "PENDING", f"{' and '.join(shown.pending)} may still have completed: check first", 0.08 * budget
+        )
+    if shown.broken:
+        page.say("BROKEN", _failures(shown.broken, 0.15 * budget), 0.16 * budget)
+    elif shown.solved:
+        failure = shown.solved[0]
+        why = cut(failure.why.replace("\n", " / "), int(0.1 * budget))
+        page.say("SOLVED", f'`{cut(failure.what, 60)}` failed with "{why}", and then passed', 0.14 * budget)
+    if shown.faults and not tight:
+        page.say("BLOCKED", f"the model failed: {shown.faults}", 0.06 * budget)
+    if shown.latest:
+        page.say("LATEST FROM USER", shown.latest, 0.05 * budget)
+    if shown.standing:
+        page.say("STANDING", _list(shown.standing, int(0.1 * budget), 4, " | "), 0.1 * budget)
+    spare = goal - size(shown.goal)
+    if shown.before and not tight and spare > 80:
+        page.say("ASKED BEFORE", _list(shown.before, int(min(spare, 0.09 * budget)), 2, " | "), 0.09 * budget)
+    if shown.first and not tight and shown.first not in shown.before[:2]:
+        page.say("FIRST ASKED", shown.first, 0.045 * budget)
+
+
+def _failures(broken: list[Failure], most: float) -> str:
+    first, *rest = broken
+    told = f'`{cut(first.what, 60)}` failed: "{cut(first.why.replace(chr(10), " / "), int(most))}"'
+    others = [f"`{cut(one.what, 40)}`" for one in rest if one.what != first.what][:2]
+    return told + (f"; also {' and '.join(others)}" if others else "")
+
+
+def _list(items: list[str], most: int, count: int, between: str = "; ") -> str:
+    """As many items as fit, whole where possible, and how many are missing."""
+    taken: list[str] = []
+    left = most
+    for item in items[:count]:
+        text = cut(item, min(left, max(60, most // 2)))
+        if not text or size(text) + len(between) > left:
+            break
+        taken.append(text)
+        left -= size(text) + len(between)
+    return between.join(taken)
+
+
+def _plan(page: Page, shown: Picture, most: float) -> None:
+    now = [f"now {task.text}" for task in shown.plan if task.state == "active"]
+    todo = [task.text for task in shown.plan if task.state == "next"]
+    waiting = [
+        f"{task.text} ({task.reason})" if task.reason else task.text
+        for task in shown.plan
+        if task.state == "blocked"
+    ]
+    items = [*now, *todo]
+    each = max(48, int(most) // max(1, min(len(items), LIST_MAX)))
+    taken: list[str] = []
+    left = int(most)
+    for item in items[:LIST_MAX]:
+        text = cut(item, max(each, 48))
+        if not text or size(text) + 2 > left:
+            break
+        taken.append(text)
+        left -= size(text) + 2
+    missing = len(items) - len(taken)
+    told = "; ".join(taken) + (f"; and {missing} more" if missing and taken else "")
+    count = f" ({len(shown.plan_done)} of {shown.plan_total} done)" if shown.plan_total else ""
+    if told:
+        page.put("PLAN", f"PLAN{count}: {told}") or page.say("PLAN", told, page.left - 8)
+    if waiting:
+        page.say("BLOCKED", _list(waiting, int(most) // 2, 4), most / 2)
+
+
+def _commands(page: Page, shown: Picture, budget: int) -> None:
+    most = int(min(450, COMMANDS_SHARE * budget))
+    told: list[str] = []
+    for short, use in shown.commands[:16]:
+        text = f"{short} (failed)" if use.ok is False else short
+        if size(short) > 80 or size("; ".join([*told, text])) > most or len(told) >= LIST_MAX:
+            continue
+        if not any(other == short or other.startswith(f"{short} ") for other in told):
+            told.append(text)
+    if told and budget >= 400:
+        page.say("COMMANDS", "; ".join(told), most + 20)
+
+
+def _told(page: Page, shown: Picture, budget: int) -> None:
+    """Declared facts, and the world now."""
+    if budget < 700:
+        return
+    page.say("QUESTIONS", _list(shown.questions, int(0.06 * budget), 3), 0.06 * budget)
+    declared = shown.learnt
+    page.say("REMEMBERED", _list(shown.memories, int(0.08 * budget), 4), 0.08 * budget)
+    page.say("LEARNT", _list(declared, int(0.08 * budget), 4), 0.08 * budget)
+    page.say("COMMITTED", _list(shown.commits, int(0.055 * budget), 3), 0.055 * budget)
+    page.say("SINCE THEN", _list(shown.since, int(0.05 * budget), 4), 0.05 * budget)
+    page.say("UNCOMMITTED", _list(shown.dirty, int(0.05 * budget), LIST_MAX, ", "), 0.05 * budget)
+
+
+FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.33, 9, 20
+RESERVE = 0.14
+COMMANDS_SHARE = 0.12
+EXP, LAM, STOPRATE, NEXP = 0.75, 1.0, 0.004, 0.75
+LOOSE_MAX = 20
+
+
+def _files(page: Page, shown: Picture, budget: int) -> None:
+    """Files by the chance that they are touched again, the names in play under theirs."""
+    if page.left < 60 or not shown.files:
+        return
+    heading = "FILES and the names in play there:" if budget >= 700 else "FILES:"
+    reserve = int(RESERVE * budget) if budget >= 1_000 else 0
+    room = page.left - reserve - size(heading) - 1
+    many = max(3, min(40, FILES_SHOWN * budget // 2_048))
+    named = max(2, min(25, FILES_NAMED * budget // 2_048)) if budget >= 500 else 0
+    chosen = []
+    for line in shown.files[:many]:
+        cost = size(line.name) + (len(line.mark) + 3 if line.mark else 0) + 5
+        if cost > min(room, FILES_SHARE * budget + 120):
+            break
+        room -= cost
+        chosen.append(line)
+    if not chosen:
+        return
+    homes = {line.name: [] for line in chosen[:named]}  # type: dict[str, list[str]]
+    loose: list[str] = []
+    left = min(room - 16, int(NAMES_SHARE * budget))
+    low = page.low + " ".join(line.name for line in chosen).lower()
+    for name in _densest(shown.worth.names, low, left, max(240, budget // 8)):
+        home = shown.worth.homes.get(name, "").replace("\\", "/").rsplit("/", 1)[-1]
+        under = homes.get(home, loose)
+        if under is not loose and len(under) >= LIST_MAX:
+            under = loose
+        if under is loose and len(loose) >= LOOSE_MAX:
+            continue
+        under.append(name)
+        left -= size(name) + 2
+        if left < 12:
+            break
+    lines = [heading]
+    for line in chosen[:named]:
+        mark = f" ({line.mark})" if line.mark else ""
+        names = ", ".join(homes[line.name])
+        lines.append(f"  {line.name}{mark}: {names}" if names else f"  {line.name}{mark}")
+    others = [line.name for line in chosen[named:]]
+    for at in range(0, len(loose), LIST_MAX):
+        lines.append(f"  elsewhere: {', '.join(loose[at : at + LIST_MAX])}")
+    for at in range(0, len(others), LIST_MAX):
+        lines.append(f"  also: {', '.join(others[at : at + LIST_MAX])}")
+    page.put("FILES", "\n".join(lines))
+
+
+def _densest(names: dict[str, float], said: str, most: int, count: int) -> Iterator[str]:
+    """Names that are not said yet, those first that say most a byte: one may contain others."""
+    ranked = sorted(names, key=lambda name: -names[name])[:count]
+    small = {name: name.lower() for name in ranked}
+    left = [name for name in ranked if small[name] not in said]
+    within = {name: [other for other in left if small[other] in small[name]] for name in left}
+    told = said
+    while left:
+        best = max(left, key=lambda name: sum(names[one] for one in within[name]) / (len(name) + 2) ** NEXP)
+        yield best
+        told = small[best]
+        left = [name for name in left if small[name] not in told]
+        for name in left:
+            within[name] = [one for one in within[name] if small[one] not in told]
+
+
+def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
+    """Fill what is left with the sentences that say most that is not said yet."""
+    chosen: dict[str, list[Sentence]] = {}
+    pool = [(one, size(_stopped(one.text)) + 1, words(one.text), _names(one.text)) for one in candidates]
+    values, names = shown.worth.words, shown.worth.names
+    while pool:
+        best, best_rate = None, STOPRATE
+        keep = []
+        for entry in pool:
+            one, cost, said, named = entry
+            if cost + (0 if one.label in chosen else len(one.label) + 3) > page.left:
+                continue
+            keep.append(entry)
+            gain = sum(values.get(word, 0.01) for word in said - page.seen)
+            gain += LAM * sum(names.get(name, 0.0) for name in named if name.lower() not in page.low)
+            rate = one.weight * gain / cost**EXP
+            if rate > best_rate:
+                best, best_rate = entry, rate
+        if best is None:
+            break
+        pool = [entry for entry in keep if entry is not best]
+        one = best[0]
+        label = one.label
+        if label in page.lines:
+            label = {"UNDER WAY": "NEXT", "LEARNT": "DONE"}.get(label, label)
+        if label not in chosen:
+            page.left -= len(label) + 3
+        chosen.setdefault(label, []).append(one)
+        page.left -= best[1]
+        page.note(one.text)
+    for label, told in chosen.items():
+        told.sort(key=lambda one: one.at)
+        page.lines[label] = f"{label}: " + " ".join(_stopped(one.text) for one in told)
+
+
+def _names(text: str) -> list[str]:
+    return [token for token in set(NAME.findall(text)) if is_name(token)]
+
+
+def _stopped(text: str) -> str:
+    return text if text[-1] in ".!?…" else f"{text}."

@@ -1,0 +1,407 @@
+"""What is known of the work, from every source, ranked: the one thing that briefs are written from.
+
+Declared facts (the session) come before observed ones (the runs), newer before older. What is superseded
+is left out here, once, for every form of the brief: a finished item is never next, a solved failure never
+broken. Only the user's prompts give goal and standing instructions; a tool's output appears as the quoted
+reason of a failure and as names, never as a sentence of ours.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from segue.core import telling
+from segue.core.digest import CommandUse, Failure, FileUse, RunDigest, Words
+from segue.core.state import SessionState
+from segue.core.values import Value
+from segue.core.worth import Worth, words, worth
+
+RECENT_STEPS = 90  # a failure that is older and was not repeated is history
+SOLVED_STEPS = 30
+
+
+class Probe(Value):
+    """The world now, as far as it could be looked at in time."""
+
+    now: float = 0.0
+    branch: str = ""
+    head: str = ""
+    dirty: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()  # subjects since the run's last step, newest first
+    cut: bool = False  # time ran out before git had answered all
+
+
+class Task(msgspec.Struct, gc=False):
+    """A line of the plan."""
+
+    text: str
+    state: str  # active, next, blocked
+    reason: str = ""
+
+
+class Sentence(msgspec.Struct, gc=False):
+    """Something that the agent said, and under which heading it belongs."""
+
+    text: str
+    label: str
+    at: int
+    weight: float = 1.0
+
+
+class FileLine(msgspec.Struct, gc=False):
+    """A file that will be needed again."""
+
+    name: str  # without folders
+    path: str
+    mark: str  # edited, created, deleted or ""
+    value: float
+
+
+class Picture(msgspec.Struct):
+    """Everything that a brief may say."""
+
+    agent: str = ""
+    run: str = ""
+    project: str = ""
+    session: str = ""
+    status: str = ""
+    branch: str = ""
+    model: str = ""
+    when: float = 0.0
+    ending: str = ""
+    context: int = 0
+    window: int = 0
+    chars: int = 0
+    calls: int = 0
+    goal: str = ""
+    latest: str = ""
+    before: list[str] = []  # earlier requests, newest first
+    first: str = ""
+    standing: list[str] = []
+    plan: list[Task] = []
+    plan_done: list[str] = []
+    plan_total: int = 0
+    pending: list[str] = []
+    broken: list[Failure] = []
+    solved: list[Failure] = []
+    faults: str = ""
+    questions: list[str] = []
+    decided: list[str] = []
+    learnt: list[str] = []
+    memories: list[str] = []
+    commits: list[str] = []
+    commands: list[tuple[str, CommandUse]] = []
+    files: list[FileLine] = []
+    dirty: list[str] = []
+    since: list[str] = []
+    probe_cut: bool = False
+    sentences: list[Sentence] = []
+    worth: Worth = msgspec.field(default_factory=lambda: Worth({}, {}, {}))
+
+
+def picture(
+    runs: Sequence[RunDigest] = (),
+    session: SessionState | None = None,
+    probe: Probe | None = None,
+    memories: Sequence[str] = (),
+    *,
+    agent: str = "",
+) -> Picture:
+    """Put together what is known; ``runs`` newest first."""
+    shown = Picture(agent=agent, memories=list(memories))
+    if runs:
+        _run(shown, runs[0])
+        for older in runs[1:3]:
+            _older(shown, older)
+    if session is not None:
+        _session(shown, session)
+    if probe is not None:
+        _probe(shown, probe)
+    return shown
+
+
+# -- the newest run
+
+
+def _run(shown: Picture, digest: RunDigest) -> None:
+    shown.run, shown.branch, shown.model = digest.native, digest.branch, digest.model
+    shown.when, shown.context, shown.window = digest.last, digest.context, digest.window
+    shown.chars, shown.calls, shown.project = digest.chars, digest.calls, _base(digest.cwd)
+    shown.ending = _ending(digest)
+    _requests(shown, digest)
+    _plans(shown, digest)
+    shown.pending = [
+        _pending(call.what, call.act)
+        for call in list(digest.pending.values())[-2:]
+        if call.at > digest.steps - 12
+    ]
+    shown.broken = [
+        failure
+        for failure in reversed(digest.failures.values())
+        if failure.at > digest.steps - RECENT_STEPS and failure.why
+    ][:3]
+    shown.solved = [
+        failure for failure in reversed(digest.solved) if failure.at > digest.steps - SOLVED_STEPS
+    ][:1]
+    if digest.fault and digest.fault.at >= digest.steps - 3:
+        shown.faults = digest.fault.text
+    shown.decided = [one.text for one in reversed(digest.decided)]
+    shown.commits = [one.text for one in reversed(digest.commits)]
+    shown.commands = sorted(digest.commands.items(), key=lambda use: -command_value(use[1], digest.steps))
+    shown.worth = worth(digest)
+    shown.files = _files(digest)
+    shown.sentences = _sentences(digest)
+
+
+def _ending(digest: RunDigest) -> str:
+    if digest.pending:
+        call = list(digest.pending.values())[-1]
+        return f"it was cut off during {_pending(call.what, call.act)}"
+    after = digest.prompts[-1].at if digest.prompts else 0
+    if digest.fault and digest.fault.at >= digest.steps - 2:
+        return "the model could not be reached at the end"
+    if digest.interrupted and digest.interrupted.at > max(after, digest.steps - 3):
+        return "the user stopped it"
+    if digest.ended and digest.ended.at >= digest.steps - 2:
+        return "its last turn was finished"
+    return ""
+
+
+def _pending(what: str, act: str) -> str:
+    return f"`{what}`" if act == "run" else f"{act} {what}"
+
+
+_SMALL = frozenset(
+    "with this that from have what when will your just like want please should could would there here them then "
+    "they make need into over only also some more than very does done okay".split()
+)
+
+
+def is_substantial(prompt: str) -> bool:
+    """Is it a request by itself, not a "yes please"?"""
+    told = {word.lower() for word in re.findall(r"[A-Za-z][A-Za-z0-9_-]{3,}", prompt[:4_000])} - _SMALL
+    return len(told) >= 4 or sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
+
+
+def _requests(shown: Picture, digest: RunDigest) -> None:
+    prompts = digest.prompts
+    first = digest.first_prompt
+    goal = next((one for one in reversed(prompts) if is_substantial(one.text)), None)
+    if goal is None:
+        goal = first if first and is_substantial(first.text) else prompts[-1] if prompts else None
+    inherited = digest.inherited
+    if goal is None:
+        shown.goal = inherited.goal
+    else:
+        shown.goal = quoted(goal.text)
+        if prompts[-1].text != goal.text:
+            shown.latest = quoted(prompts[-1].text)
+        earlier = [one.text for one in reversed(prompts) if one.at < goal.at and is_substantial(one.text)]
+        shown.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
+        if inherited.goal:
+            shown.first = inherited.goal
+        elif first and first.text != goal.text and is_substantial(first.text):
+            shown.first = quoted(first.text)
+    told = [one.text for one in reversed(digest.standing) if one.text not in (goal.text if goal else "")]
+    shown.standing = list(dict.fromkeys([*told, *inherited.standing]))
+
+
+def quoted(prompt: str) -> str:
+    """A prompt without pasted logs and code, markup taken off, on one line."""
+    text = telling.unpasted(prompt)
+    if not words(text):
+        text = prompt
+    return telling.flat(text)
+
+
+def _plans(shown: Picture, digest: RunDigest) -> None:
+    inherited = digest.inherited
+    if digest.plan and (digest.planned >= digest.sketched or not digest.sketch):
+        states = {"active": "active", "pending": "next"}
+        shown.plan = [Task(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
+        shown.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
+        shown.plan_total = len(shown.plan) + len(shown.plan_done)
+    elif digest.sketch:
+        shown.plan = [Task(one, "next") for one in digest.sketch]
+        shown.plan_done = list(digest.sketch_done)
+        shown.plan_total = len(shown.plan) + len(shown.plan_done)
+    elif inherited.plan:
+        shown.plan = [Task(one, "next") for one in inherited.plan]
+    shown.plan.sort(key=lambda task: task.state != "active")
+
+
+def _files(digest: RunDigest) -> list[FileLine]:
+    merged: dict[str, tuple[str, FileUse]] = {}
+    for path, use in digest.files.items():
+        name = _base(path)
+        if "." not in name[1:] and not use.edits:
+            continue
+        before = merged.get(name)
+        if before is not None:
+            use = _both(use, before[1])
+            path = path if len(path) >= len(before[0]) else before[0]
+        merged[name] = (path, use)
+    lately = "\n".join(one.text for one in digest.says[-12:])
+    asked = "\n".join(one.text for one in digest.prompts[-2:])
+    planned = "\n".join(one[0] for one in digest.plan if one[1] != "done")
+    found = []
+    for name, (path, use) in merged.items():
+        value = file_value(use, digest.steps, path)
+        value += 0.4 * (name in lately) + 1.0 * (name in asked) + 1.5 * (name in planned)
+        mark = "deleted" if use.deleted else "created" if use.created else "edited" if use.edits else ""
+        found.append(FileLine(name, path, mark, value))
+    return sorted(found, key=lambda one: -one.value)
+
+
+def _both(one: FileUse, other: FileUse) -> FileUse:
+    return FileUse(
+        min(one.first, other.first), max(one.last, other.last), one.reads + other.reads, one.edits + other.edits,
+        max(one.edited, other.edited), one.created or other.created, one.deleted and other.deleted,
+        one.named + other.named,
+    )  # fmt: skip
+
+
+_LITTLE = re.compile(r"\.(?:png|jpe?g|svg|gif|ico|log|lock|output|out|tmp|snap)$|^/tmp/|/tasks/")
+
+
+def file_value(use: FileUse, now: int, path: str = "") -> float:
+    """How likely a file is touched again; a logistic fit, rounded."""
+    value = 0.35 * math.log1p(use.reads) + 0.3 * math.log1p(use.edits) - 0.5 * math.log1p(now - use.last)
+    if not use.named:
+        value -= 1.5  # seen in commands only
+    return value - 1.9 if _LITTLE.search(path) else value
+
+
+_KIND_VALUE = {"test": 1.2, "check": 0.9, "build": 0.9, "run": 0.5, "vcs": 0.4, "change": 0.2}
+
+
+def command_value(use: CommandUse, now: int) -> float:
+    """How likely a command is run again."""
+    value = _KIND_VALUE.get(use.kind, 0.3) + 0.5 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
+    return value + (0.3 if use.ok is False else 0.0)
+
+
+# -- what the agent said
+
+
+_LEAD = re.compile(
+    r"^(?:(?:Perfect|Great|Excellent|Good|Okay|OK|Alright|Now|So|Hmm|Wait|Actually|Yes|Sure)\b[!,.:]?\s+(?:—\s+)?)+(?=\S)"
+)
+_INTENT = re.compile(
+    r"^(?:(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i'm)\s+(?:now |also |first |quickly |just )*)",
+    re.I,
+)
+_GOING = re.compile(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
+_DONE = re.compile(
+    r"\b(?:added|fixed|updated|created|implemented|removed|renamed|moved|wrote|written|committed|pushed|merged|passes|"
+    r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved)\b",
+    re.I,
+)
+_CHITCHAT = re.compile(
+    r"^(?:Let me know|You're (?:absolutely )?right|Would you like|Want me to|Here(?:'s| is| are) )", re.I
+)
+
+
+def _sentences(digest: RunDigest) -> list[Sentence]:
+    asked = digest.prompts[-1].at if digest.prompts else 0
+    found: list[Sentence] = []
+    for age, one in enumerate(reversed(digest.says[-16:])):
+        fresh = age < 2 and one.at > asked
+        found += _spoken(one, fresh, 1.25 if age == 0 else 1.1 if age == 1 else 1.0)
+    for one in digest.recaps[-1:]:
+        found += _spoken(one, True, 1.2)
+    for one in digest.reports[-2:]:
+        found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in _spoken(one, False, 1.0)]
+    for one in digest.notes[-4:]:
+        found.append(Sentence(one.text, "LAST STEPS", one.at, 1.0))
+    if digest.summary:
+        found += _spoken(digest.summary, False, 0.9)
+    return found
+
+
+def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
+    found = []
+    for raw in telling.sentences(said.text):
+        text = _LEAD.sub("", raw)
+        going = fresh and _GOING.search(text) is not None
+        label = (
+            "UNDER WAY" if going
+            else "DECIDED" if telling.is_choice(text)
+            else "DONE" if _DONE.search(text)
+            else "UNDER WAY" if fresh
+            else "LEARNT"
+        )  # fmt: skip
+        if label != "UNDER WAY" and _INTENT.match(text):
+            label = "LAST STEPS"
+        text = _INTENT.sub("", text)
+        if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text:
+            text = text[0].upper() + text[1:]
+            found.append(
+                Sentence(text.rstrip(":") + "." if text.endswith(":") else text, label, said.at, weight)
+            )
+    return found
+
+
+# -- the other sources
+
+
+def _older(shown: Picture, digest: RunDigest) -> None:
+    """A run before the newest one: what still holds of it."""
+    rules = [one.text for one in reversed(digest.standing)]
+    shown.standing = list(dict.fromkeys([*shown.standing, *rules, *digest.inherited.standing]))
+    shown.decided = list(dict.fromkeys([*shown.decided, *(one.text for one in reversed(digest.decided))]))
+    if not shown.goal:
+        _requests(shown, digest)
+    elif not shown.first and digest.first_prompt:
+        shown.first = quoted(digest.first_prompt.text)
+    if not shown.plan and not shown.plan_done:
+        _plans(shown, digest)
+    known = {one.name for one in shown.files}
+    shown.files += [one for one in _files(digest) if one.name not in known]
+    names = {name for name, _ in shown.commands}
+    shown.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
+
+
+def _session(shown: Picture, state: SessionState) -> None:
+    """Declared facts: they come first, and what they finished is no longer open."""
+    shown.session, shown.status = state.id, state.status
+    shown.project = state.project_name or shown.project
+    if state.goal:
+        if shown.goal and shown.goal != state.goal:
+            shown.latest = shown.latest or shown.goal
+        shown.goal, shown.first = state.goal, ""
+    items = state.items
+    declared = [Task(items[at].text, "active") for at in state.active]
+    declared += [Task(items[at].text, "next") for at in state.next]
+    declared += [Task(items[at].text, "blocked", items[at].reason) for at in state.blocked]
+    done = [items[at].text for at in state.done]
+    if declared or done:
+        shown.plan, shown.plan_done = declared, done
+        shown.plan_total = len(declared) + len(done)
+    shown.decided = [
+        *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
+        *shown.decided,
+    ]
+    shown.learnt = [one.text for one in reversed(list(state.findings))]
+    shown.questions = [one.text for one in state.questions if not one.answer]
+    troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
+    shown.broken = [*troubles, *shown.broken]
+
+
+def _because(text: str, why: str) -> str:
+    return f"{text} ({why})" if why else text
+
+
+def _probe(shown: Picture, probe: Probe) -> None:
+    shown.branch = probe.branch or shown.branch
+    shown.dirty = [_base(path) for path in probe.dirty]
+    shown.since = list(probe.commits)
+    shown.probe_cut = probe.cut
+
+
+def _base(path: str) -> str:
+    return path.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]

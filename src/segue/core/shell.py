@@ -1,0 +1,194 @@
+"""What a shell command is about: its short form, its kind, the files in it, the commit it makes.
+
+Nothing is run and nothing is understood fully: agents write shell in every dialect, and a brief needs
+``cd api && FOO=1 npm run build -- -q`` to be "npm run build", a build.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from segue.core.values import Value
+
+Kind = Literal["test", "build", "check", "run", "change", "vcs", "look", "other"]
+
+_SEGMENT = re.compile(r"&&|\|\||[;\n]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
+_ASSIGNED = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
+_OPENING = re.compile(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
+_SKIPPED = ("cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi")
+_PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env"})
+_STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
+_TAKES_PLACE = {
+    "git": ("-C", "-c"),
+    "make": ("-C",),
+    "npm": ("--prefix",),
+    "pnpm": ("--filter", "-C", "-F"),
+    "yarn": ("--cwd",),
+}
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.S | re.M)
+_MESSAGE = re.compile(
+    r"commit\b[^\n]*?(?:-[a-z]*m|--message)[ =]*"
+    r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]+)|\"((?:[^\"\\]|\\.)+)\"|'([^']+)')"
+)
+_PATH = re.compile(
+    r"(?<![\w$=:/@-])(?:[~.]{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/(=-])"
+)
+_FILE = r"([^\s;|&<>()$\"']+\.[A-Za-z0-9]+)"
+_TARGET = re.compile(rf"(?:^|[^0-9&>])>{{1,2}}\s*{_FILE}|\btee (?:-a )?{_FILE}")
+
+_LOOKS = frozenset(
+    "ls cat grep egrep sed head tail find rg fd wc pwd which awk nl less more tree stat file du df sort uniq "
+    "diff jq cut tr xargs printf type env date whoami ps true test [ read basename dirname realpath readlink "
+    "tac od hexdump echo cd sleep for if while case export set source tee touch chmod mkdir rm cp mv ln kill "
+    "pkill wait".split()
+)
+_GIT_LOOKS = frozenset(
+    "status diff log show branch remote rev-parse blame ls-files config describe reflog add".split()
+)
+
+
+def _any_of(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-])")
+
+
+_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    (
+        "test",
+        _any_of(
+            "pytest", "jest", "vitest", "mocha", "playwright", "cypress", "unittest", "tox", "nox", "ctest",
+            "rspec", "phpunit", "cargo nextest", r"tests?(?::[\w:-]+)?", "e2e",
+        ),
+    ),
+    (
+        "check",
+        _any_of(
+            r"lint(?::\w+)?", "eslint", "ruff", "mypy", "pyright", "ty", "tsc", "clippy", "flake8", "black",
+            "prettier", "typecheck", "type-check", "check", "vet", "fmt", "format", "biome", "golangci-lint",
+        ),
+    ),
+    ("build", _any_of(r"build(?::\w+)?", "make", "compile", "webpack", "gradle", "mvn", "cmake")),
+    (
+        "change",
+        _any_of(r"migrat\w+", "install", "uninstall", "upgrade", "deploy", "apply", "alembic", "publish", "release"),
+    ),
+    (
+        "run",
+        _any_of(
+            "run", "start", "dev", "serve", "up", r"python[\d.]*", "node", "uv", "npx", "tsx", "bun", "deno",
+            "docker", "curl", "gh", "psql", "sqlite3",
+        ),
+    ),
+)  # fmt: skip
+
+
+class Shell(Value, gc=False):
+    """A command, looked at."""
+
+    short: str = ""  # "" where nothing in it is worth a name
+    kind: Kind = "other"
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    subject: str = ""  # of the commit that it makes
+
+
+@lru_cache(maxsize=512)
+def shell(command: str) -> Shell:
+    """Look at a command."""
+    command = command[:20_000]
+    body = _HEREDOC.sub(" ", command) if "<<" in command else command
+    body = body[:4_000].replace("\\\n", " ")
+    short, kind = _telling(_QUOTED.sub("''", body))
+    writes = tuple(dict.fromkeys(one or other for one, other in _TARGET.findall(body)))
+    named = [path for path in _PATH.findall(body[:2_000]) if path not in writes and _is_file(path)]
+    if short == "sed" and " -i" in body:
+        writes += tuple(named)
+        named = []
+    reads = tuple(dict.fromkeys(named)) if kind in ("look", "run", "test", "check") else ()
+    return Shell(short, kind, reads[:8], writes[:8], _subject(command))
+
+
+_EXTENSIONS = frozenset(
+    "astro bats bash c cc cfg clj conf cpp cs css csv dart db ejs env erl ex exs fish go gradle graphql h hcl hpp hs "
+    "html ini ipynb java jl js json jsonl jsx kt kts less lock lua m md mdx mjs cjs ml mm nix php pkl pl prisma proto "
+    "ps1 py pyi r rb rs rst sass scala scss sh sol sql svelte swift tf toml ts tsx txt vue xml yaml yml zig zsh".split()
+)
+
+
+def _is_file(token: str) -> bool:
+    """A path, not ``comments.nodes`` or ``main...HEAD``."""
+    name = token.rsplit("/", 1)[-1]
+    return ".." not in name and name.rsplit(".", 1)[-1].lower() in _EXTENSIONS
+
+
+def _telling(bare: str) -> tuple[str, Kind]:
+    """The short form that says most of a command without its quoted parts."""
+    short = ""
+    kind: Kind = "other"
+    for segment in _SEGMENT.split(bare):
+        name = _short(_OPENING.sub("", segment.split("|", 1)[0].strip()))
+        if name:
+            found = kind_of(name)
+            if found != "look":
+                return name, found
+            if not short:
+                short, kind = name, found
+    return short, kind
+
+
+def _short(part: str) -> str:
+    if not part or part.startswith(_SKIPPED):
+        return ""
+    words = [word for word in part.split()[:12] if not _ASSIGNED.match(word)]
+    while words and (words[0] in _PREFIXES or words[0] == "timeout"):
+        words = words[2:] if words[0] == "timeout" else words[1:]
+    if not words or words[0].startswith(_STOPS):
+        return ""
+    head = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
+    if head in _LOOKS:
+        return head
+    return " ".join([head, *_arguments(head, words)]).rstrip(")")[:100]
+
+
+def _arguments(head: str, words: list[str]) -> list[str]:
+    """The two words after the program that say what it does."""
+    places = _TAKES_PLACE.get(head, ())
+    keep: list[str] = []
+    at = 1
+    while at < len(words) and len(keep) < 2:
+        word = words[at]
+        if word in places:
+            at += 2
+            continue
+        if word == "-m" and head.startswith("python"):
+            return words[at : at + 2]
+        if word.startswith(_STOPS):
+            break
+        keep.append(word)
+        at += 1
+    return keep
+
+
+def kind_of(short: str) -> Kind:
+    """What sort of command it is, by its short form."""
+    head, _, rest = short.partition(" ")
+    if head == "git":
+        return "look" if rest.split(" ")[0] in _GIT_LOOKS or not rest else "vcs"
+    if head in _LOOKS:
+        return "look"
+    for kind, pattern in _KINDS:
+        if pattern.search(short):
+            return kind
+    return "other"
+
+
+def _subject(command: str) -> str:
+    if "commit" not in command:
+        return ""
+    found = _MESSAGE.search(command)
+    if not found:
+        return ""
+    text = next(group for group in found.groups() if group)
+    return text.split("\\n")[0].split("\n")[0].strip()[:120]

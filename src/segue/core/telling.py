@@ -1,0 +1,135 @@
+"""Which lines and sentences of a text matter: why something failed, what stands, what was chosen.
+
+All of it by form, without a model, on texts as people and agents write them. Each pattern is guarded by a
+cheap test, because these run on every message of every transcript.
+"""
+
+from __future__ import annotations
+
+import re
+
+MARK = "[segue"  # our own briefs begin with it; read back, they are not the user's words
+
+_HEADER = re.compile(
+    r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
+    r"={3,}|-{3,}|\s*$)"
+)
+_TELLS = re.compile(
+    r"error|fail|exception|cannot|can't|not found|denied|undefined|unexpected|assert|panic|fatal|refused|conflict|"
+    r"rejected|expected|no such|unable|invalid|missing|traceback",
+    re.I,
+)
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\[A-Z0-9])|\n+")
+_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
+_CHECK = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
+_STANDING = re.compile(
+    r"\b(?:never|always|do not|don't|dont|must(?: not)?|should not|shouldn't|only|prefer|from now on|make sure|instead of|"
+    r"rather than|avoid|remember|ensure|no need to|stop|without|not\b.{1,30}\bbut|use\b.{1,40}\bnot)\b",
+    re.I,
+)
+_CHOICE = re.compile(
+    r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|chose|choosing|opted?|"
+    r"instead of|rather than|the (?:best|right|cleanest|simplest) (?:approach|option|fix|way)|root cause|the (?:issue|problem|"
+    r"bug|cause) (?:is|was))\b",
+    re.I,
+)
+
+
+def is_ours(text: str) -> bool:
+    """Did Segue itself put this text in?"""
+    return text.startswith(MARK)
+
+
+def sentences(text: str) -> list[str]:
+    """A text's sentences and list entries, without bullets and markup; code blocks left out."""
+    if "```" in text:
+        text = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.S)
+    found = []
+    for part in _SENTENCE.split(text):
+        part = _BULLET.sub("", part).replace("**", "").strip()
+        if part and not part.startswith("|"):
+            found.append(part)
+    return found
+
+
+def standing(prompt: str) -> list[str]:
+    """The sentences of a prompt that hold beyond it: rules and corrections."""
+    if len(prompt) > 6_000 or not _STANDING.search(prompt):
+        return []
+    return [one for one in sentences(prompt) if 12 <= len(one) <= 240 and _STANDING.search(one)][:6]
+
+
+def decisions(said: str) -> list[str]:
+    """The sentences in which an agent tells what it chose or found to be the cause."""
+    if not _CHOICE.search(said):
+        return []
+    return [one for one in sentences(said) if 20 <= len(one) <= 300 and _CHOICE.search(one)][:3]
+
+
+def is_choice(sentence: str) -> bool:
+    """Does it tell of a choice or a cause?"""
+    return _CHOICE.search(sentence) is not None
+
+
+_FUNCTION = frozenset(
+    "a an the and or of to in for on with by from at is are was were be it this that as if then but not no so can "
+    "will has have had which when after before until because still now next done into only than i we you my".split()
+)
+_MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
+
+
+def unpasted(text: str) -> str:
+    """A request without what was pasted into it: runs of three or more lines that are not prose."""
+    kept: list[str] = []
+    run: list[str] = []
+    for line in text.split("\n"):
+        bare = line.split()
+        prose = len(bare) >= 4 and any(word.lower().strip(".,:;!?") in _FUNCTION for word in bare)
+        prose = prose or sum(ord(letter) > 0x2E7F for letter in line[:80]) >= 4
+        if prose or not line.strip():
+            kept += run if len(run) < 3 else ["…"]
+            run = []
+            kept.append(line)
+        else:
+            run.append(line)
+    return "\n".join(kept + (run if len(run) < 3 else []))
+
+
+def flat(text: str) -> str:
+    """Markup taken off, on one line."""
+    if "```" in text:
+        text = text.replace("```", " ")
+    return " ".join(_MARKUP.sub("", text).replace("**", "").split())
+
+
+def answered(question: str, answer: str) -> str:
+    """A question to the user with the answer, in a line."""
+    pairs = re.findall(r'"([^"]+)"="([^"]+)"', answer)
+    if pairs:
+        return "; ".join(f"{asked} {said}" for asked, said in pairs)
+    return f"{question.splitlines()[0] if question else ''} {answer}".strip()
+
+
+def checklist(text: str) -> tuple[list[str], list[str]] | None:
+    """(done, open) lines of a checklist in a text; None where there is none."""
+    if "[ ]" not in text and "[x]" not in text and "☐" not in text and "✅" not in text:
+        return None
+    done: list[str] = []
+    todo: list[str] = []
+    for box, sign, what in _CHECK.findall(text[:20_000]):
+        (todo if (box in (" ", "~", "-") and not sign) or sign in ("☐", "⬜") else done).append(
+            what.strip().replace("**", "")
+        )
+    return (done, todo) if todo and len(done) + len(todo) >= 2 else None
+
+
+def reason(output: str, most: int = 400) -> str:
+    """The lines of a failed command's output that say why."""
+    if len(output) > 40_000:
+        output = output[:20_000] + "\n" + output[-20_000:]
+    if "\x1b" in output:
+        output = _ANSI.sub("", output)
+    lines = [line.strip() for line in output.split("\n") if not _HEADER.match(line)]
+    told = [line for line in lines if _TELLS.search(line)][:4]
+    return "\n".join(line[:200] for line in told or lines[-3:])[:most]

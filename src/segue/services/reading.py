@@ -1,0 +1,112 @@
+"""A transcript to a digest: the whole of it, or what was added since.
+
+The digest that is kept ends at the last whole line, so reading on gives what reading anew would. A last
+line without its newline is told in a copy: it may be whole, torn, or still being written. No content makes
+this raise; only a file that cannot be opened, or that no agent wrote, does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from segue.agents import agent as agent_of
+from segue.agents import recognise
+from segue.agents.base import HEAD_BYTES, Agent, Reader
+from segue.core.digest import RunDigest, decode, encode, fold, take
+from segue.core.steps import Step
+from segue.effects.lines import chunks
+from segue.errors import TranscriptUnreadable
+
+Clean = Callable[[bytes], bytes]
+
+
+class Reading(msgspec.Struct):
+    """How far a transcript was read, and what it says."""
+
+    agent: str
+    path: str
+    native: str = ""
+    offset: int = 0  # bytes that are in the digest; of a document, its size
+    kept: Any = None  # what the reader needs to go on
+    digest: RunDigest = msgspec.field(default_factory=RunDigest)
+    malformed: int = 0
+    skipped: int = 0
+    torn: bytes = b""  # a last line without its newline
+
+
+def recognised(path: Path, name: str = "") -> Agent:
+    """The agent of this name, or the one that wrote the file."""
+    if name:
+        return agent_of(name)
+    if path.is_dir():
+        found = recognise(b"", str(path))
+    else:
+        try:
+            with path.open("rb") as file:
+                found = recognise(file.read(HEAD_BYTES), str(path))
+        except OSError as fault:
+            raise unreadable(path, fault.strerror or "it cannot be opened") from fault
+    if found is None:
+        raise unreadable(path, "no agent that Segue knows wrote it")
+    return found
+
+
+def unreadable(path: Path, why: str) -> TranscriptUnreadable:
+    return TranscriptUnreadable(
+        f"cannot read {path}: {why}",
+        hint="`segue runs` lists the transcripts of this project; --agent names the agent",
+    )
+
+
+def read(path: Path, agent: Agent, native: str = "", clean: Clean | None = None) -> Reading:
+    """Read a transcript from its start."""
+    return read_on(Reading(agent.name, str(path), native), agent, clean)
+
+
+def read_on(reading: Reading, agent: Agent, clean: Clean | None = None) -> Reading:
+    """Add what came since; the reading is changed and given back."""
+    path = Path(reading.path)
+    reader = agent.reader(reading.kept)
+    digest = reading.digest
+    try:
+        if agent.form == "lines":
+            for step in _lines(reading, reader, path, clean):
+                take(digest, step)
+        else:
+            record = agent.load(path, reading.native)
+            if clean is not None:
+                record = clean(record)
+            reading.digest = fold(reader.read(record))
+            reading.offset = len(record)
+    except OSError as fault:
+        raise unreadable(path, fault.strerror or "it cannot be opened") from fault
+    reading.kept = reader.keep()
+    reading.malformed += reader.malformed
+    reading.skipped += reader.skipped
+    return reading
+
+
+def _lines(reading: Reading, reader: Reader, path: Path, clean: Clean | None) -> Iterator[Step]:
+    reading.torn = b""
+    for block, offset in chunks(path, reading.offset):
+        if clean is not None:
+            block = clean(block)
+        if not block.endswith(b"\n"):
+            reading.torn = block
+            return
+        for line in block.split(b"\n"):
+            if line:
+                yield from reader.read(line)
+        reading.offset = offset
+
+
+def final(reading: Reading, agent: Agent) -> RunDigest:
+    """The digest with the last line in it, if that can be read."""
+    if not reading.torn:
+        return reading.digest
+    copy = decode(encode(reading.digest)) or RunDigest()
+    return fold(agent.reader(reading.kept).read(reading.torn), copy)
