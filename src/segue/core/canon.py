@@ -36,9 +36,8 @@ GENESIS = bytes(32)
 """The predecessor's hash of a stream's first event."""
 
 
-def encode(value: Any) -> bytes:
-    """The canonical bytes of a value that is known to be plain (our own Structs)."""
-    return _encoder.encode(value)
+encode = _encoder.encode
+"""The canonical bytes of a value that is known to be plain (our own Structs)."""
 
 
 def encode_strict(value: Any) -> bytes:
