@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segue.stores.base import Journal
+from segue.stores.base import Journal, Runs
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.volatile import VolatileJournal
-from segue.testing import JournalSuite
+from segue.testing import JournalSuite, RunsSuite
 
 
 class TestVolatile(JournalSuite):
@@ -20,3 +20,15 @@ class TestSqlite(JournalSuite):
 
     def make(self, tmp_path: Path) -> Journal:
         return SqliteJournal(tmp_path / "segue.db")
+
+
+class TestVolatileRuns(RunsSuite):
+    def make(self, tmp_path: Path) -> Runs:
+        return VolatileJournal().runs
+
+
+class TestSqliteRuns(RunsSuite):
+    durable = True
+
+    def make(self, tmp_path: Path) -> Runs:
+        return SqliteJournal(tmp_path / "segue.db").runs

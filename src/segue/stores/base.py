@@ -3,6 +3,7 @@
 A journal holds streams: a session, a working tree, a project or a ledger. An append is atomic
 over all of its streams and has reached the disk when it returns. Snapshots are a cache that
 may be dropped at any time. Everything else can be made anew from the events and the pieces.
+Runs stand beside it: what was observed, kept to save time, and made anew from transcripts.
 """
 
 from __future__ import annotations
@@ -46,6 +47,49 @@ class Rewrite(Value):
     stream: str
     version: int
     body: bytes
+
+
+class RunRow(Value):
+    """A run as it is kept; ``facts`` and ``reading`` are bytes of whoever keeps it."""
+
+    key: str
+    """Host, agent, the agent's own id and the transcript, hashed."""
+    agent: str
+    native: str
+    project: str
+    session: str
+    path: str
+    cwd: str
+    last: float
+    """When it was last active, seconds since the epoch."""
+    facts: bytes = b""
+    reading: bytes | None = None
+    """How far its transcript was read, and the digest; None in lists, and for "as it is" in a put."""
+
+
+class Runs(Protocol):
+    """What was observed of runs, a row each. Every method raises as those of a journal do."""
+
+    def put(self, rows: Sequence[RunRow]) -> None:
+        """Keep these in the place of rows with the same key, durably, all or nothing."""
+        ...
+
+    def get(self, key: str) -> RunRow | None:
+        """One row, with its reading."""
+        ...
+
+    def rows(self, *, projects: Iterable[str] = (), session: str = "") -> list[RunRow]:
+        """Rows of these projects (none: of all) and this session (empty: of any), without their
+        readings, the one that was active last first."""
+        ...
+
+    def known(self) -> dict[str, str]:
+        """Transcript to working folder, of every row."""
+        ...
+
+    def drop(self, keys: Iterable[str]) -> None:
+        """Forget these, as far as they are there."""
+        ...
 
 
 class Journal(Protocol):

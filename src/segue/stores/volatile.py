@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ..core import canon
 from ..core.events import Event, seal
 from ..errors import StaleVersion
-from .base import Append, Head, Rewrite, Snapshot, check_beside
+from .base import Append, Head, Rewrite, RunRow, Snapshot, check_beside
 
 
 class VolatileJournal:
@@ -25,6 +25,7 @@ class VolatileJournal:
         self._streams: dict[str, list[Event]] = {}
         self._pieces: dict[str, bytes] = {}
         self._snapshots: dict[str, Snapshot] = {}
+        self.runs = VolatileRuns()
 
     def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
         with self._lock:
@@ -100,3 +101,42 @@ class VolatileJournal:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+class VolatileRuns:
+    """Runs in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: dict[str, RunRow] = {}
+
+    def put(self, rows: Sequence[RunRow]) -> None:
+        with self._lock:
+            for row in rows:
+                before = self._rows.get(row.key)
+                if row.reading is None:
+                    row = replace(row, reading=before.reading if before else b"")
+                self._rows[row.key] = row
+
+    def get(self, key: str) -> RunRow | None:
+        with self._lock:
+            return self._rows.get(key)
+
+    def rows(self, *, projects: Iterable[str] = (), session: str = "") -> list[RunRow]:
+        wanted = set(projects)
+        with self._lock:
+            rows = [
+                replace(row, reading=None)
+                for row in self._rows.values()
+                if (not wanted or row.project in wanted) and session in ("", row.session)
+            ]
+        return sorted(rows, key=lambda row: (-row.last, row.key))
+
+    def known(self) -> dict[str, str]:
+        with self._lock:
+            return {row.path: row.cwd for row in self._rows.values()}
+
+    def drop(self, keys: Iterable[str]) -> None:
+        with self._lock:
+            for key in keys:
+                self._rows.pop(key, None)

@@ -1,7 +1,8 @@
 """What Segue is tested with, for those who write a store or build on Segue.
 
 ``JournalSuite`` is the contract of a store as tests: subclass it, say how a journal is made,
-and let pytest collect it. ``failpoints`` kills a process, or raises, at a named place.
+and let pytest collect it. ``RunsSuite`` is the same for what a store keeps of runs.
+``failpoints`` kills a process, or raises, at a named place.
 
     from segue.testing import JournalSuite
 
@@ -17,6 +18,7 @@ Nothing here needs pytest to be imported, and nothing of Segue imports this.
 from __future__ import annotations
 
 from .failpoints import Passed, all_failpoints, armed, kill_at, recording, spawn
+from .runs import RunsSuite
 from .stores import JournalSuite
 
-__all__ = ["JournalSuite", "Passed", "all_failpoints", "armed", "kill_at", "recording", "spawn"]
+__all__ = ["JournalSuite", "Passed", "RunsSuite", "all_failpoints", "armed", "kill_at", "recording", "spawn"]

@@ -23,6 +23,7 @@ from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
 from .database import BUSY_TIMEOUT_MS, Database
+from .runs import SqliteRuns
 from .schema import STREAM_BITS, id_of
 
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
@@ -46,6 +47,11 @@ class SqliteJournal:
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
+
+    @property
+    def runs(self) -> SqliteRuns:
+        """What was observed of runs, in the same file."""
+        return SqliteRuns(self)
 
     # -- writing -------------------------------------------------------------------------------
 

@@ -38,6 +38,15 @@ MIGRATIONS: tuple[str, ...] = (
         state BLOB NOT NULL, card BLOB NOT NULL
     );
     """,
+    """
+    CREATE TABLE runs (
+        no INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, agent TEXT NOT NULL, native TEXT NOT NULL,
+        project TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, cwd TEXT NOT NULL,
+        last REAL NOT NULL, facts BLOB NOT NULL, reading BLOB NOT NULL
+    );
+    CREATE INDEX runs_by_project ON runs (project, last);
+    CREATE INDEX runs_by_session ON runs (session);
+    """,
 )
 STREAM_BITS = 32
 
