@@ -13,20 +13,20 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from segue.core.digest import Failure
+from segue.core.inherit import BETWEEN, CLOSING, OPENING
 from segue.core.names import NAME, is_name
 from segue.core.picture import Picture, Sentence
-from segue.core.telling import MARK
 from segue.core.worth import words
 from segue.errors import BudgetTooSmall
 
 BYTES_MIN, BYTES_DEFAULT = 256, 2_048
 LIST_MAX = 10  # items on a line
-CLOSING = "[/segue]"
 
 ORDER = (
-    "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT", "BLOCKED", "PENDING",
-    "BROKEN", "SOLVED", "QUESTIONS", "LAST STEPS", "DONE", "DECIDED", "LEARNT", "REPORTED", "REMEMBERED", "COMMITTED",
-    "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
+    "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT",
+    "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "QUESTIONS", "LAST STEPS", "DONE",
+    "DECIDED", "LEARNT", "NOTED", "REPORTED", "REMEMBERED", "COMMITTED", "SINCE THEN", "UNCOMMITTED",
+    "COMMANDS", "FILES",
 )  # fmt: skip
 
 
@@ -45,8 +45,8 @@ def cut(text: str, most: int) -> str:
     if stop > len(short) * 0.75:
         return short[: stop + 1] + "…"
     at = short.rfind(" ")
-    if at < 0:
-        return short + "…" if any(ord(letter) > 0x2E7F for letter in short) else ""
+    if at < 0:  # one long word: a path, or a language that writes without blanks
+        return f"{short}…" if most >= 12 else ""
     return short[:at].rstrip(" ,;:.(—-") + "…"
 
 
@@ -100,8 +100,43 @@ def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
     return "\n".join(lines)
 
 
+def marked_down(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
+    """The brief as Markdown: the same lines as a list."""
+    room = budget
+    while True:
+        text = "\n".join(_bullet(line) for line in compose(shown, max(BYTES_MIN, room), more).split("\n"))
+        over = size(text) - budget
+        if over <= 0:
+            return text
+        if room <= BYTES_MIN:
+            return cut_lines(text, budget)
+        room -= over
+
+
+def _bullet(line: str) -> str:
+    if line.startswith("  "):
+        return f"  - {line[2:]}"
+    label, colon, rest = line.partition(":")
+    return (
+        f"- **{label}:**{rest}"
+    named = label.isupper() or label.startswith(("PLAN (", "FILES"))
+    return f"- **{label}:**{rest}" if colon and named else line
+        else line
+    )
+
+
+def cut_lines(text: str, budget: int) -> str:
+    """Whole lines from the beginning, as many as fit."""
+    kept: list[str] = []
+    for line in text.split("\n"):
+        if size("\n".join([*kept, line])) > budget:
+            break
+        kept.append(line)
+    return "\n".join(kept)
+
+
 def _opening(shown: Picture, budget: int) -> str:
-    parts = [f"{MARK}] Where the last run stopped"]
+    parts = [f"{OPENING} Where the last run stopped"]
     about = [shown.agent] if shown.agent else []
     if shown.branch:
         about.append(f"branch {cut(shown.branch, 40)}")
@@ -143,10 +178,12 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
     if shown.latest:
         page.say("LATEST FROM USER", shown.latest, 0.05 * budget)
     if shown.standing:
-        page.say("STANDING", _list(shown.standing, int(0.1 * budget), 4, " | "), 0.1 * budget)
+        page.say("STANDING", _list(shown.standing, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
     spare = goal - size(shown.goal)
     if shown.before and not tight and spare > 80:
-        page.say("ASKED BEFORE", _list(shown.before, int(min(spare, 0.09 * budget)), 2, " | "), 0.09 * budget)
+        page.say(
+            "ASKED BEFORE", _list(shown.before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget
+        )
     if shown.first and not tight and shown.first not in shown.before[:2]:
         page.say("FIRST ASKED", shown.first, 0.045 * budget)
 
@@ -195,7 +232,7 @@ def _plan(page: Page, shown: Picture, most: float) -> None:
     if told:
         page.put("PLAN", f"PLAN{count}: {told}") or page.say("PLAN", told, page.left - 8)
     if waiting:
-        page.say("BLOCKED", _list(waiting, int(most) // 2, 4), most / 2)
+        page.say("BLOCKED", _list(waiting, int(most) // 2, 4, BETWEEN), most / 2)
 
 
 def _commands(page: Page, shown: Picture, budget: int) -> None:
@@ -215,6 +252,7 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
     """Declared facts, and the world now."""
     if budget < 700:
         return
+    page.say("DECIDED", _list(shown.decided, int(0.12 * budget), 6, BETWEEN), 0.12 * budget)
     page.say("QUESTIONS", _list(shown.questions, int(0.06 * budget), 3), 0.06 * budget)
     declared = shown.learnt
     page.say("REMEMBERED", _list(shown.memories, int(0.08 * budget), 4), 0.08 * budget)
@@ -224,10 +262,10 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
     page.say("UNCOMMITTED", _list(shown.dirty, int(0.05 * budget), LIST_MAX, ", "), 0.05 * budget)
 
 
-FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.33, 9, 20
-RESERVE = 0.14
+FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.40, 7, 20
+RESERVE = 0.10
 COMMANDS_SHARE = 0.12
-EXP, LAM, STOPRATE, NEXP = 0.75, 1.0, 0.004, 0.75
+EXP, LAM, STOPRATE, NEXP = 0.65, 1.0, 0.004, 0.75
 LOOSE_MAX = 20
 
 
@@ -270,10 +308,8 @@ def _files(page: Page, shown: Picture, budget: int) -> None:
         names = ", ".join(homes[line.name])
         lines.append(f"  {line.name}{mark}: {names}" if names else f"  {line.name}{mark}")
     others = [line.name for line in chosen[named:]]
-    for at in range(0, len(loose), LIST_MAX):
-        lines.append(f"  elsewhere: {', '.join(loose[at : at + LIST_MAX])}")
-    for at in range(0, len(others), LIST_MAX):
-        lines.append(f"  also: {', '.join(others[at : at + LIST_MAX])}")
+    lines += [f"  elsewhere: {', '.join(loose[at : at + LIST_MAX])}" for at in range(0, len(loose), LIST_MAX)]
+    lines += [f"  also: {', '.join(others[at : at + LIST_MAX])}" for at in range(0, len(others), LIST_MAX)]
     page.put("FILES", "\n".join(lines))
 
 
@@ -317,7 +353,7 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
         one = best[0]
         label = one.label
         if label in page.lines:
-            label = {"UNDER WAY": "NEXT", "LEARNT": "DONE"}.get(label, label)
+            label = {"UNDER WAY": "NEXT", "LEARNT": "NOTED", "DECIDED": "NOTED"}.get(label, label)
         if label not in chosen:
             page.left -= len(label) + 3
         chosen.setdefault(label, []).append(one)

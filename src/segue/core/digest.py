@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from segue.core import telling
+from segue.core.inherit import Inherited, inherited, parted
 from segue.core.shell import shell
 from segue.core.steps import (
     EDITS,
@@ -23,6 +24,7 @@ from segue.core.steps import (
     Compact,
     End,
     Fault,
+    Given,
     Interrupt,
     Model,
     Plan,
@@ -107,15 +109,6 @@ class Trace(msgspec.Struct, array_like=True, gc=False):
     kind: str  # prompt, say, result, report, or the act of a call
     text: str
     path: str = ""
-
-
-class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
-    """What the brief that this run was given said: it holds until the run says otherwise."""
-
-    goal: str = ""
-    standing: list[str] = []
-    plan: list[str] = []
-    decided: list[str] = []
 
 
 class RunDigest(msgspec.Struct, omit_defaults=True):
@@ -207,7 +200,11 @@ def take(digest: RunDigest, step: Step) -> None:
 
 
 def _clip(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most]
+    """A text's beginning, ending at a blank: a half of a token could no longer be recognised as a secret."""
+    if len(text) <= most:
+        return text
+    at = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
+    return text[:at] if at > 0 else ""
 
 
 def _last(kept: list[Any], new: Any, most: int) -> None:
@@ -218,7 +215,7 @@ def _last(kept: list[Any], new: Any, most: int) -> None:
 
 def _trace(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
     digest.chars += len(text)
-    digest.tail.append(Trace(kind, text if len(text) <= TAIL_CHARS else text[:TAIL_CHARS], path))
+    digest.tail.append(Trace(kind, _clip(text, TAIL_CHARS), path))
     if len(digest.tail) >= TAIL_MAX * 2:  # rarely, not at each step
         del digest.tail[:-TAIL_MAX]
 
@@ -240,9 +237,19 @@ def _start(digest: RunDigest, step: Start) -> None:
             setattr(digest, name, given)
 
 
+def _given(digest: RunDigest, step: Given) -> None:
+    told = inherited(parted(step.text)[0])
+    if told:
+        digest.inherited = told
+
+
 def _prompt(digest: RunDigest, step: Prompt) -> None:
     text = step.text.strip()
-    if not text or telling.is_ours(text):
+    if telling.MARK in text:
+        brief, text = parted(text)
+        if brief:
+            _given(digest, Given(step.at, brief))
+    if not text:
         return
     words = Words(_clip(text, PROMPT_CHARS), digest.steps)
     if digest.first_prompt is None:
@@ -466,7 +473,20 @@ def _end(digest: RunDigest, step: End) -> None:
 
 
 _TAKERS: dict[type, Callable[[RunDigest, Any], None]] = {
-    Start: _start, Prompt: _prompt, Say: _say, Call: _call, Result: _result, Plan: _plan, Usage: _usage,
-    Compact: _compact, Recap: _recap, Report: _report, Interrupt: _interrupt, Fault: _fault, Model: _model,
-    Title: _title, End: _end,
-}  # fmt: skip
+    Start: _start,
+    Prompt: _prompt,
+    Given: _given,
+    Say: _say,
+    Call: _call,
+    Result: _result,
+    Plan: _plan,
+    Usage: _usage,
+    Compact: _compact,
+    Recap: _recap,
+    Report: _report,
+    Interrupt: _interrupt,
+    Fault: _fault,
+    Model: _model,
+    Title: _title,
+    End: _end,
+}

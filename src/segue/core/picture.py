@@ -22,6 +22,7 @@ from segue.core.worth import Worth, words, worth
 
 RECENT_STEPS = 90  # a failure that is older and was not repeated is history
 SOLVED_STEPS = 30
+CUT_STEPS = 12  # a call that went unanswered longer was not what it died in
 
 
 class Probe(Value):
@@ -131,7 +132,6 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     shown.run, shown.branch, shown.model = digest.native, digest.branch, digest.model
     shown.when, shown.context, shown.window = digest.last, digest.context, digest.window
     shown.chars, shown.calls, shown.project = digest.chars, digest.calls, _base(digest.cwd)
-    shown.ending = _ending(digest)
     _requests(shown, digest)
     _plans(shown, digest)
     shown.pending = [
@@ -149,7 +149,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     ][:1]
     if digest.fault and digest.fault.at >= digest.steps - 3:
         shown.faults = digest.fault.text
-    shown.decided = [one.text for one in reversed(digest.decided)]
+    shown.decided = list(digest.inherited.decided)
     shown.commits = [one.text for one in reversed(digest.commits)]
     shown.commands = sorted(digest.commands.items(), key=lambda use: -command_value(use[1], digest.steps))
     shown.worth = worth(digest)
@@ -158,9 +158,6 @@ def _run(shown: Picture, digest: RunDigest) -> None:
 
 
 def _ending(digest: RunDigest) -> str:
-    if digest.pending:
-        call = list(digest.pending.values())[-1]
-        return f"it was cut off during {_pending(call.what, call.act)}"
     after = digest.prompts[-1].at if digest.prompts else 0
     if digest.fault and digest.fault.at >= digest.steps - 2:
         return "the model could not be reached at the end"
@@ -176,8 +173,8 @@ def _pending(what: str, act: str) -> str:
 
 
 _SMALL = frozenset(
-    "with this that from have what when will your just like want please should could would there here them then "
-    "they make need into over only also some more than very does done okay".split()
+    "with this that from have what when will your just like want please should could would there here them "
+    "then they make need into over only also some more than very does done okay".split()
 )
 
 
@@ -206,7 +203,8 @@ def _requests(shown: Picture, digest: RunDigest) -> None:
             shown.first = inherited.goal
         elif first and first.text != goal.text and is_substantial(first.text):
             shown.first = quoted(first.text)
-    told = [one.text for one in reversed(digest.standing) if one.text not in (goal.text if goal else "")]
+    shown_already = "\n".join([shown.goal, *shown.before[:2]])
+    told = [one.text for one in reversed(digest.standing) if telling.flat(one.text) not in shown_already]
     shown.standing = list(dict.fromkeys([*told, *inherited.standing]))
 
 
@@ -229,8 +227,9 @@ def _plans(shown: Picture, digest: RunDigest) -> None:
         shown.plan = [Task(one, "next") for one in digest.sketch]
         shown.plan_done = list(digest.sketch_done)
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
-    elif inherited.plan:
-        shown.plan = [Task(one, "next") for one in inherited.plan]
+    known = {task.text for task in shown.plan} | set(shown.plan_done)
+    shown.plan += [Task(one, "next") for one in inherited.plan if one not in known]
+    shown.plan += [Task(one, "blocked") for one in inherited.blocked if one not in known]
     shown.plan.sort(key=lambda task: task.state != "active")
 
 
@@ -259,9 +258,9 @@ def _files(digest: RunDigest) -> list[FileLine]:
 
 def _both(one: FileUse, other: FileUse) -> FileUse:
     return FileUse(
-        min(one.first, other.first), max(one.last, other.last), one.reads + other.reads, one.edits + other.edits,
-        max(one.edited, other.edited), one.created or other.created, one.deleted and other.deleted,
-        one.named + other.named,
+        min(one.first, other.first), max(one.last, other.last), one.reads + other.reads,
+        one.edits + other.edits, max(one.edited, other.edited), one.created or other.created,
+        one.deleted and other.deleted, one.named + other.named,
     )  # fmt: skip
 
 
@@ -289,10 +288,12 @@ def command_value(use: CommandUse, now: int) -> float:
 
 
 _LEAD = re.compile(
-    r"^(?:(?:Perfect|Great|Excellent|Good|Okay|OK|Alright|Now|So|Hmm|Wait|Actually|Yes|Sure)\b[!,.:]?\s+(?:—\s+)?)+(?=\S)"
+    r"^(?:(?:Perfect|Great|Excellent|Good|Okay|OK|Alright|Now|So|Hmm|Wait|Actually|Yes|Sure)\b[!,.:]?\s+"
+    r"(?:—\s+)?)+(?=\S)"
 )
 _INTENT = re.compile(
-    r"^(?:(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i'm)\s+(?:now |also |first |quickly |just )*)",
+    r"^(?:(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i'm)\s+"
+    r"(?:now |also |first |quickly |just )*)",
     re.I,
 )
 _GOING = re.compile(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
@@ -338,6 +339,10 @@ def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
         if label != "UNDER WAY" and _INTENT.match(text):
             label = "LAST STEPS"
         text = _INTENT.sub("", text)
+        if text.endswith("?"):
+            if not fresh:
+                continue
+            label = "ASKED THE USER"
         if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text:
             text = text[0].upper() + text[1:]
             found.append(
@@ -353,7 +358,7 @@ def _older(shown: Picture, digest: RunDigest) -> None:
     """A run before the newest one: what still holds of it."""
     rules = [one.text for one in reversed(digest.standing)]
     shown.standing = list(dict.fromkeys([*shown.standing, *rules, *digest.inherited.standing]))
-    shown.decided = list(dict.fromkeys([*shown.decided, *(one.text for one in reversed(digest.decided))]))
+    shown.decided = list(dict.fromkeys([*shown.decided, *digest.inherited.decided]))
     if not shown.goal:
         _requests(shown, digest)
     elif not shown.first and digest.first_prompt:

@@ -19,6 +19,9 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
 _ASSIGNED = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _OPENING = re.compile(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
 _SKIPPED = ("cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi")
+_KEYWORDS = frozenset(
+    {"do", "done", "then", "else", "fi", "esac", "{", "}", "(", ")", "break", "continue", "EOF"}
+)
 _PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
 _TAKES_PLACE = {
@@ -72,7 +75,7 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("build", _any_of(r"build(?::\w+)?", "make", "compile", "webpack", "gradle", "mvn", "cmake")),
     (
         "change",
-        _any_of(r"migrat\w+", "install", "uninstall", "upgrade", "deploy", "apply", "alembic", "publish", "release"),
+        _any_of(r"migrat\w+", "install", "uninstall", "upgrade", "deploy", "apply", "alembic", "publish"),
     ),
     (
         "run",
@@ -111,9 +114,10 @@ def shell(command: str) -> Shell:
 
 
 _EXTENSIONS = frozenset(
-    "astro bats bash c cc cfg clj conf cpp cs css csv dart db ejs env erl ex exs fish go gradle graphql h hcl hpp hs "
-    "html ini ipynb java jl js json jsonl jsx kt kts less lock lua m md mdx mjs cjs ml mm nix php pkl pl prisma proto "
-    "ps1 py pyi r rb rs rst sass scala scss sh sol sql svelte swift tf toml ts tsx txt vue xml yaml yml zig zsh".split()
+    "astro bats bash c cc cfg clj conf cpp cs css csv dart db ejs env erl ex exs fish go gradle graphql "
+    "h hcl hpp hs html ini ipynb java jl js json jsonl jsx kt kts less lock lua m md mdx mjs cjs ml mm "
+    "nix php pkl pl prisma proto ps1 py pyi r rb rs rst sass scala scss sh sol sql svelte swift tf toml "
+    "ts tsx txt vue xml yaml yml zig zsh".split()
 )
 
 
@@ -139,7 +143,7 @@ def _telling(bare: str) -> tuple[str, Kind]:
 
 
 def _short(part: str) -> str:
-    if not part or part.startswith(_SKIPPED):
+    if not part or part.startswith(_SKIPPED) or part in _KEYWORDS:
         return ""
     words = [word for word in part.split()[:12] if not _ASSIGNED.match(word)]
     while words and (words[0] in _PREFIXES or words[0] == "timeout"):

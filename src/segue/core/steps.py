@@ -36,6 +36,13 @@ class Prompt(Value, gc=False, tag="prompt"):
     text: str
 
 
+class Given(Value, gc=False, tag="given"):
+    """A brief of ours that the run was given: not the user's words, but what it was told holds on."""
+
+    at: float
+    text: str
+
+
 class Say(Value, gc=False, tag="say"):
     """What the agent said. Thinking is not said."""
 
@@ -160,6 +167,7 @@ class End(Value, gc=False, tag="end"):
 Step = (
     Start
     | Prompt
+    | Given
     | Say
     | Call
     | Result

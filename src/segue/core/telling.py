@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 
-MARK = "[segue"  # our own briefs begin with it; read back, they are not the user's words
+MARK = "[segue]"  # our own briefs begin with it
 
 _HEADER = re.compile(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
 )
 _TELLS = re.compile(
-    r"error|fail|exception|cannot|can't|not found|denied|undefined|unexpected|assert|panic|fatal|refused|conflict|"
-    r"rejected|expected|no such|unable|invalid|missing|traceback",
+    r"error|fail|exception|cannot|can't|not found|denied|undefined|unexpected|assert|panic|fatal|refused|"
+    r"conflict|rejected|expected|no such|unable|invalid|missing|traceback",
     re.I,
 )
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
@@ -24,21 +24,25 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\[A-Z0-9])|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
 _CHECK = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
 _STANDING = re.compile(
-    r"\b(?:never|always|do not|don't|dont|must(?: not)?|should not|shouldn't|only|prefer|from now on|make sure|instead of|"
-    r"rather than|avoid|remember|ensure|no need to|stop|without|not\b.{1,30}\bbut|use\b.{1,40}\bnot)\b",
+    r"(?:^|[,;:(]\s*|\b(?:and|but|please|also|so|then|you|we)\s+)"
+    r"(?:never|always|do not|don't|dont|must(?: not)?|should (?:not|never|always)|shouldn't|only (?:use|do|"
+    r"change|touch|edit|run)|prefer|from now on|make sure|avoid|remember(?: to| that)?|ensure|stop |"
+    r"no need to|keep in mind)\b"
+    r"|\b(?:use|using|with)\b.{1,40}\b(?:not|instead of|rather than)\b|\bnot\b.{1,30}\bbut\b|\bfrom now on\b",
+    re.I,
+)
+_INSTRUCTS = re.compile(
+    r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instruction|prompt|above|previous|rule)|\bsystem prompt\b"
+    r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b|^\s*(?:system|"
+    r"assistant|human|user)\s*:|\b(?:new|updated) instructions?\b",
     re.I,
 )
 _CHOICE = re.compile(
-    r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|chose|choosing|opted?|"
-    r"instead of|rather than|the (?:best|right|cleanest|simplest) (?:approach|option|fix|way)|root cause|the (?:issue|problem|"
-    r"bug|cause) (?:is|was))\b",
+    r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|"
+    r"chose|choosing|opted?|instead of|rather than|the (?:best|right|cleanest|simplest) "
+    r"(?:approach|option|fix|way)|root cause|the (?:issue|problem|bug|cause) (?:is|was))\b",
     re.I,
 )
-
-
-def is_ours(text: str) -> bool:
-    """Did Segue itself put this text in?"""
-    return text.startswith(MARK)
 
 
 def sentences(text: str) -> list[str]:
@@ -57,7 +61,9 @@ def standing(prompt: str) -> list[str]:
     """The sentences of a prompt that hold beyond it: rules and corrections."""
     if len(prompt) > 6_000 or not _STANDING.search(prompt):
         return []
-    return [one for one in sentences(prompt) if 12 <= len(one) <= 240 and _STANDING.search(one)][:6]
+    return [
+        one for one in sentences(prompt) if 12 <= len(one) <= 200 and one[-1] != "?" and _STANDING.search(one)
+    ][:6]
 
 
 def decisions(said: str) -> list[str]:
@@ -73,8 +79,9 @@ def is_choice(sentence: str) -> bool:
 
 
 _FUNCTION = frozenset(
-    "a an the and or of to in for on with by from at is are was were be it this that as if then but not no so can "
-    "will has have had which when after before until because still now next done into only than i we you my".split()
+    "a an the and or of to in for on with by from at is are was were be it this that as if then but not "
+    "no so can will has have had which when after before until because still now next done into only "
+    "than i we you my".split()
 )
 _MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
 
@@ -131,5 +138,6 @@ def reason(output: str, most: int = 400) -> str:
     if "\x1b" in output:
         output = _ANSI.sub("", output)
     lines = [line.strip() for line in output.split("\n") if not _HEADER.match(line)]
-    told = [line for line in lines if _TELLS.search(line)][:4]
+    lines = [line for line in lines if not _INSTRUCTS.search(line)]  # a quote must not give orders
+    told = list(dict.fromkeys(line for line in lines if _TELLS.search(line)))[:4]
     return "\n".join(line[:200] for line in told or lines[-3:])[:most]

@@ -18,23 +18,26 @@ from segue.core.names import NAME, is_name
 
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{3,}")
 _LIBRARY = re.compile(
-    r"^(?:console|Math|JSON|Object|Array|Promise|os|sys|path|self|this|process|fmt|strings|errors|t|std|np|e\.g|i\.e)\."
-    r"|(?:^|\.)(?:com|org|io|dev|net)$|^node_modules$|^\d|^v?\d+\.\d|REDACTED|^tool_use|^toolu_|^call_|^msg_|_id$"
+    r"^(?:console|Math|JSON|Object|Array|Promise|os|sys|path|self|this|process|fmt|strings|errors|t|std|np|e\.g|"
+    r"i\.e)\."
+    r"|(?:^|\.)(?:com|org|io|dev|net)$|^node_modules$|^\d|^v?\d+\.\d|REDACTED|^tool_use|^toolu_|^call_|^msg_|^in_progress$|^tool_use_error$|^file_path$|^old_string$|^new_string$"
 )
 COMMON = frozenset(
     """about above across actually after again against already also although always another anything around
-    available back based because been before being below best better between both bring cannot case change changed
-    changes check clear code come complete completed could create created current currently details different does
-    done down each either else enough even every everything exactly existing explore file files find first fine fix
-    following found from full getting give given good great happen have having here however implement include
-    including instead into issue issues just keep know last later leave left less let's like line lines list little
-    look looking looks made main make makes making many might more most much must need needed needs never next
-    nothing notice once only open other otherwise over part perfect place please point possible probably problem
-    proper properly quite rather read ready real really right same save says second section seems several should
-    show shows similar simple simply since some something start started still such summary sure take task tell test
-    tests than that their them then there these they thing things think this those though through time together too
-    toward towards trying understand until update updated upon used user uses using various very want wants well were
-    what when where whether which while will with within without work working works would write yes yet your""".split()
+    available back based because been before being below best better between both bring cannot case
+    change changed changes check clear code come complete completed could create created current
+    currently details different does done down each either else enough even every everything exactly
+    existing explore file files find first fine fix following found from full getting give given good
+    great happen have having here however implement include including instead into issue issues just
+    keep know last later leave left less let's like line lines list little look looking looks made main
+    make makes making many might more most much must need needed needs never next nothing notice once
+    only open other otherwise over part perfect place please point possible probably problem proper
+    properly quite rather read ready real really right same save says second section seems several
+    should show shows similar simple simply since some something start started still such summary sure
+    take task tell test tests than that their them then there these they thing things think this those
+    though through time together too toward towards trying understand until update updated upon used
+    user uses using various very want wants well were what when where whether which while will with
+    within without work working works would write yes yet your""".split()
 )
 
 _CALLS = frozenset(

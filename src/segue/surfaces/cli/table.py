@@ -7,7 +7,7 @@ from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff"),
-    "look": ("status", "list", "show", "log", "resumable", "checkpoints"),
+    "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints"),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
         "learn", "rewind", "undo",
@@ -25,6 +25,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "complete": ("lifecycle", "the goal is reached"),
     "abandon": ("lifecycle", "the goal is given up"),
     "handoff": ("lifecycle", "pass a session to another agent, by name"),
+    "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),
     "status": ("looking", "what is done, under way, next and blocked"),
     "list": ("looking", "the sessions of this project, or of all"),
     "show": ("looking", "everything that is known of a session"),

@@ -1,0 +1,292 @@
+"""The brief as JSON: the recovery manifest, within the same budget.
+
+Every key is there unless the budget cannot even hold the empty ones; then the empty ones go first. Facts are
+added in the order of what a run cannot do without, each cut to a line, until the next would not fit; what was
+left out stands behind a command that the bootstrap names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, cut, size
+from segue.core.picture import Picture
+from segue.errors import BudgetTooSmall
+
+LINE_BYTES = 150  # ten to twenty words
+TOKEN_BYTES = 4  # what a token takes of English and code, on the low side
+
+
+class Metadata(msgspec.Struct, kw_only=True):
+    """Whose manifest this is."""
+
+    project: str = ""
+    goal: str = ""
+    phase: str = ""
+    timestamp: str = ""
+    context_usage_before: float = 0.0  # share of the window that was full
+
+
+class Pending(msgspec.Struct, kw_only=True):
+    """Work that is open."""
+
+    task: str
+    priority: Literal["HIGH", "MEDIUM", "LOW"] = "MEDIUM"
+    status: Literal["in_progress", "pending", "blocked"] = "pending"
+    context: str = ""
+
+
+class Active(msgspec.Struct, kw_only=True):
+    """Where the run stood."""
+
+    current_work: str = ""
+    last_file_modified: str = ""
+    last_command_run: str = ""
+    environment_status: str = ""
+
+
+class Critical(msgspec.Struct, kw_only=True):
+    """What must not be forgotten."""
+
+    key_decisions: list[str] = []
+    important_findings: list[str] = []
+    blockers: list[str] = []
+    next_steps: list[str] = []
+    standing_instructions: list[str] = []
+
+
+class Pointers(msgspec.Struct, kw_only=True):
+    """Where more is."""
+
+    project_state_file: str = ""
+    session_logs: list[str] = []
+    modified_files: list[str] = []
+    git_branch: str = ""
+
+
+class Compression(msgspec.Struct, kw_only=True):
+    """What was condensed: estimates of tokens, before and after."""
+
+    original_tokens: int = 0
+    compressed_tokens: int = 0
+    compression_ratio: float = 0.0  # share that was saved
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """The recovery manifest."""
+
+    session_metadata: Metadata
+    completed_tasks: list[str] = []
+    pending_tasks: list[Pending] = []
+    active_state: Active
+    critical_context: Critical
+    memory_pointers: Pointers
+    bootstrap_instructions: list[str] = []
+    context_compression_metrics: Compression
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a manifest."""
+    found: dict[str, Any] = msgspec.json.schema(Manifest)
+    return found
+
+
+class _Sheet:
+    """A manifest that is being filled, with the bytes that are left."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self.sheet: dict[str, Any] = msgspec.to_builtins(
+            Manifest(
+                session_metadata=Metadata(), active_state=Active(), critical_context=Critical(),
+                memory_pointers=Pointers(), context_compression_metrics=Compression(
+                    original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999
+                ),
+            )
+        )  # fmt: skip
+        if self.bytes() > budget:
+            self.sheet = _filled(self.sheet)
+
+    def bytes(self) -> int:
+        return len(msgspec.json.encode(self.sheet))
+
+    def set(self, part: str, key: str, text: str, most: int = LINE_BYTES) -> None:
+        """A field, if it fits; shorter if only that fits."""
+        before = self.sheet.get(part)
+        for length in (most, most // 2, 40):
+            told = cut(text, length)
+            if told:
+                self.sheet[part] = {**(before or {}), key: told}
+                if self.bytes() <= self.budget:
+                    return
+        if before is None:
+            self.sheet.pop(part, None)
+        else:
+            self.sheet[part] = before
+
+    def add(self, path: tuple[str, ...], value: Any) -> bool:
+        """An element of a list, if it fits."""
+        part, key = path[0], path[-1]
+        before = self.sheet.get(part)
+        if len(path) == 1:
+            self.sheet[part] = [*(before or []), value]
+        else:
+            self.sheet[part] = {**(before or {}), key: [*(before or {}).get(key, []), value]}
+        if self.bytes() <= self.budget:
+            return True
+        if before is None:
+            del self.sheet[part]
+        else:
+            self.sheet[part] = before
+        return False
+
+
+def _filled(value: Any) -> Any:
+    """Without empty fields."""
+    if isinstance(value, dict):
+        kept = {key: _filled(one) for key, one in value.items()}
+        return {key: one for key, one in kept.items() if one not in ("", [], {}, 0, 0.0)}
+    return value
+
+
+def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
+    """The manifest as JSON in at most so many bytes."""
+    if budget < BYTES_MIN:
+        raise BudgetTooSmall(
+            f"a manifest needs at least {BYTES_MIN} bytes, not {budget}",
+            hint=f"use --max-bytes {BYTES_MIN} or more",
+        )
+    sheet = _Sheet(min(budget, 1_980) if budget <= BYTES_DEFAULT else budget)
+    for fill in (_heading, _work, _tasks, _context, _pointers, _bootstrap(more), _rest(state_file)):
+        fill(sheet, shown)
+    original = max(1, shown.chars // TOKEN_BYTES)
+    metrics = sheet.sheet["context_compression_metrics"]
+    metrics["original_tokens"] = original
+    metrics["compressed_tokens"] = after = -(-sheet.bytes() // TOKEN_BYTES)
+    metrics["compression_ratio"] = round(max(0.0, 1 - after / original), 4)
+    return msgspec.json.encode(sheet.sheet)
+
+
+def _heading(sheet: _Sheet, shown: Picture) -> None:
+    meta = "session_metadata"
+    sheet.set(meta, "goal", shown.goal, max(LINE_BYTES, sheet.budget // 6))
+    if shown.when:
+        sheet.set(
+            meta, "timestamp", datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), 24
+        )
+    sheet.set(meta, "project", shown.project, 60)
+    total = f", {len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
+    sheet.set(meta, "phase", f"{shown.status or 'stopped'}{total}", 60)
+    if shown.window and meta in sheet.sheet:
+        sheet.sheet[meta]["context_usage_before"] = round(shown.context / shown.window, 3)
+
+
+def _work(sheet: _Sheet, shown: Picture) -> None:
+    active = [task.text for task in shown.plan if task.state == "active"]
+    going = [one.text for one in shown.sentences if one.label == "UNDER WAY"]
+    sheet.set("active_state", "current_work", "; ".join(active) or next(iter(going), "") or shown.goal)
+    for failure in shown.broken[:2]:
+        why = failure.why.replace("\n", " / ")
+        text = failure.what if failure.what == failure.why else f"{failure.what} failed: {why}"
+        sheet.add(("critical_context", "blockers"), cut(text, LINE_BYTES + 40))
+
+
+def _tasks(sheet: _Sheet, shown: Picture) -> None:
+    states: dict[str, Any] = {
+        "active": ("HIGH", "in_progress"),
+        "next": ("MEDIUM", "pending"),
+        "blocked": ("LOW", "blocked"),
+    }
+    for at, task in enumerate(shown.plan[:24]):
+        priority, status = states[task.state]
+        if task.state == "next" and at > 5:
+            priority = "LOW"
+        row = {
+            "task": cut(task.text, LINE_BYTES),
+            "priority": priority,
+            "status": status,
+            "context": cut(task.reason, 80),
+        }
+        if not sheet.add(("pending_tasks",), row):
+            break
+    for task in shown.plan:
+        if task.state == "blocked":
+            sheet.add(("critical_context", "blockers"), cut(f"{task.text}: {task.reason}", LINE_BYTES))
+
+
+def _context(sheet: _Sheet, shown: Picture) -> None:
+    def fill(key: str, texts: list[str], most: int) -> None:
+        for text in texts[:most]:
+            if text and not sheet.add(("critical_context", key), cut(text, LINE_BYTES)):
+                break
+
+    fill("standing_instructions", shown.standing, 4)
+    fill("key_decisions", shown.decided, 6)
+    todo = [task.text for task in shown.plan if task.state == "next"]
+    fill("next_steps", [f"check whether {one} completed" for one in shown.pending] + todo[:2], 3)
+    if shown.latest:
+        fill("next_steps", [f"the user said last: {shown.latest}"], 1)
+    fill("important_findings", [*shown.learnt, *shown.memories], 4)
+    if not shown.decided:
+        fill("key_decisions", [one.text for one in shown.sentences if one.label == "DECIDED"], 3)
+    if not shown.learnt:
+        fill("important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
+    fill("blockers", [f"question: {one}" for one in shown.questions], 3)
+
+
+def _pointers(sheet: _Sheet, shown: Picture) -> None:
+    sheet.set("memory_pointers", "git_branch", shown.branch, 60)
+    edited = [line for line in shown.files if line.mark]
+    if edited:
+        sheet.set("active_state", "last_file_modified", edited[0].path, 120)
+    if shown.commands:
+        last = max(shown.commands, key=lambda pair: pair[1].last)
+        state = {True: " (passed)", False: " (failed)", None: ""}[last[1].ok]
+        sheet.set("active_state", "last_command_run", f"{last[0]}{state}", 100)
+    for name in [line.name for line in edited][:8]:
+        if not sheet.add(("memory_pointers", "modified_files"), name):
+            break
+
+
+def _bootstrap(more: str) -> Callable[[_Sheet, Picture], None]:
+    def fill(sheet: _Sheet, shown: Picture) -> None:
+        steps = ["Run git status and look at the modified files."]
+        if shown.pending:
+            steps.append(f"Check whether {shown.pending[-1]} completed; do not assume it.")
+        if shown.broken:
+            steps.append(f"Run {shown.broken[0].what} again and mend what fails.")
+        checks = [short for short, use in shown.commands if use.kind in ("test", "check", "build")]
+        if checks and not shown.broken:
+            steps.append(f"Run {checks[0]} to see the state.")
+        steps.append("Go on with current_work, then pending_tasks in order.")
+        if more:
+            steps.append(f"For more: {more}")
+        for number, step in enumerate(steps, 1):
+            sheet.add(("bootstrap_instructions",), f"{number}. {step}")
+
+    return fill
+
+
+def _rest(state_file: str) -> Callable[[_Sheet, Picture], None]:
+    def fill(sheet: _Sheet, shown: Picture) -> None:
+        if shown.dirty:
+            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(shown.dirty[:8])}", 120)
+        elif shown.branch:
+            sheet.set("active_state", "environment_status", f"on branch {shown.branch}", 80)
+        sheet.set("memory_pointers", "project_state_file", state_file, 200)
+        if shown.run:
+            sheet.add(("memory_pointers", "session_logs"), shown.run)
+        for done in [*reversed(shown.plan_done[-6:]), *shown.commits[:3]]:
+            if not sheet.add(("completed_tasks",), cut(done, 100)):
+                break
+
+    return fill
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text takes."""
+    return -(-size(text) // TOKEN_BYTES)

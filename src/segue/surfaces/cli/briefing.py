@@ -1,0 +1,70 @@
+"""The brief: what the next run is told first. Nothing but the brief goes to standard output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .command import Command
+from .context import Context
+
+if TYPE_CHECKING:
+    from ...services.briefs import Format
+    from .parsing import Parser
+
+
+def brief(context: Context) -> int:
+    """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
+    args = context.args
+    form: Format = "json" if context.json else args.format
+    path = Path(args.what).expanduser() if args.what else None
+    if path is not None and not path.is_absolute():
+        path = context.folder / path
+    if path is None or not path.exists():
+        raise NotImplementedError
+    from ...services import briefs
+
+    _print(briefs.of_file(path, args.agent or "", budget=args.max_bytes, form=form))
+    return 0
+
+
+def _print(text: str) -> None:
+    """UTF-8 whatever the terminal says: the bytes were counted."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text + "\n")
+    else:
+        sys.stdout.flush()
+        buffer.write(text.encode("utf-8", "replace") + b"\n")
+        buffer.flush()
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="FILE|RUN",
+        help="a transcript, or a run's id; without it, the newest run here",
+    )
+    parser.add_argument(
+        "--max-bytes", type=int, default=2_048, metavar="N", help="at most so many bytes; 256 or more"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json", "markdown"), default="text", help="text if not given"
+    )
+    parser.add_argument(
+        "--agent", metavar="NAME", help="the agent that wrote the file; else it is recognised"
+    )
+
+
+COMMANDS = (
+    Command(
+        "brief", brief, _arguments, json="the recovery manifest (docs/reference/manifest.md)",
+        examples=(
+            "segue brief",
+            "segue brief path/to/transcript.jsonl",
+            "segue brief --max-bytes 4096 --format markdown",
+        ),
+    ),
+)  # fmt: skip
