@@ -117,12 +117,8 @@ def _bullet(line: str) -> str:
     if line.startswith("  "):
         return f"  - {line[2:]}"
     label, colon, rest = line.partition(":")
-    return (
-        f"- **{label}:**{rest}"
     named = label.isupper() or label.startswith(("PLAN (", "FILES"))
     return f"- **{label}:**{rest}" if colon and named else line
-        else line
-    )
 
 
 def cut_lines(text: str, budget: int) -> str:

@@ -29,7 +29,8 @@ def of_file(path: Path, agent: str = "", *, budget: int = BYTES_DEFAULT, form: F
 
 def written(
     runs: Sequence[RunDigest], *, agent: str = "", session: SessionState | None = None,
-    probe: Probe | None = None, memories: Sequence[str] = (), budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
+    probe: Probe | None = None, memories: Sequence[str] = (), budget: int = BYTES_DEFAULT,
+    form: Format = "text", more: str = "",
 ) -> str:  # fmt: skip
     """The brief of what is given, in a form, masked."""
     from segue.effects.redact import redact
