@@ -14,9 +14,6 @@ from typing import Any, TextIO
 
 import msgspec
 
-from ..core.door import clean_text
-from ..core.state import AgentState, Item, Question, Trouble
-
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
     "cyan": "36",
@@ -102,6 +99,8 @@ def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
 
 def safe(text: str) -> str:
     """The text without anything that steers a terminal; new lines and tabs stay."""
+    from ..core.door import clean_text  # not at the top: a brief shows nothing through here
+
     return clean_text(text, limit=_NO_LIMIT)
 
 
@@ -242,14 +241,14 @@ def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:
 # -- values for programs -----------------------------------------------------------------------
 
 
-_HIDDEN: dict[type, str] = {AgentState: "pieces", Item: "key", Question: "key", Trouble: "key"}
+_HIDDEN = {"AgentState": "pieces", "Item": "key", "Question": "key", "Trouble": "key"}
 """Fields that serve us alone: where a value is kept, how a row is found again."""
 
 
 def plain(value: Any) -> Any:
     """A value as objects and arrays in which every field has its name, also a default."""
     if isinstance(value, msgspec.Struct):
-        hidden = _HIDDEN.get(type(value), "")
+        hidden = _HIDDEN.get(type(value).__name__, "")
         names = [name for name in value.__struct_fields__ if name != hidden]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
