@@ -57,6 +57,22 @@ DECLARED: tuple[Setting, ...] = (
         "resumable_days", int, 7, "how long a paused or crashed session is offered", "SEGUE_RESUMABLE_DAYS"
     ),
     Setting("cleanup_days", int, 30, "ended sessions older than this are archived", "SEGUE_CLEANUP_DAYS"),
+    Setting(
+        "archive_bytes_max",
+        int,
+        1_000_000_000,
+        "how large the archive of transcripts may become; 0: none is kept",
+        "SEGUE_ARCHIVE_BYTES_MAX",
+        False,
+    ),
+    Setting(
+        "archive_days_max",
+        int,
+        365,
+        "copies of runs that were active last before so many days go; 0: age is no reason",
+        "SEGUE_ARCHIVE_DAYS_MAX",
+        False,
+    ),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

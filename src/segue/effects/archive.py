@@ -88,6 +88,8 @@ class About(Value):
     """How much of the transcript is in the copy, in its own bytes."""
     size: int = 0
     """Bytes of the copy, not compressed."""
+    torn: bytes = b""
+    """A last line without its end, as it was when somebody looked last."""
 
 
 class Copy(Value):
@@ -159,20 +161,21 @@ class Archive:
             copy = self.find(key)
             if copy is None:
                 continue
-            before = b"".join(self.read(key))
+            torn = copy.about.torn
+            before = b"".join(self.read(key)).removesuffix(torn)
             after = change(before)
-            if after != before:
+            if after != before or change(torn) != torn:
                 changed.append(key)
-                self._replace(copy, after)
+                self._replace(copy, after, change(torn))
         if changed:
             self.drop(())
             self.compact()
         return changed
 
-    def _replace(self, copy: Copy, body: bytes) -> None:
+    def _replace(self, copy: Copy, body: bytes, torn: bytes) -> None:
         pen = Pen(self, copy.about, last=copy.last)
         pen.add(body, whole=b"\n" in body[: CHUNK_BYTES * 2])
-        made = pen.finish(copy.about.offset)
+        made = pen.finish(copy.about.offset, torn)
         self.put([msgspec.structs.replace(made, session=copy.session)], pen.waiting)
 
     def compact(self) -> None:
@@ -209,6 +212,8 @@ class Archive:
             yield self._proven(rows[0][0], address, copy)
         if copy.tail:
             yield self._proven(copy.tail, copy.proof, copy)
+        if copy.about.torn:
+            yield copy.about.torn
 
     def _proven(self, body: bytes, address: bytes, copy: Copy) -> bytes:
         try:
@@ -342,10 +347,10 @@ class Pen:
             self._archive.add(self.waiting)
             self.waiting, self._waiting_bytes = {}, 0
 
-    def finish(self, offset: int) -> Copy:
+    def finish(self, offset: int, torn: bytes = b"") -> Copy:
         """The copy as it is now; ``offset`` says how much of the transcript is in it."""
         tail = b"".join(self._open)
-        about = msgspec.structs.replace(self._about, offset=offset, size=self._size)
+        about = msgspec.structs.replace(self._about, offset=offset, size=self._size, torn=torn)
         body, proof = (squeeze(tail), address_of(tail)) if tail else (b"", b"")
         return Copy(about, self._session, self._last, tuple(self._addresses), body, proof)
 

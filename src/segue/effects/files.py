@@ -9,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from .._trip import trip
+from ..errors import StoreBusy
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -68,3 +71,28 @@ def write_whole(path: Path, body: bytes, *, mode: int = PRIVATE_FILE) -> None:
 def too_open(path: Path) -> bool:
     """Whether others than the owner may read or enter."""
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)
+
+
+@contextlib.contextmanager
+def only_one(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
+    """One process at a time, where the platform has such locks; StoreBusy for whoever waits too long."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    private_folder(path.parent)
+    lock = os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE)
+    try:
+        deadline = time.monotonic() + timeout_seconds
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise StoreBusy(f"another process is at it: {what}", hint="try again later") from None
+                time.sleep(0.02)
+        yield
+    finally:
+        os.close(lock)

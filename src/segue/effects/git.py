@@ -47,6 +47,19 @@ def _linked(top: Path, marker: Path) -> Repository | None:
         return None
 
 
+def worktrees(repository: Repository) -> tuple[Path, ...]:
+    """Every working tree of the repository, this one first."""
+    found = {repository.root: None}
+    if repository.common.name == ".git":
+        found[repository.common.parent] = None
+    for marker in sorted((repository.common / "worktrees").glob("*/gitdir")):
+        try:
+            found[(marker.parent / marker.read_text().strip()).parent] = None
+        except OSError:
+            continue  # removed meanwhile
+    return tuple(path for path in found if path.is_dir())
+
+
 def remote_url(repository: Repository) -> str:
     """The URL of ``origin``, else of the first remote; empty if there is none."""
     try:

@@ -56,3 +56,53 @@ def is_dead(host: str, pid: int, pid_start: str) -> bool:
     if os.name != "posix":
         return False  # the start of a process cannot be told here: the lease decides
     return host == host_name() and pid > 0 and start_of(pid) != pid_start
+
+
+def is_alive(pid: int, started: str = "") -> bool:
+    """Whether a process runs; with what its agent wrote about its start, whether it is still that one."""
+    found = start_of(pid) if pid > 0 else ""
+    return bool(found) and (not started.isdecimal() or ":" not in found or found.endswith(f":{started}"))
+
+
+def ancestors(pid: int) -> tuple[int, ...]:
+    """A process, its parent, and so on up to the first; as far as the system tells."""
+    found: list[int] = []
+    while pid > 1 and pid not in found and len(found) < 64:
+        found.append(pid)
+        pid = _parent_of(pid)
+    return tuple(found)
+
+
+def _parent_of(pid: int) -> int:
+    if pid == os.getpid():
+        return os.getppid()
+    if sys.platform == "linux":
+        try:
+            return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            return 0
+    if os.name != "posix":
+        return 0
+    import subprocess
+
+    try:
+        command = ["ps", "-o", "ppid=", "-p", str(pid)]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False).stdout
+        return int(told.strip() or 0)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return 0
+
+
+def open_files(pid: int) -> set[str]:
+    """The files that a process has open; empty where the system does not tell."""
+    found: set[str] = set()
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return found
+    for name in names:
+        try:
+            found.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except OSError:
+            continue  # closed meanwhile
+    return found

@@ -71,6 +71,11 @@ class Home:
         return self.path / "archive" / "sessions"
 
     @property
+    def transcripts(self) -> Path:
+        """The archive of transcripts, a file."""
+        return self.path / "archive" / "transcripts.db"
+
+    @property
     def damaged(self) -> Path:
         """Where a recovery keeps the originals."""
         return self.path / "damaged"

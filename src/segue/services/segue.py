@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,19 @@ from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
 if TYPE_CHECKING:
+    from ..effects.archive import Archive
+    from ..stores.base import Runs
+    from .capture import Capture
     from .cleanup import Cleanup
+    from .ingest import Progress, Synced
+    from .runs import Run
     from .scrub import Scrubbed
 
 _NUMBERS = 100_000
 _HOLD_LOOK_SECONDS = 1.0
 
 Cards = list[Card]
+list_ = list
 
 
 class Segue:
@@ -89,6 +95,7 @@ class Segue:
         self.quiet_until: dict[str, float] = {}
         """Until when (monotonic) nobody looks whether another run holds a session."""
         self._given = session or variables.get("SEGUE_SESSION", "")
+        self.environment: Mapping[str, str] = variables
 
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")
@@ -272,6 +279,55 @@ class Segue:
                 or (card.status in ("active", "created") and not self.holds.living(card.id))
             )
         ]
+
+    # -- runs ----------------------------------------------------------------------------------
+
+    @cached_property
+    def run_rows(self) -> Runs:
+        """What the store keeps of runs; in memory, if it keeps nothing of the kind."""
+        from ..stores.volatile import VolatileRuns
+
+        kept: Runs | None = getattr(self.journal, "runs", None)
+        return kept if kept is not None else VolatileRuns()
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The copies of transcripts."""
+        from ..effects.archive import Archive
+
+        return Archive(self.home.transcripts)
+
+    def capture(self, *, everywhere: bool = False) -> Capture:
+        """The runs that agents left on this machine: of this project, or of all."""
+        from .capture import Capture
+
+        return Capture(
+            self.folder, self.environment, runs=self.run_rows, archive=self.archive, everywhere=everywhere
+        )
+
+    def runs(self, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list_[Run]:
+        """The runs of this project, or of all, the newest first."""
+        from .listing import list_runs
+
+        return list_runs(self, agent=agent, everywhere=everywhere, limit=limit)
+
+    def run(self, id: str) -> Run:
+        """A run by its id, or the beginning of it; UnknownRun if there is none, or more than one."""
+        from .listing import one_run
+
+        return one_run(self, id)
+
+    def sync(
+        self, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
+        progress: Progress | None = None, workers: int = 1,
+    ) -> Synced:  # fmt: skip
+        """Take in what is new of the runs of this project: digests, sessions, copies of transcripts.
+
+        ``paths`` names transcripts or folders of them instead; with two ``workers`` half of the
+        work is done in a forked process."""
+        from .ingest import sync
+
+        return sync(self, agent=agent, paths=paths, session=session, progress=progress, workers=workers)
 
     # -- keeping -------------------------------------------------------------------------------
 
