@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from heapq import heapify, heappop, heappush
 
 from segue.core.digest import Failure
 from segue.core.inherit import BETWEEN, CLOSING, OPENING
@@ -261,7 +262,7 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
 FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.40, 7, 20
 RESERVE = 0.10
 COMMANDS_SHARE = 0.12
-EXP, LAM, STOPRATE, NEXP = 0.65, 1.0, 0.004, 0.75
+RATE_MIN = 0.004  # a sentence that adds less says nothing
 LOOSE_MAX = 20
 
 
@@ -287,12 +288,16 @@ def _files(page: Page, shown: Picture, budget: int) -> None:
     loose: list[str] = []
     left = min(room - 16, int(NAMES_SHARE * budget))
     low = page.low + " ".join(line.name for line in chosen).lower()
-    for name in _densest(shown.worth.names, low, left, max(240, budget // 8)):
+    missed = 0
+    for name in _densest(shown.worth.names, low, max(240, budget // 8)):
         home = shown.worth.homes.get(name, "").replace("\\", "/").rsplit("/", 1)[-1]
         under = homes.get(home, loose)
         if under is not loose and len(under) >= LIST_MAX:
             under = loose
         if under is loose and len(loose) >= LOOSE_MAX:
+            missed += 1
+            if missed > LOOSE_MAX:
+                break
             continue
         under.append(name)
         left -= size(name) + 2
@@ -309,51 +314,65 @@ def _files(page: Page, shown: Picture, budget: int) -> None:
     page.put("FILES", "\n".join(lines))
 
 
-def _densest(names: dict[str, float], said: str, most: int, count: int) -> Iterator[str]:
+def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
     """Names that are not said yet, those first that say most a byte: one may contain others."""
     ranked = sorted(names, key=lambda name: -names[name])[:count]
     small = {name: name.lower() for name in ranked}
     left = [name for name in ranked if small[name] not in said]
-    within = {name: [other for other in left if small[other] in small[name]] for name in left}
-    told = said
-    while left:
-        best = max(left, key=lambda name: sum(names[one] for one in within[name]) / (len(name) + 2) ** NEXP)
+    gains = {name: names[name] for name in left}
+    holders: dict[str, list[str]] = {name: [name] for name in left}
+    for name in left:
+        low, length = small[name], len(name)
+        for other in left:
+            if len(other) > length and low in small[other]:
+                holders[name].append(other)
+                gains[other] += names[name]
+    costs = {name: (len(name) + 2) ** 0.75 for name in left}
+    open_ = dict.fromkeys(left)
+    while open_:
+        best = max(open_, key=lambda name: gains[name] / costs[name])
         yield best
-        told = small[best]
-        left = [name for name in left if small[name] not in told]
-        for name in left:
-            within[name] = [one for one in within[name] if small[one] not in told]
+        for name in [name for name in open_ if small[name] in small[best]]:
+            del open_[name]
+            for holder in holders[name]:
+                gains[holder] -= names[name]
 
 
 def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
-    """Fill what is left with the sentences that say most that is not said yet."""
-    chosen: dict[str, list[Sentence]] = {}
-    pool = [(one, size(_stopped(one.text)) + 1, words(one.text), _names(one.text)) for one in candidates]
+    """Fill what is left with the sentences that say most that is not said yet.
+
+    What a sentence adds only shrinks as others are chosen, so a value that was right earlier is an upper
+    bound: only the first of the heap is looked at again.
+    """
     values, names = shown.worth.words, shown.worth.names
-    while pool:
-        best, best_rate = None, STOPRATE
-        keep = []
-        for entry in pool:
-            one, cost, said, named = entry
-            if cost + (0 if one.label in chosen else len(one.label) + 3) > page.left:
-                continue
-            keep.append(entry)
-            gain = sum(values.get(word, 0.01) for word in said - page.seen)
-            gain += LAM * sum(names.get(name, 0.0) for name in named if name.lower() not in page.low)
-            rate = one.weight * gain / cost**EXP
-            if rate > best_rate:
-                best, best_rate = entry, rate
-        if best is None:
-            break
-        pool = [entry for entry in keep if entry is not best]
-        one = best[0]
+
+    def rate(entry: tuple[Sentence, int, set[str], list[str]]) -> float:
+        one, cost, said, named = entry
+        gain = sum([values.get(word, 0.01) for word in said - page.seen])
+        gain += sum([names.get(name, 0.0) for name in named if name.lower() not in page.low])
+        return one.weight * gain / float(cost) ** 0.65
+
+    pool = [(one, size(_stopped(one.text)) + 1, words(one.text), _names(one.text)) for one in candidates]
+    heap = [(-rate(entry), at) for at, entry in enumerate(pool)]
+    heapify(heap)
+    chosen: dict[str, list[Sentence]] = {}
+    while heap:
+        _, at = heappop(heap)
+        one, cost, *_ = pool[at]
+        worth = rate(pool[at])
+        if worth < RATE_MIN:
+            continue
+        if heap and worth < -heap[0][0] - 1e-12:
+            heappush(heap, (-worth, at))
+            continue
         label = one.label
         if label in page.lines:
             label = {"UNDER WAY": "NEXT", "LEARNT": "NOTED", "DECIDED": "NOTED"}.get(label, label)
-        if label not in chosen:
-            page.left -= len(label) + 3
+        cost += 0 if label in chosen else len(label) + 3
+        if cost > page.left:
+            continue
         chosen.setdefault(label, []).append(one)
-        page.left -= best[1]
+        page.left -= cost
         page.note(one.text)
     for label, told in chosen.items():
         told.sort(key=lambda one: one.at)

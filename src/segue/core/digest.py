@@ -144,7 +144,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     failures: dict[str, Failure] = {}
     solved: list[Failure] = []
     commits: list[Words] = []
-    decided: list[Words] = []
+    decided: list[Words] = []  # questions that the user answered, with the answers
     says: list[Words] = []
     notes: list[Words] = []  # the agent's own words for its commands
     reports: list[Words] = []
@@ -265,9 +265,6 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
 
 def _say(digest: RunDigest, step: Say) -> None:
     _last(digest.says, Words(_clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
-    for choice in telling.decisions(step.text):
-        digest.decided = [old for old in digest.decided if old.text != choice]
-        _last(digest.decided, Words(choice, digest.steps), NOTED_MAX)
     _sketch(digest, step.text)
     _trace(digest, "say", step.text)
 

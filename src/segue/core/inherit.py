@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 OPENING, CLOSING = "[segue]", "[/segue]"
+BEGINNING = "Where the last run stopped"
 BETWEEN = " | "  # of items that may hold a semicolon
 
 
@@ -32,6 +33,8 @@ def parted(text: str) -> tuple[str, str]:
     if start < 0 or (start and text[start - 1] != "\n" and text[:start].strip().count("\n") > 2):
         return "", text
     end = text.find(CLOSING, start)
+    if end < 0 and not text.startswith(f"{OPENING} {BEGINNING}", start):
+        return "", text  # words about us
     stop = len(text) if end < 0 else text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     return text[start:stop], f"{text[:start]}{text[stop:]}".strip()

@@ -149,7 +149,8 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     ][:1]
     if digest.fault and digest.fault.at >= digest.steps - 3:
         shown.faults = digest.fault.text
-    shown.decided = list(digest.inherited.decided)
+    answers = [one.text for one in reversed(digest.decided)]
+    shown.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
     shown.commits = [one.text for one in reversed(digest.commits)]
     shown.commands = sorted(digest.commands.items(), key=lambda use: -command_value(use[1], digest.steps))
     shown.worth = worth(digest)

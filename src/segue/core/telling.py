@@ -66,13 +66,6 @@ def standing(prompt: str) -> list[str]:
     ][:6]
 
 
-def decisions(said: str) -> list[str]:
-    """The sentences in which an agent tells what it chose or found to be the cause."""
-    if not _CHOICE.search(said):
-        return []
-    return [one for one in sentences(said) if 20 <= len(one) <= 300 and _CHOICE.search(one)][:3]
-
-
 def is_choice(sentence: str) -> bool:
     """Does it tell of a choice or a cause?"""
     return _CHOICE.search(sentence) is not None
@@ -133,8 +126,8 @@ def checklist(text: str) -> tuple[list[str], list[str]] | None:
 
 def reason(output: str, most: int = 400) -> str:
     """The lines of a failed command's output that say why."""
-    if len(output) > 40_000:
-        output = output[:20_000] + "\n" + output[-20_000:]
+    if len(output) > 16_000:
+        output = f"{output[:10_000]}\n{output[-6_000:]}"
     if "\x1b" in output:
         output = _ANSI.sub("", output)
     lines = [line.strip() for line in output.split("\n") if not _HEADER.match(line)]

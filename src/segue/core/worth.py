@@ -126,8 +126,12 @@ def _names(digest: RunDigest) -> tuple[dict[str, float], dict[str, str]]:
         at for at, one in enumerate(traces) if one.kind in _CALLS and one.kind not in ("edit", "create")
     ][-8:]
     lately: set[str] = set()
+    named: dict[str, bool] = {}
     for at, one in enumerate(traces):
-        here = Counter(token for token in NAME.findall(one.text) if is_name(token))
+        here = Counter(NAME.findall(one.text))
+        for token in here.keys() - named.keys():
+            named[token] = is_name(token)
+        here = Counter({token: count for token, count in here.items() if named[token]})
         counts.update(here)
         kind = {"create": "edit", "search": "read"}.get(one.kind, one.kind)
         into = by_kind.get(kind)
