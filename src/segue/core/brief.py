@@ -9,6 +9,7 @@ out. The text is data for a model and a page for a person: short lines, plain la
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
@@ -327,7 +328,7 @@ def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
             if len(other) > length and low in small[other]:
                 holders[name].append(other)
                 gains[other] += names[name]
-    costs = {name: (len(name) + 2) ** 0.75 for name in left}
+    costs = {name: math.pow(len(name) + 2, 0.75) for name in left}
     open_ = dict.fromkeys(left)
     while open_:
         best = max(open_, key=lambda name: gains[name] / costs[name])
@@ -350,7 +351,7 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
         one, cost, said, named = entry
         gain = sum([values.get(word, 0.01) for word in said - page.seen])
         gain += sum([names.get(name, 0.0) for name in named if name.lower() not in page.low])
-        return one.weight * gain / float(cost) ** 0.65
+        return one.weight * gain / math.pow(cost, 0.65)
 
     pool = [(one, size(_stopped(one.text)) + 1, words(one.text), _names(one.text)) for one in candidates]
     heap = [(-rate(entry), at) for at, entry in enumerate(pool)]
