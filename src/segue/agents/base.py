@@ -9,12 +9,14 @@ with the transcript. Environment, home and project are handed in; nothing here r
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
+from segue.agents.common import mended
 from segue.core.steps import Step
 from segue.core.values import Value
 
@@ -99,8 +101,10 @@ class Agent(Protocol):
         ...
 
 
-_raw = json.JSONDecoder().raw_decode
+_raw = json.JSONDecoder(strict=False).raw_decode
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_RECORD = re.compile(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -108,26 +112,32 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
     """The records on a line, and how many pieces of it were malformed.
 
     The usual line holds one; concurrent writers glue two; a crash tears the last one. A field of a
-    wrong type costs that field, not the record.
+    wrong type costs that field, not the record, and half of an emoji costs the half.
     """
     try:
         return [decoder.decode(line)], 0
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _BROKEN:
         pass
-    text = line.decode("utf-8", "replace").lstrip("\ufeff").strip()
-    if not text or text.startswith("//"):
+    text = mended(line).decode().strip()
+    if not text:
+        return [], int(bool(line.strip(b"\xef\xbb\xbf \t\r\n")))
+    if text.startswith("//"):
         return [], 0
     found: list[T] = []
     bad = at = 0
-    while 0 <= at < len(text):
+    is_torn = False
+    while at < len(text):
         try:
             value, end = _raw(text, at)
         except (ValueError, RecursionError):
-            bad += 1
-            at = text.find('{"', at + 1)  # a torn piece may have a whole one glued to it
+            bad += not is_torn
+            is_torn = True
+            glued = _RECORD.search(text, at + 1)  # a torn piece may have a whole one glued to it
+            at = glued.end() if glued else len(text)
             continue
+        is_torn = False
         if isinstance(value, dict):
-            found.append(lenient(value, decoder.type))
+            found.append(_fitted(text[at:end], value, decoder))
         else:
             bad += 1
         at = end
@@ -136,17 +146,36 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
     return found, bad
 
 
+def _fitted(text: str, value: dict[str, Any], decoder: msgspec.json.Decoder[T]) -> T:
+    try:
+        return decoder.decode(text)
+    except _BROKEN:
+        return lenient(value, decoder.type)
+
+
 def decoded(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
     """A part of a record; None where there is none or it is no object."""
     try:
         return decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except _BROKEN:
         pass
+    mend = mended(data)
     try:
-        value = _any.decode(data.decode("utf-8", "replace"))
-    except (msgspec.DecodeError, RecursionError):
-        return None
+        return decoder.decode(mend)
+    except _BROKEN:
+        pass
+    value = anything(mend)
     return lenient(value, kind) if isinstance(value, dict) else None
+
+
+def anything(data: bytes | msgspec.Raw) -> Any:
+    """A part of a record, whatever it is; None where it cannot be read."""
+    for attempt in (bytes, mended):
+        try:
+            return _any.decode(attempt(bytes(data)))
+        except _BROKEN:
+            continue
+    return None
 
 
 def lenient(value: dict[str, Any], kind: type[T]) -> T:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from segue.core.steps import Act, PlanItem, Planning
+from segue.core.inherit import OPENING, parted
+from segue.core.steps import Act, Given, PlanItem, Planning, Prompt, Step
 
 _PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 _CHECK = re.compile(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
 _INJECTED = re.compile(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
+_TAG = re.compile(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
 
@@ -67,18 +70,20 @@ def patched(patch: str) -> tuple[Act, tuple[str, ...]]:
     return act, paths
 
 
-_raw = json.JSONDecoder().raw_decode
+_BLANKS = bytes(32 if code < 32 and code not in (9, 10, 13) else code for code in range(256))
+_raw = json.JSONDecoder(strict=False).raw_decode
 _ESCAPE = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
 
 
 def mended(data: bytes) -> bytes:
-    """JSON that a strict decoder takes: UTF-8, no mark at its start, no half of a surrogate pair.
+    """JSON that a strict decoder takes: UTF-8, no mark at its start, no half of a surrogate pair, no NUL.
 
-    Agents in JavaScript cut texts in the middle of an emoji and write the half as an escape.
+    Agents in JavaScript cut texts in the middle of an emoji and write the half as an escape; a power loss
+    leaves NULs.
     """
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff").encode()
+    text = data.translate(_BLANKS).decode("utf-8", "replace").removeprefix("\ufeff").encode()
     return _ESCAPE.sub(lambda found: b"\\ufffd" if found[1] else found[0], text)
 
 
@@ -104,8 +109,33 @@ def checklist(markdown: str) -> tuple[PlanItem, ...]:
 
 
 def typed(text: str) -> str:
-    """What the user typed of a text: without what a hook put in, and nothing if it is our own."""
+    """What the user typed of a text: without what a hook put in, and without a brief of ours."""
     if "<hook_context" in text:
         text = _INJECTED.sub("", text)
     text = text.strip()
-    return "" if text.startswith("[segue") else text
+    return parted(text)[1] if text.startswith(OPENING) else text
+
+
+def given(at: float, text: str) -> Iterator[Step]:
+    """A text that a hook or the harness put in, if it is a brief of ours and nothing before it."""
+    text = text.strip()
+    if text.startswith(OPENING):
+        yield Given(at, text)
+
+
+def hooked(at: float, text: str) -> Iterator[Step]:
+    """The briefs of ours that hooks put into a text of the user's turn, or that the user pasted before it."""
+    if OPENING not in text:
+        return
+    for block in _INJECTED.findall(text):
+        yield from given(at, _TAG.sub("", block))
+    text = _INJECTED.sub("", text).strip()
+    if text.startswith(OPENING):
+        yield from given(at, parted(text)[0])
+
+
+def heard(at: float, text: str) -> Iterator[Step]:
+    """A text of the user's: the words as a prompt, a brief of ours in it as what the run was given."""
+    yield from hooked(at, text)
+    if words := typed(text):
+        yield Prompt(at, words)

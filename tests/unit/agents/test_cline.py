@@ -241,7 +241,7 @@ def test_a_result_says_how_it_went(tool, text, expected):
     "turn",
     [
         texts("<hook_context source='TaskStart'>\nbrief\n</hook_context>"),
-        texts("<task>\n[segue brief] goal\n</task>"),
+        texts("<task>\n[segue] GOAL: x [/segue]\n</task>"),
         texts("<task><hook_context>x</hook_context></task>"),
         texts("[ERROR] You did not use a tool in your previous response!"),
         texts("# task_progress RECOMMENDED\n- [ ] x"),

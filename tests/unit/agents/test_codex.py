@@ -21,7 +21,7 @@ from tests.unit.agents.codex_records import (
 )
 
 from segue.agents.codex.script import called
-from segue.core.steps import Call, Plan, PlanItem, Prompt, Result, Say
+from segue.core.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say
 
 # What was said
 
@@ -66,21 +66,45 @@ def test_a_prompt_is_told_once_in_whatever_channels_it_was_written(told):
         '<hook_prompt hook_run_id="1">go on</hook_prompt>',
         "<something_new>\nnever seen before\n</something_new>",
         "Another language model started to solve this problem and so on",
-        "[segue 1] Where the last run stopped",
     ],
 )
-def test_what_codex_or_segue_says_in_the_users_role_is_no_prompt(said):
+def test_what_codex_says_in_the_users_role_is_no_prompt(said):
     assert steps(user(said)) == []
 
 
 def test_hook_context_is_no_prompt_even_if_it_reads_like_one():
     told = [user("Do this first", kinds=["hooks.additional_context"])]
-    told.append(item("message", role="developer", content=[{"type": "input_text", "text": "[segue] brief"}]))
     assert steps(*told) == []
 
 
-def test_our_own_brief_is_no_prompt_in_an_event_either():
-    assert steps(event("user_message", message="[segue 1] Where the last run stopped")) == []
+BRIEF = "[segue] Where the last run stopped.\nGOAL: add tax\n[/segue]"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [item("message", role="developer", content=[{"type": "input_text", "text": BRIEF}])],
+        [user(BRIEF, kinds=["hooks.additional_context"])],
+        [user(BRIEF)],
+        [event("user_message", message=BRIEF)],
+        [user(BRIEF), event("user_message", message=BRIEF)],
+    ],
+)
+def test_our_own_brief_is_given_and_no_prompt_and_told_once(told):
+    [step] = steps(*told)
+    assert isinstance(step, Given) and step.text == BRIEF
+
+
+def test_words_behind_a_brief_that_the_user_pasted_are_the_users():
+    said = f"{BRIEF}\n\nNow do the rest."
+    found = steps(user(said), event("user_message", message=said))
+    assert texts(found, Given) == [BRIEF] and texts(found, Prompt) == ["Now do the rest."]
+
+
+def test_words_about_us_are_no_brief():
+    assert texts(steps(user("[segue] fails on Windows, fix it")), Prompt) == [
+        "[segue] fails on Windows, fix it"
+    ]
 
 
 def test_a_prompt_that_looks_like_a_tag_is_believed_from_the_event():

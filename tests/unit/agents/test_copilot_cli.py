@@ -148,7 +148,7 @@ def test_a_call_is_told_once_though_the_file_says_it_twice():
     "data",
     [
         {"content": "<hook_context source='x'>brief</hook_context>"},
-        {"content": "[segue brief] goal: x"},
+        {"content": "<hook_context>[segue but not] a brief</hook_context>"},
         {"content": "", "transformedContent": "You have not yet marked the task as complete"},
         {"content": "Continue.", "isAutopilotContinuation": True},
         {"content": "do the skill", "source": "skill-pdf"},

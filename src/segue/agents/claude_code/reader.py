@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
-from segue.agents.base import decoded, loads
+from segue.agents.base import anything, decoded, loads
 from segue.agents.claude_code.wire import (
-    ANY,
     ATTACHMENT,
     CONTINUED,
     INTERRUPTED,
@@ -28,7 +28,7 @@ from segue.agents.claude_code.wire import (
     Message,
     Record,
 )
-from segue.agents.common import blocks_text, plain, seconds
+from segue.agents.common import blocks_text, given, heard, plain, seconds
 from segue.core.steps import (
     Act,
     Call,
@@ -64,9 +64,9 @@ STATES: dict[str, Planning] = {
     "cancelled": "dropped",
 }
 CONTROLS = frozenset(
-    "add-dir agents clear compact config context cost doctor exit export fast help hooks ide login logout mcp "
-    "memory model output-style permissions plugin plugins quit reload-plugins rename resume rewind status "
-    "statusline tasks terminal-setup theme todos upgrade usage vim".split()
+    "add-dir agents clear compact config context cost doctor exit export fast help hooks ide login logout "
+    "mcp memory model output-style permissions plugin plugins quit reload-plugins rename resume rewind "
+    "status statusline tasks terminal-setup theme todos upgrade usage vim".split()
 )  # commands about the agent itself, not about the work
 _EXIT = re.compile(r"Exit code (\d+)\s*\n?")
 _TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
@@ -90,11 +90,13 @@ class Reader:
         self._begun: bool = kept.get("begun", False)
         self._trigger: list[Any] = list(kept.get("trigger") or ("", 0))
         self._queued: list[str] = list(kept.get("queued") or ())
+        self._given: str = kept.get("given", "")  # the last brief, by a sum
 
     def keep(self) -> dict[str, Any]:
         return {
             "place": self._place, "model": self._model, "usage": self._usage, "side": self._side,
             "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
+            "given": self._given,
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
@@ -162,7 +164,7 @@ class Reader:
             if text in self._queued:
                 self._queued.remove(text)  # it was a prompt when it was queued
             else:
-                yield Prompt(at, text)
+                yield from heard(at, text)
 
     def _compact(self, at: float, summary: str) -> Compact:
         trigger, tokens = self._trigger
@@ -215,14 +217,29 @@ class Reader:
         text = blocks_text(_any(record.content)).strip()
         if record.operation == "enqueue" and text and not text.startswith((*NOT_TYPED, "/", '{"task_id"')):
             self._queued = [*self._queued, text][-_QUEUED_MAX:]
-            yield Prompt(at, text)
+            yield from heard(at, text)
 
     def _attached(self, record: Record, at: float) -> Iterator[Step]:
         attachment = decoded(bytes(record.attachment), ATTACHMENT, Attachment)
-        if attachment is None or attachment.type != "queued_command":
-            self.skipped += 1
-        elif attachment.command_mode in ("", "prompt"):
-            yield from self._text(blocks_text(attachment.prompt), at, False)
+        match attachment.type if attachment is not None else "":
+            case "queued_command":
+                assert attachment is not None
+                if attachment.command_mode in ("", "prompt"):
+                    yield from self._text(blocks_text(attachment.prompt), at, False)
+            case "hook_additional_context" | "hook_success":
+                assert attachment is not None
+                yield from self._hook(attachment, at)
+            case _:
+                self.skipped += 1
+
+    def _hook(self, attachment: Attachment, at: float) -> Iterator[Step]:
+        """Our own brief, told once: a hook's output stands in two records."""
+        for text in _told(attachment):
+            for step in given(at, text):
+                mark = f"{crc32(text.strip().encode('utf-8', 'replace')):x}"
+                if mark != self._given:
+                    self._given = mark
+                    yield step
 
     def _titled(self, record: Record, at: float) -> Iterator[Step]:
         title = record.custom_title or record.ai_title or record.title
@@ -251,9 +268,23 @@ _HANDLERS = {
 }
 
 
+def _told(attachment: Attachment) -> list[str]:
+    """What a hook told the model: texts, or its output as it printed it."""
+    if attachment.type == "hook_additional_context":
+        content = attachment.content
+        return [one for one in (content if isinstance(content, list) else [content]) if isinstance(one, str)]
+    printed = attachment.stdout if isinstance(attachment.stdout, str) else ""
+    if not printed.lstrip().startswith("{"):
+        return [printed]
+    output = anything(printed.encode("utf-8", "replace"))
+    inner = output.get("hookSpecificOutput") if isinstance(output, dict) else None
+    text = inner.get("additionalContext") if isinstance(inner, dict) else None
+    return [text] if isinstance(text, str) else []
+
+
 def _any(raw: msgspec.Raw) -> Any:
     data = bytes(raw)
-    return ANY.decode(data) if data else None
+    return anything(data) if data else None
 
 
 def _untyped(content: str | list[Block] | None) -> Any:

@@ -50,9 +50,12 @@ class CompactMetadata(Struct, gc=False, rename="camel"):
 
 
 class Attachment(Struct, gc=False):
-    """Only ``queued_command`` matters: words that the user typed while the agent worked."""
+    """What matters: ``queued_command``, words that the user typed while the agent worked, and what a hook
+    told the model (``hook_additional_context``, ``hook_success``)."""
 
     type: str = ""
+    content: Any = None  # of a hook: texts
+    stdout: Any = None  # of a hook: a text, or JSON that holds it
     prompt: Any = None
     command_mode: str = field(name="commandMode", default="")
 
@@ -89,7 +92,6 @@ class Record(Struct, gc=False, rename="camel"):
 RECORD = msgspec.json.Decoder(Record)
 MESSAGE = msgspec.json.Decoder(Message)
 ATTACHMENT = msgspec.json.Decoder(Attachment)
-ANY = msgspec.json.Decoder()
 
 # Text in a user record that no user typed. Several of these tags wrap what the harness says.
 NOT_TYPED = (

@@ -7,8 +7,18 @@ from typing import Any
 
 from segue.agents.cline import wire
 from segue.agents.cline.calls import ASKING, tool_steps
-from segue.agents.cline.texts import INTERRUPTED, MODEL, Answer, answered, is_set, outcome, said, words_of
-from segue.agents.common import blocks_text, seconds
+from segue.agents.cline.texts import (
+    INTERRUPTED,
+    MODEL,
+    Answer,
+    answered,
+    briefs_of,
+    is_set,
+    outcome,
+    said,
+    words_of,
+)
+from segue.agents.common import blocks_text, hooked, seconds
 from segue.core.steps import (
     Call,
     Compact,
@@ -115,6 +125,8 @@ class Conversation:
         if self._open and not self._open[1].strip() and self._open[0] not in ASKING:
             self._open = (self._open[0], text)  # Roo: the header alone, what the tool gave in the next block
             return
+        if text.lstrip().startswith("<hook_context"):
+            yield from hooked(at, text)
         answer = answered(text)
         if "<environment_details>" in text and (found := MODEL.search(text)):
             yield from self._modelled(at, found[1])
@@ -138,6 +150,7 @@ class Conversation:
         """What the user typed and the UI messages do not tell: theirs is without what was added."""
         if any(0 <= at - when <= _PROMPT_SECONDS for when, _ in self._told):
             return
+        yield from briefs_of(at, text)
         for words in words_of(text):
             if all(words != told for _, told in self._told):
                 yield Prompt(at, words)

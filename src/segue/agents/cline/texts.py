@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from segue.agents.common import typed
-from segue.core.steps import Act
+from segue.agents.common import hooked, typed
+from segue.core.steps import Act, Step
 
 ACTS: dict[str, Act] = {
     "execute_command": "run", "read_file": "read", "write_to_file": "create", "new_rule": "create",
@@ -148,9 +148,19 @@ def answered(text: str) -> Answer:
 
 def words_of(text: str) -> Iterator[str]:
     """What the user typed, in a text that the harness set."""
-    for _, words in _WORDS.findall(_ENVIRONMENT.sub("", text)):
+    for words in _told(text):
         if own := typed(words):
             yield own
+
+
+def briefs_of(at: float, text: str) -> Iterator[Step]:
+    """What Segue told the run, in such a text."""
+    for words in _told(text):
+        yield from hooked(at, words)
+
+
+def _told(text: str) -> list[str]:
+    return [words for _, words in _WORDS.findall(_ENVIRONMENT.sub("", text))]
 
 
 def is_set(text: str) -> bool:

@@ -9,14 +9,13 @@ from segue.agents.base import T, decoded
 from segue.agents.cline import wire
 from segue.agents.cline.calls import completed, shown_call, todos_of
 from segue.agents.cline.texts import answered, outcome, words_of
-from segue.agents.common import checklist, seconds, typed
+from segue.agents.common import checklist, heard, seconds, typed
 from segue.core.steps import (
     Call,
     Compact,
     Fault,
     Interrupt,
     Plan,
-    Prompt,
     Report,
     Result,
     Say,
@@ -60,8 +59,7 @@ class Screen:
 
     def _prompt(self, at: float, text: str | None) -> Iterator[Step]:
         yield from self._resumed(at)
-        if words := typed(text or ""):
-            yield Prompt(at, words)
+        yield from heard(at, text or "")
 
     def _feedback(self, at: float, one: wire.Shown) -> Iterator[Step]:
         yield from self._prompt(at, one.text)

@@ -20,9 +20,9 @@ from segue.agents.codex.flight import ITEMS, Flight
 from segue.agents.codex.kept import restored
 from segue.agents.codex.turns import Turns
 from segue.agents.codex.wire import number, parsed, table, text
-from segue.agents.codex.words import asked, blocks, typed
-from segue.agents.common import plain, seconds
-from segue.core.steps import Call, Model, Prompt, Result, Say, Start, Step, Title
+from segue.agents.codex.words import asked, blocks, briefs, typed
+from segue.agents.common import hooked, plain, seconds
+from segue.core.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Title
 
 _COPY_SECONDS = 2.0  # a copied history is written in one go, stamped with the time of the fork
 _NOTICE, _NOTICE_END = "<subagent_notification>", "</subagent_notification>"
@@ -204,10 +204,18 @@ class Reader:
             return
         if message.role == "assistant":
             yield from self._say(at, "r", "\n".join(filter(None, blocks(message.content))))
-        elif message.role == "user":
+        elif message.role in ("user", "developer"):
+            yield from self._briefs(at, "r", briefs(message.content, message.about))
+        if message.role == "user":
             yield from self._prompt(at, "r", typed(message.content, message.about))
             for said in blocks(message.content):
                 yield from self._notice(at, said.strip())
+
+    def _briefs(self, at: float, channel: str, told: list[str]) -> Iterator[Step]:
+        for brief in told:
+            for step in hooked(at, brief):
+                if isinstance(step, Given) and not self.kept.is_twin(channel, "given", step.text):
+                    yield step
 
     def _notice(self, at: float, said: str) -> Iterator[Step]:
         """What Codex tells the model in the user's role, where it matters to us."""
@@ -231,7 +239,11 @@ class Reader:
         event = self._body(payload, wire.EVENT)
         if event is None or text(event.kind) not in ("", "plain"):
             return ()
-        return self._prompt(at, "e", asked(text(event.message)))
+        return self._typed(at, [text(event.message)])
+
+    def _typed(self, at: float, said: list[str]) -> Iterator[Step]:
+        yield from self._briefs(at, "e", briefs(said, None))
+        yield from self._prompt(at, "e", asked("\n".join(filter(None, said))))
 
     def _said(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
@@ -291,7 +303,7 @@ class Reader:
             return ()
         kind = text(item.type)
         if kind == "UserMessage":
-            return self._prompt(at, "e", asked("\n".join(filter(None, blocks(item.content)))))
+            return self._typed(at, blocks(item.content))
         if kind == "AgentMessage":
             return self._say(at, "e", "\n".join(filter(None, blocks(item.content))))
         if kind == "ContextCompaction":

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from segue.agents.base import decoded
+from segue.agents.base import anything, decoded
 
 Loose = Any  # whatever stood there
 
@@ -199,7 +199,6 @@ ITEM = msgspec.json.Decoder(Item)
 COMPACTED = msgspec.json.Decoder(Compacted)
 COUNTED = msgspec.json.Decoder(Counted)
 SPENT = msgspec.json.Decoder(Spent)
-ANY = msgspec.json.Decoder()
 
 
 def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
@@ -213,10 +212,8 @@ def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
 def parsed(written: Loose) -> Loose:
     """The JSON inside a string, else the thing as it is."""
     if isinstance(written, str) and written[:1] in ("{", "["):
-        try:
-            return ANY.decode(written)
-        except (msgspec.DecodeError, UnicodeError, RecursionError):
-            pass
+        found = anything(written.encode("utf-8", "replace"))
+        return written if found is None else found
     return written
 
 

@@ -11,10 +11,11 @@ import re
 from typing import Any
 
 from segue.agents.codex.wire import rows, table, text
+from segue.agents.common import typed as without_brief
+from segue.core.inherit import OPENING
 
 _WRAPPED = re.compile(r"<([A-Za-z_][\w.-]*)[^<>]*>")
 _NOT_TYPED = (
-    "[segue",  # our own brief
     "# AGENTS.md",
     "<environment_context>",
     "<user_instructions>",
@@ -34,11 +35,6 @@ _ABOVE_IDE_REQUEST = "# Context from my IDE setup:"
 _IDE_REQUEST = "## My request for Codex:"
 
 
-def is_ours(said: str) -> bool:
-    """Did Segue write it?"""
-    return said.lstrip().startswith("[segue")
-
-
 def is_harness(said: str) -> bool:
     """Is it a block that Codex or a hook wrote, not the user?"""
     said = said.strip()
@@ -53,7 +49,7 @@ def asked(said: str) -> str:
     if said.startswith(_ABOVE_IDE_REQUEST):
         _, marker, request = said.partition(_IDE_REQUEST)
         said = request if marker else said
-    return "" if is_ours(said) else said.strip()
+    return without_brief(said)
 
 
 def blocks(content: Any) -> list[str]:
@@ -74,6 +70,20 @@ def typed(content: Any, about: Any) -> str:
     return asked(
         "\n".join(one for one, kind in zip(said, kinds, strict=True) if one and _is_typed(one, kind))
     )
+
+
+def briefs(content: Any, about: Any) -> list[str]:
+    """The briefs of ours in a message: what a hook put in, or the user pasted."""
+    said = blocks(content)
+    kinds = rows(table(about).get("content_item_kinds"))
+    if len(kinds) != len(said):
+        kinds = [""] * len(said)
+    known = ("", "unknown", "hooks.additional_context", "user.text")
+    return [
+        one.strip()
+        for one, kind in zip(said, kinds, strict=True)
+        if kind in known and one.lstrip().startswith(OPENING)
+    ]
 
 
 def _is_typed(said: str, kind: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from segue.agents.base import decoded, loads
-from segue.agents.common import checklist, seconds, typed
+from segue.agents.common import checklist, hooked, seconds, typed
 from segue.agents.copilot_cli import wire
 from segue.agents.copilot_cli.calls import call_of, plan_of
 from segue.core.steps import (
@@ -125,6 +125,7 @@ class Reader:
         harness = body.is_autopilot_continuation or event.agent_id or body.parent_agent_task_id
         if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith("<skill-context"):
             return
+        yield from hooked(at, body.content)
         if text := typed(body.content):
             self._ended = self._last = False
             yield Prompt(at, text)

@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from segue.agents.base import decoded, loads
-from segue.agents.common import elements, mended, plain, seconds
+from segue.agents.base import anything, decoded, loads
+from segue.agents.common import elements, hooked, mended, plain, seconds, typed
 from segue.agents.gemini_cli import tools
 from segue.agents.gemini_cli.wire import (
-    ANY,
     CALL,
     DISPLAY,
     FILES,
@@ -106,12 +105,9 @@ class Reader:
                 yield _salvaged(text)
 
     def _line(self, line: bytes) -> Iterator[Record]:
-        try:
-            yield RECORD.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            found, bad = loads(mended(line), RECORD)
-            self.malformed += bad
-            yield from found
+        found, bad = loads(line, RECORD)
+        self.malformed += bad
+        yield from found
 
     def _enter(self, record: Record) -> None:
         """Put a record where it belongs: a message in the place of the one that it replaces."""
@@ -209,11 +205,13 @@ class Reader:
             answer = part.function_response
             if answer is not None and answer.id not in self._answered:
                 yield from self._answer(answer, answer.id or "", "", at)
+        for part in parts:
+            yield from hooked(at, part.text or "")
         shown = self._parts(record.display_content)
         said = []
         for text in _texts(shown if any(part.text for part in shown) else parts):
             yield from self._harness(text, at)
-            said.append(tools.untagged(text))
+            said.append(typed(tools.untagged(text)))
         text = "\n".join(part for part in said if part and not part.startswith(NOT_TYPED))
         if text and text != "Please continue.":
             yield Prompt(at, text)
@@ -321,18 +319,11 @@ def _texts(parts: list[Part]) -> Iterator[str]:
 
 
 def _any(raw: msgspec.Raw) -> Any:
-    for data in (bytes(raw), mended(bytes(raw))):
-        try:
-            return ANY.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue
-    return None
+    return anything(raw) if bytes(raw) else None
 
 
 def _part(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T | None:
-    data = bytes(raw)
-    found = decoded(data, decoder, kind)
-    return decoded(mended(data), decoder, kind) if found is None else found
+    return decoded(bytes(raw), decoder, kind)
 
 
 def _salvaged(text: str) -> Record:

@@ -83,7 +83,6 @@ PART = msgspec.json.Decoder(Part)
 CALL = msgspec.json.Decoder(ToolCall)
 DISPLAY = msgspec.json.Decoder(Display)
 LIST = msgspec.json.Decoder(list[Raw])
-ANY = msgspec.json.Decoder()
 
 # Text in a user's message that no user typed.
 NOT_TYPED = (

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from segue.agents.base import decoded
-from segue.agents.common import elements, mended, seconds
+from segue.agents.common import elements, given, hooked, mended, seconds, typed
 from segue.agents.opencode import tools
 from segue.agents.opencode.wire import (
     DOCUMENT,
@@ -155,7 +155,11 @@ class Reader:
         for part in parts:
             if part.type == "text":
                 if part.text and not part.synthetic and not part.ignored:
-                    said.append(_unquoted(part.text))
+                    text = _unquoted(part.text)
+                    yield from hooked(_time(info.time, "created"), text)
+                    said.append(typed(text))
+                elif part.synthetic:
+                    yield from given(_time(info.time, "created"), part.text)
             elif part.type == "compaction":
                 self._trigger = "manual" if part.auto is False else "auto"
             elif part.type not in _QUIET:
@@ -277,8 +281,7 @@ def _part(raw: msgspec.Raw | bytes, decoder: msgspec.json.Decoder[T], kind: type
     data = bytes(raw)
     if not data:
         return None
-    found = decoded(data, decoder, kind)
-    return decoded(mended(data), decoder, kind) if found is None else found
+    return decoded(data, decoder, kind)
 
 
 def _time(times: Times | None, which: str) -> float:
