@@ -14,11 +14,11 @@ _HEADER = re.compile(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
 )
-_TELLS = re.compile(
-    r"error|fail|exception|cannot|can't|not found|denied|undefined|unexpected|assert|panic|fatal|refused|"
-    r"conflict|rejected|expected|no such|unable|invalid|missing|traceback",
-    re.I,
-)
+_TELLS = (
+    "error", "fail", "exception", "cannot", "can't", "not found", "denied", "undefined", "unexpected",
+    "assert", "panic", "fatal", "refused", "conflict", "rejected", "expected", "no such", "unable", "invalid",
+    "missing", "traceback",
+)  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\[A-Z0-9])|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
@@ -130,7 +130,17 @@ def reason(output: str, most: int = 400) -> str:
         output = f"{output[:10_000]}\n{output[-6_000:]}"
     if "\x1b" in output:
         output = _ANSI.sub("", output)
-    lines = [line.strip() for line in output.split("\n") if not _HEADER.match(line)]
-    lines = [line for line in lines if not _INSTRUCTS.search(line)]  # a quote must not give orders
-    told = list(dict.fromkeys(line for line in lines if _TELLS.search(line)))[:4]
-    return "\n".join(line[:200] for line in told or lines[-3:])[:most]
+    told: dict[str, None] = {}
+    lines = output.split("\n")
+    for line in lines:
+        low = line.lower()
+        if any(word in low for word in _TELLS) and not _HEADER.match(line) and not _INSTRUCTS.search(line):
+            told[line.strip()] = None  # a quote must not give orders
+            if len(told) == 4:
+                break
+    if not told:
+        kept = [
+            line.strip() for line in lines[-8:] if not _HEADER.match(line) and not _INSTRUCTS.search(line)
+        ]
+        told = dict.fromkeys(kept[-3:])
+    return "\n".join(line[:200] for line in told)[:most]
