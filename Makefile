@@ -93,11 +93,13 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
-.PHONY: bench-store bench-startup
+.PHONY: bench-store bench-startup bench-resume
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
 	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
 	$(call clean_python,$(PLAIN_VENV)) bench/startup.py $(ARGS)
+bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
+	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference anew from the code

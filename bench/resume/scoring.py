@@ -1,0 +1,185 @@
+"""How much of the needs a brief meets, and what is wrong with it.
+
+A heap of bare words is no brief: words in a run of more than 14 tokens without punctuation or a function word
+do not count, and a text with less than 10 % function words is scored by half.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .needs import FUNCTION, PLAN_OVER, Cut, Needs, plan_of, telling_lines, words
+from .observed import Observation, base
+
+WEIGHTS = {
+    "files": 0.15,
+    "commands": 0.10,
+    "todos": 0.15,
+    "goal": 0.15,
+    "intent": 0.15,
+    "identifiers": 0.20,
+    "error": 0.10,
+}
+AHEAD = ("files", "commands", "intent", "identifiers")  # what only the future tells
+VERBATIM = ("files", "commands", "identifiers")  # found as they are written, not by words
+BARE_MAX, FUNCTION_MIN, LIST_MAX = 14, 0.10, 10
+
+_PIECE = re.compile(r"[A-Za-z0-9_./\-]+|[.,;:!?()\[\]{}|•·→`'\"\n]")
+_NO_SIGN = re.compile(r"[A-Za-z0-9_./\-]")
+_LETTERS = re.compile(r"[A-Za-z]+$")
+
+
+@dataclass(slots=True)
+class Score:
+    """What a brief is worth at a cut, all shares between 0 and 1."""
+
+    total: float
+    parts: dict[str, float]  # category -> recall; "future" among them
+    function_share: float = 0.0
+    precision: float | None = None  # of the files that it names; None where it names none
+    violations: dict[str, int] = field(default_factory=dict)
+    long_lists: int = 0
+    size: int = 0
+
+
+def readable(brief: str) -> tuple[str, float]:
+    """A brief without its heaps of words, and the share of function words in it."""
+    pieces = _PIECE.findall(brief)
+    kept: list[str] = []
+    bare: list[str] = []
+    for piece in pieces:
+        if piece.lower() in FUNCTION or not _NO_SIGN.match(piece):
+            kept += [*bare[:BARE_MAX], piece]
+            bare = []
+        else:
+            bare.append(piece)
+    plain = [piece.lower() for piece in pieces if _LETTERS.match(piece)]
+    share = sum(word in FUNCTION for word in plain) / max(1, len(plain))
+    return " ".join(kept + bare[:BARE_MAX]), share
+
+
+def score(brief: str, needed: Needs, *, gated: bool = True) -> Score:
+    """The recall of every category, and their weighted mean."""
+    kept, share = readable(brief)
+    said = words(kept if gated else brief)
+    low = brief.lower()
+    factor = 0.5 if gated and share < FUNCTION_MIN else 1.0
+    parts = {category: factor * _recall(category, needed[category], low, said) for category in needed}
+    total = _mean(parts, tuple(parts))
+    if any(category in parts for category in AHEAD):
+        parts["future"] = _mean(parts, AHEAD)
+    return Score(total, parts, share, size=len(brief.encode("utf-8", "replace")))
+
+
+def _mean(parts: dict[str, float], categories: Sequence[str]) -> float:
+    there = [category for category in categories if category in parts]
+    return sum(WEIGHTS[one] * parts[one] for one in there) / sum(WEIGHTS[one] for one in there)
+
+
+def _recall(category: str, wanted: dict[str, float], low: str, said: set[str]) -> float:
+    met = sum(weight for what, weight in wanted.items() if _is_met(category, what, low, said))
+    return met / sum(wanted.values())
+
+
+def _is_met(category: str, what: str, low: str, said: set[str]) -> bool:
+    if category in VERBATIM:
+        return what.lower() in low
+    if category == "todos":
+        told = words(what) or {what.lower()}
+        return len(told & said) >= 0.6 * len(told)
+    return what in said
+
+
+# -- what is wrong with a brief
+
+_SECTION = re.compile(r"^(?:[-*] )?(?:\*\*)?([A-Z][A-Za-z ]*?)(?: \([^)]*\))?:(?:\*\*)? ?(.*)$")
+_SHOWN_OPEN = frozenset({"plan", "next", "open", "todo", "blocked"})
+_SHOWN_BROKEN = frozenset({"broken", "failing"})
+_ITEM = re.compile(r"; | \| ")
+
+
+def sections(brief: str, wanted: frozenset[str]) -> list[str]:
+    """What stands behind these labels."""
+    found = (_SECTION.match(line) for line in brief.split("\n"))
+    return [match[2] for match in found if match and match[1].lower() in wanted]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def finished_as_open(brief: str, cut: Cut) -> int:
+    """Finished items of the plan that the brief shows as open."""
+    plan = plan_of(cut.past)
+    still = {_plain(text) for text, state in plan if state not in PLAN_OVER}
+    over = {_plain(text) for text, state in plan if state in PLAN_OVER} - still
+    shown = [
+        _plain(item).removeprefix("now ").rstrip("…")
+        for line in sections(brief, _SHOWN_OPEN)
+        for item in _ITEM.split(line)
+    ]
+    return sum(any(len(item) >= 8 and text.startswith(item) for text in over) for item in shown)
+
+
+def solved_as_broken(brief: str, cut: Cut) -> int:
+    """Failures that went away when the same call was made again, and that the brief still shows."""
+    shown = _plain(" ".join(sections(brief, _SHOWN_BROKEN)))
+    failed: dict[str, str] = {}
+    solved: list[str] = []
+    for one in cut.past:
+        if one.kind != "result" or not one.typed:
+            continue
+        if one.failed:
+            failed[one.typed] = _first_line(one)
+        elif one.typed in failed:
+            solved.append(failed.pop(one.typed))
+    still = set(failed.values())
+    return sum(len(line) >= 20 and line in shown and line not in still for line in set(solved))
+
+
+def _first_line(result: Observation) -> str:
+    return _plain(telling_lines(result.text).split("\n")[0])[:60]
+
+
+def file_precision(brief: str, cut: Cut) -> float | None:
+    """Of the known files that the brief names, the share that is touched next."""
+    known = {base(path) for one in cut.past for path in one.files}
+    ahead = {base(path) for one in cut.future for path in one.files}
+    named = {name for name in known if _is_named(name, brief)}
+    return len(named & ahead) / len(named) if named else None
+
+
+def _is_named(name: str, brief: str) -> bool:
+    at = brief.find(name)
+    while at >= 0:
+        before, behind = brief[at - 1 : at], brief[at + len(name) : at + len(name) + 1]
+        if not (before.isalnum() or before in ("_", "-")) and not (behind.isalnum() or behind == "_"):
+            return True
+        at = brief.find(name, at + 1)
+    return False
+
+
+def long_lists(brief: str) -> int:
+    """Lines that are lists of more than ten items."""
+    return sum(_items(line) > LIST_MAX for line in brief.split("\n"))
+
+
+def _items(line: str) -> int:
+    """The items on a line, 0 where it is prose."""
+    parts = [part.split() for part in re.split(r", |; | \| ", line)]
+    return len(parts) if sum(len(part) <= 3 for part in parts) >= 0.7 * len(parts) else 0
+
+
+def judged(brief: str, needed: Needs, cut: Cut, budget: int, *, gated: bool = True) -> Score:
+    """The score of a brief, with its precision and its violations."""
+    found = score(brief, needed, gated=gated)
+    found.precision = file_precision(brief, cut)
+    found.long_lists = long_lists(brief)
+    found.violations = {
+        "finished shown as open": finished_as_open(brief, cut),
+        "solved shown as broken": solved_as_broken(brief, cut),
+        "over budget": int(found.size > budget),
+    }
+    return found
