@@ -84,7 +84,7 @@ class Attaching:
 
     def _candidates(self, run: Run) -> Iterator[str]:
         root = self._root_of(run)
-        current = self._place(root).tree().current if root else ""
+        current = self._place(root).tree().current if root in self._roots else ""
         if current and not self._is_undeclared(current) and self._takes(current, run):
             state = self._state(current)
             if state is not None and seconds_of(run.last) >= seconds_of(state.created):
@@ -131,7 +131,7 @@ class Attaching:
     def _root_of(self, run: Run) -> str:
         at = Path(run.cwd) if run.cwd else None
         roots = [r for r in self._roots if at is not None and (str(at) == r or Path(r) in at.parents)]
-        return max(roots, key=len, default="")
+        return max(roots, key=len, default=run.cwd)
 
     def _place(self, root: str) -> Place:
         if root not in self._places:
@@ -192,7 +192,7 @@ class Attaching:
             except StaleVersion:  # another process saw the same runs
                 self._appends = {i: d for i, d in self._appends.items() if not self._segue.book.exists(i)}
         self._appends, self._states = {}, {}
-        for root in {trail.root for trail in self._trails} - {""}:
+        for root in {trail.root for trail in self._trails} & set(self._roots):
             self._bind(root)
         return made
 

@@ -24,7 +24,7 @@ from ..effects import git
 from ..effects.archive import Archive
 from ..effects.lines import chunks
 from ..effects.processes import ancestors, host_name, is_alive, open_files
-from ..errors import SegueError, UnknownRun
+from ..errors import SegueError, UnknownRun, UsageError
 from ..settings import data_folder
 from ..stores.base import RunRow, Runs
 from . import cursor
@@ -113,7 +113,8 @@ class Capture:
         )
 
     def find_run(self, id: str) -> Found:
-        """The run with this id, or the one whose id begins so; also ``agent/id`` and a transcript's path."""
+        """The run with this id, or the one whose id begins so; also ``agent/id`` and a transcript's path.
+        UnknownRun if there is none, UsageError if there are several."""
         agent, slash, rest = id.partition("/")
         wanted = rest if slash and rest and "/" not in rest else id
         agent = agent if wanted is rest and slash else ""
@@ -128,7 +129,7 @@ class Capture:
         if not matches:
             raise UnknownRun(f"no run is called {id!r}", hint="`segue runs` lists those of this project")
         names = ", ".join(f"{one.agent}/{one.native}" for one in matches[:_MANY])
-        raise UnknownRun(f"{len(matches)} runs are called {id!r}…", hint=f"give more of the id: {names}")
+        raise UsageError(f"{len(matches)} runs are called {id!r}…", hint=f"give more of the id: {names}")
 
     def rows(self) -> list[RunRow]:
         """All runs that the store knows."""
@@ -207,11 +208,12 @@ class Capture:
             return known
         raise unreadable(Path(found.path), "it is gone, and no copy was kept")
 
-    def steps(self, found: Found) -> Iterator[Step]:
+    def steps(self, found: Found, clean: Clean | None = None) -> Iterator[Step]:
         """The steps of a run, in order, from the transcript or its copy."""
         agent = agent_of(found.agent)
         reader = agent.reader()
-        for record in _records(self.blocks(found), agent):
+        blocks = self.blocks(found)
+        for record in _records(map(clean, blocks) if clean is not None else blocks, agent):
             yield from reader.read(record)
 
     def blocks(self, found: Found) -> Iterator[bytes]:

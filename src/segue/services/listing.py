@@ -6,20 +6,37 @@ Nothing here writes. What the store knows and has not changed is not read again.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from ..agents import agent as agent_of
 from ..agents.base import Found
+from ..core.steps import Step
+from ..effects.redact import redact_bytes
 from ..errors import SegueError
+from ..settings import data_folder
 from . import cursor
 from .capture import Capture, found_of
+from .home import Home
 from .reading import final
 from .runs import Run, facts_of, run_in, run_of, seen
 
 if TYPE_CHECKING:
     from .segue import Segue
+
+
+def looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
+    """Segue without a store, for those who only look where nothing was ever stored; None if there is one."""
+    from ..stores.volatile import VolatileJournal
+    from .segue import Segue
+
+    home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
+    if home.database.exists() or home.remains():
+        return None
+    return Segue(VolatileJournal(), folder=folder, environment=environment)
 
 
 def list_runs(segue: Segue, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list[Run]:
@@ -79,3 +96,11 @@ def one_run(segue: Segue, id: str) -> Run:
     if run is None:
         raise capture.faults[-1]
     return replace(run, archived=archived, present=present)
+
+
+def steps_of(segue: Segue, run: Run) -> list[Step]:
+    """What a run did, step by step, masked, from its transcript or its copy."""
+    capture = segue.capture()
+    found = Found(run.agent, run.path, run.id, 0.0, 0, run.cwd)
+    mask = redact_bytes if segue.settings["redact"] else None
+    return list(capture.steps(found, mask))

@@ -73,6 +73,14 @@ class Context:
             self.warn(UNTRUSTED)
         return opened
 
+    def look(self) -> Segue:
+        """The same for a command that only looks: where nothing is stored yet, nothing is made."""
+        if self._segue is None:
+            from ...services.listing import looking
+
+            self._segue = looking(self.folder, self.environment) or self.open()
+        return self._segue
+
     def session(self) -> Session:
         """The session that is meant."""
         return self.segue.session(self.session_id())

@@ -26,8 +26,15 @@ def status(context: Context) -> int:
 
 
 def show(context: Context) -> int:
-    """Everything that is known of a session."""
+    """Everything that is known of a session, or of a run."""
+    from .runs import show_run, wanted_run
+
+    run = wanted_run(context)
+    if run is not None:
+        return show_run(context, run)
     session = context.session()
+    if context.args.timeline:
+        return _timeline(context, session.log())
     found, state = session.status(), session.state
     if context.json:
         from ..render import plain
@@ -101,13 +108,16 @@ def _cards(context: Context, cards: list[Card], empty: str) -> int:
 
 def log(context: Context) -> int:
     """The journal as a timeline."""
-    from .timeline import as_object, timeline
-
     session = context.session()
     after = max(0, context.args.after)
     if context.args.limit:
         after = max(after, session.state.version - context.args.limit)
-    events = session.log(after=after)
+    return _timeline(context, session.log(after=after))
+
+
+def _timeline(context: Context, events: list[Any]) -> int:
+    from .timeline import as_object, timeline
+
     if context.json:
         context.emit([as_object(event) for event in events])
         return 0
@@ -140,6 +150,12 @@ def _list_arguments(parser: Parser) -> None:
     parser.add_argument("--ids", action="store_true", help="ids only, one a line")
 
 
+def _show_arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--timeline", action="store_true", help="what happened, in order: a run's steps, a session's events")
+    add("--limit", type=int, default=0, metavar="N", help="of a run's timeline, the newest N steps; 0: all")
+
+
 def _log_arguments(parser: Parser) -> None:
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the newest N events; 0: all")
     parser.add_argument("--after", type=int, default=0, metavar="VERSION", help="only events behind this one")
@@ -155,10 +171,10 @@ COMMANDS = (
         examples=("segue status", "segue status 2026-11-15-coding-shop-001", "segue status --json"),
     ),
     Command(
-        "show", show, session="id",
+        "show", show, _show_arguments, session="id",
         json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
-        "and `unknown_events` beside it",
-        examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show --json"),
+        "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
+        examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
     ),
     Command(
         "list", listing, _list_arguments, json="an array of Cards; with `--ids` of ids",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff"),
-    "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints"),
+    "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints", "runs"),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
         "learn", "rewind", "undo",
     ),
     "agents": ("agent", "hold"),
-    "keep": ("export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
+    "keep": ("sync", "export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
     "set up": ("config", "trust", "completion"),
 }  # fmt: skip
 
@@ -28,10 +28,11 @@ TABLE: dict[str, tuple[str, str]] = {
     "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),
     "status": ("looking", "what is done, under way, next and blocked"),
     "list": ("looking", "the sessions of this project, or of all"),
-    "show": ("looking", "everything that is known of a session"),
+    "show": ("looking", "everything that is known of a session or a run"),
     "log": ("looking", "the journal as a timeline"),
     "resumable": ("looking", "sessions that were paused or left in the middle"),
     "checkpoints": ("looking", "the named checkpoints of a session"),
+    "runs": ("runs", "the runs that agents left in this project, or in all"),
     "checkpoint": ("working", "any mix of changes in one commit; with --name, a state to come back to"),
     "done": ("working", "items are finished"),
     "begin": ("working", "items are under way"),
@@ -48,6 +49,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "undo": ("working", "take the last command back"),
     "agent": ("agents", "keep the states of named agents"),
     "hold": ("holding", "who holds a session; or run a command while holding it"),
+    "sync": ("runs", "take in what is new of agents' transcripts, and keep copies"),
     "export": ("exchanging", "a session as a file"),
     "import": ("exchanging", "a session from a file"),
     "backup": ("keeping", "make a backup of the store now, or list them"),
