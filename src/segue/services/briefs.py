@@ -1,30 +1,140 @@
 """Briefs: of a file, of a run, of where the work in this project stands.
 
-What a brief says is masked before anybody sees it. A brief of a file needs no store and makes none.
+Nothing is shown that was not masked: a digest passes the redaction as a whole before anything is made of it,
+and the finished text once more. A brief of a file needs no store; none of them makes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from segue.core.brief import BYTES_DEFAULT, compose, marked_down
+import msgspec
+
+from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from segue.core.digest import RunDigest
 from segue.core.manifest import manifest
-from segue.core.picture import Picture, Probe, picture
-from segue.core.state import SessionState
+from segue.core.picture import Picture, Probe, is_substantial, picture
+from segue.core.state import OPEN, SessionState
+from segue.effects.redact import redact, redact_bytes
+from segue.errors import BudgetTooSmall, UnknownRun, UnknownSession
 from segue.services.reading import final, read, recognised
 
+if TYPE_CHECKING:
+    from segue.agents.base import Found
+    from segue.services.capture import Capture
+
 Format = Literal["text", "json", "markdown"]
+MORE_BYTES = 8_192
+RUNS_MAX = 3
 
 
 def of_file(path: Path, agent: str = "", *, budget: int = BYTES_DEFAULT, form: Format = "text") -> str:
     """The brief of a transcript, by itself."""
+    check(budget)
     one = recognised(path, agent)
-    digest = final(read(path, one), one)
-    more = f"segue brief {path.name} --max-bytes {max(8_192, 4 * budget)}"
-    return written([digest], agent=one.name, budget=budget, form=form, more=more if len(more) < 120 else "")
+    digest = masked(final(read(path, one), one))
+    more = f"segue brief {path.name} --max-bytes {max(MORE_BYTES, 4 * budget)}"
+    return written([digest], agent=one.name, budget=budget, form=form, more=more if len(more) < 110 else "")
+
+
+def of_place(
+    folder: Path, environment: Mapping[str, str], what: str = "", agent: str = "", *,
+    budget: int = BYTES_DEFAULT, form: Format = "text",
+) -> str:  # fmt: skip
+    """The brief of a run by its id, of a session by its id, or of where the work in this project stands."""
+    from segue.agents import agent as agent_of
+    from segue.effects.probe import probe
+    from segue.services.capture import Capture
+
+    check(budget)
+    capture = Capture.here(folder, environment)
+    found: Found | None = None
+    session: SessionState | None = None
+    try:
+        found = capture.find_run(what) if what else capture.newest(agent)
+    except UnknownRun:
+        session = _session(folder, environment, what)
+        if session is None:
+            raise
+    if found is None:
+        world = probe(folder)
+        more = f"segue show {session.id}" if session else ""
+        return written([], session=session, probe=world, budget=budget, form=form, more=more)
+    reading = capture.reading(found)
+    digests = [masked(final(reading, agent_of(found.agent)))]
+    if not what:
+        row = capture.row(found)
+        session = _session(folder, environment, row.session if row else "")
+        digests += _before(capture, found, digests[0], row.session if row else "")
+    world = probe(folder, digests[0].last)
+    return written(
+        digests, agent=found.agent, session=session, probe=world, budget=budget, form=form,
+        more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline",
+    )  # fmt: skip
+
+
+def check(budget: int) -> None:
+    """BudgetTooSmall before any work is done."""
+    if budget < BYTES_MIN:
+        raise BudgetTooSmall(
+            f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
+            hint=f"use --max-bytes {BYTES_MIN} or more",
+        )
+
+
+def _session(folder: Path, environment: Mapping[str, str], id: str) -> SessionState | None:
+    """The session of this id, or the current one; None without a store, if unknown, or if it is over."""
+    from segue.services.home import Home
+    from segue.services.segue import Segue
+    from segue.settings import data_folder
+
+    home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
+    if not home.database.is_file():
+        return None
+    with Segue(folder=folder, environment=environment) as segue:
+        try:
+            state = segue.session(id).state
+        except UnknownSession:
+            return None
+    return state if id or state.status in OPEN else None
+
+
+def _before(capture: Capture, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:
+    """Runs before the newest that belong to the same work: of its session, or when it had no time to say."""
+    from segue.agents import agent as agent_of
+    from segue.errors import SegueError
+
+    bare = not newest.inherited and not any(is_substantial(one.text) for one in newest.prompts)
+    if not session and not bare:
+        return []
+    digests: list[RunDigest] = []
+    for one in capture.found():
+        row = capture.row(one) if session else None
+        same = row is not None and row.session == session
+        if (
+            one.parent
+            or one == found
+            or one.changed > found.changed
+            or capture.asks(one)
+            or not (same or bare)
+        ):
+            continue
+        try:
+            digests.append(masked(final(capture.reading(one), agent_of(one.agent))))
+        except SegueError:
+            continue
+        if len(digests) + 1 >= RUNS_MAX or bare:
+            break
+    return digests
+
+
+def masked(digest: RunDigest) -> RunDigest:
+    """The digest without secrets, whatever field they are in."""
+    told = msgspec.json.encode(digest)
+    clean = redact_bytes(told)
+    return digest if clean == told else msgspec.json.decode(clean, type=RunDigest)
 
 
 def written(
@@ -32,10 +142,15 @@ def written(
     probe: Probe | None = None, memories: Sequence[str] = (), budget: int = BYTES_DEFAULT,
     form: Format = "text", more: str = "",
 ) -> str:  # fmt: skip
-    """The brief of what is given, in a form, masked."""
-    from segue.effects.redact import redact
-
-    return redact(as_form(picture(runs, session, probe, memories, agent=agent), form, budget, more))
+    """The brief of what is given, in a form, masked; masks never make it longer than the budget."""
+    shown = picture(runs, session, probe, memories, agent=agent)
+    room = budget
+    while True:
+        text = redact(as_form(shown, form, room, more))
+        over = len(text.encode("utf-8", "replace")) - budget
+        if over <= 0 or room <= BYTES_MIN:
+            return text
+        room = max(BYTES_MIN, room - over)
 
 
 def as_form(shown: Picture, form: Format, budget: int, more: str = "") -> str:

@@ -103,9 +103,9 @@ class Capture:
         except Exception as fault:
             self.faults.append(unreadable(Path(agent.name), f"looking for its transcripts failed: {fault}"))
 
-    def newest(self) -> Found:
+    def newest(self, agent: str = "") -> Found:
         """The newest run of the project that is no sub-agent's and not the one that asks."""
-        for one in self.found():
+        for one in self.found(agent):
             if not one.parent and not _is_empty(one) and not self.asks(one):
                 return one
         raise UnknownRun(
@@ -140,7 +140,7 @@ class Capture:
         return self.runs.get(self.key(found)) if self.runs is not None else None
 
     def key(self, found: Found) -> str:
-        return key_of(self.host, found.agent, found.native, found.path)
+        return key_of(found.agent, found.native, found.path)
 
     # -- who asks ------------------------------------------------------------------------------
 

@@ -21,11 +21,16 @@ def brief(context: Context) -> int:
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
-    if path is None or not path.exists():
-        raise NotImplementedError
     from ...services import briefs
 
-    _print(briefs.of_file(path, args.agent or "", budget=args.max_bytes, form=form))
+    agent, most = args.agent or "", args.max_bytes
+    if path is not None and (path.exists() or "/" in args.what.rstrip("/")):
+        text = briefs.of_file(path, agent, budget=most, form=form)
+    else:
+        text = briefs.of_place(
+            context.folder, context.environment, args.what or "", agent, budget=most, form=form
+        )
+    _print(text)
     return 0
 
 
