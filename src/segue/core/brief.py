@@ -317,7 +317,7 @@ def _files(page: Page, shown: Picture, budget: int) -> None:
 
 def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
     """Names that are not said yet, those first that say most a byte: one may contain others."""
-    ranked = sorted(names, key=lambda name: -names[name])[:count]
+    ranked = sorted(names, key=lambda name: (-names[name], name))[:count]
     small = {name: name.lower() for name in ranked}
     left = [name for name in ranked if small[name] not in said]
     gains = {name: names[name] for name in left}
@@ -349,8 +349,9 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
 
     def rate(entry: tuple[Sentence, int, set[str], list[str]]) -> float:
         one, cost, said, named = entry
-        gain = sum([values.get(word, 0.01) for word in said - page.seen])
-        gain += sum([names.get(name, 0.0) for name in named if name.lower() not in page.low])
+        # fsum: sets come in any order, and a brief must not depend on it
+        gain = math.fsum([values.get(word, 0.01) for word in said - page.seen])
+        gain += math.fsum([names.get(name, 0.0) for name in named if name.lower() not in page.low])
         return one.weight * gain / math.pow(cost, 0.65)
 
     pool = [(one, size(_stopped(one.text)) + 1, words(one.text), _names(one.text)) for one in candidates]
