@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tests import secrets_kit
 
 from segue.effects.redact import redact, redact_bytes
+from segue.effects.redact_hint import may_hold_secret
+from segue.effects.redact_scan import mask_text
 
 CORPUS = os.environ.get("SEGUE_CORPUS", "")
 """A folder of real transcripts; read here, because tests see no settings of yours."""
@@ -87,6 +89,12 @@ def test_both_entries_agree(text: str) -> None:
     assert json.loads(redact_bytes(json.dumps(text).encode())) == masked
     if "\\" not in text:  # a backslash before an escape could belong to either
         assert json.loads(redact_bytes(json.dumps(text, ensure_ascii=False).encode())) == masked
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_a_text_in_which_something_is_masked_was_never_said_to_hold_nothing(text: str) -> None:
+    assert may_hold_secret(text) or mask_text(text) == text
 
 
 @settings(max_examples=300, deadline=None)

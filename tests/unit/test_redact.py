@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import pytest
 from tests import secrets_kit
 
 from segue.effects.redact import redact, redact_bytes
-from segue.effects.secrets_rules import RULES
+from segue.effects.secrets_rules import RULES, RUN
 
 SEEDS = range(3)
 
@@ -123,6 +124,9 @@ def test_a_private_key_in_a_list_of_lines_is_masked_line_by_line() -> None:
         ("password='it, is (w)1ld'", None),
         ("PASSWORD=hünter2wörld", "nter2w"),
         ("https:\\/\\/ann:hunter22@db\\/x", "hunter22"),
+        ("jdbc:postgresql://db/shop?user=ann&password=IYiIxpcofiOcsoA4&ssl=true", "IYiIxpcofiOcsoA4"),
+        ("deploy --auth-token abc123abc123", "abc123abc123"),
+        ("deploy --dbpassword abc123abc123", "abc123abc123"),
     ],
 )
 def test_credentials_are_masked_where_they_stand(text: str, masked: str | None, way: str) -> None:
@@ -212,6 +216,13 @@ SHA1, SHA256 = "3f786850e387550fdab836ed7e6dc881de23001b", "9f86d081884c7d659a2f
         "passwordHash, secretRef: db-credentials, tokenizer: o200k_base, keyId: 1234567890abcdef",
         "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf",
         "author = 'Ann Example <ann@example.org>' token: https://auth.test/oauth2/token1",
+        ":root { --pass: #16a34a; --token: #0891b2; }",
+        "source_bundle_key: 'jobs/job_abc12345/source/a.tar.gz'",
+        "test providers::proton_pass::tests::test_value_2_to_reference ... ok",
+        "OPENROUTER_API_KEY=sk-or-v1-...",
+        'SHOP_DSN = { provider = "1Password", value = "SHOP_DSN" }',
+        'E2E_HARNESS_KEY = "local-e2e-harness"',
+        "a keyfile beside the password:\ndocs/providers/keepass.md:51:keepass = {}",
     ],
 )
 def test_plain_text_hashes_code_and_placeholders_stay(text: str, way: str) -> None:
@@ -283,10 +294,32 @@ def test_every_rule_has_literals_in_lower_case() -> None:
     assert all(rule.literals and rule.literals == rule.literals.lower() for rule in RULES)
 
 
+def test_every_match_of_a_rule_begins_as_the_rule_says() -> None:
+    matched = set()
+    for made in (*secrets_kit.bare(5), *secrets_kit.told(5)):
+        text = made.text.encode()
+        for rule in RULES:
+            for match in re.finditer(rule.pattern.encode(), text):
+                start = text[match.start() :].decode("latin-1")
+                assert start.lower().startswith(tuple(rule.literals.split())), (rule, start)
+                head = rule.head or f"(?:{'|'.join(map(re.escape, rule.literals.split()))}){RUN}"
+                assert re.match(head.replace("(?-i:EAA)", "EAA"), start, re.IGNORECASE), (rule, start)
+                matched.add(rule.kind)
+    assert len(matched) > 50
+
+
+@pytest.mark.parametrize("piece", [b"token= ", b"token=", b"--token ", b"password:' ", b"token=secret="])
+def test_what_only_repeats_hides_nothing(piece: bytes) -> None:
+    many = piece * 5000
+    chunk = many + b"\nexport API_KEY=abc123abc123\n" + many
+    assert redact_bytes(chunk) == many + b"\nexport API_KEY=[redacted:assigned]\n" + many
+
+
 def test_a_text_without_anything_telling_loads_no_engine() -> None:
     code = (
         "import sys; from segue.effects.redact import redact; heavy = {'re2', 'segue.effects.redact_scan'};"
         "assert not heavy & set(sys.modules); redact('short'); assert not heavy & set(sys.modules);"
-        "redact('wrote the parser and its tests'); assert 're2' not in sys.modules"
+        "redact('wrote the parser and its tests'); assert 're2' not in sys.modules;"
+        "redact('fixed the token parser: all tests pass, see src/parser.py'); assert 're2' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,12 +12,19 @@ from __future__ import annotations
 
 TEXT_LENGTH_MIN = 8
 """Nothing shorter is a secret that could be told."""
+SHORT_LENGTH_MAX = 4096
+"""Up to here it is cheaper to ask first whether there may be anything."""
 
 
 def redact(text: str) -> str:
     """The text with every secret that is recognised masked."""
     if len(text) < TEXT_LENGTH_MIN:
         return text
+    if len(text) <= SHORT_LENGTH_MAX:
+        from .redact_hint import may_hold_secret
+
+        if not may_hold_secret(text):
+            return text
     from .redact_scan import mask_text
 
     return mask_text(text)

@@ -30,27 +30,29 @@ _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _VOWEL, _NO_SOUND = "[aeiouy]", "[^aeiouy]{5}|[aeiou]{4}|q[^u]"
 _HEX = r"(?i)[0-9a-f]+"
 _TECHNICAL = (
-    r"(?i)base64|utf-?8|sha-?\d+|md5|oauth2|i18n|k8s|s3|ec2|x509|ed25519|rs256|hs256|aes\d*|gpt-?\d|\bv\d+"
+    r"(?i)base64|utf-?8|sha-?\d+|md5|oauth2|i18n|k8s|s3|ec2|x509|ed25519|rs256|hs256|aes\d*|gpt-?\d|"
+    r"e2e|a11y|l10n|p2p|\bv\d+"
 )
 _PASSWORD = rf"(?i)(?:{PASSWORDS}|pass)"
 _OWN_RIGHT = r"(?i)pass|secret|api[_.-]?key|heroku|private|auth_?token"
 
 
+@lru_cache(4096)
 def is_secret(name: str, value: str, *, key: str = "", quoted: bool, bare_code: bool, weak: bool) -> bool:
     """Whether the value of a telling name is a secret, and not a word, a placeholder or code."""
-    password = bool(regex(_PASSWORD).search(name))
+    password = bool(re.search(_PASSWORD, name))
     length, value = len(value), value[:JUDGED_LENGTH_MAX]
     if length < (6 if password else 8) or re.search(r"\s|\\n", value):
         return False
+    if bare_code and length < 20 and re.fullmatch(r"[A-Za-z_]+", value):
+        return False
     if is_placeholder(value) or ("(" in value and ")" in value and not quoted):
+        return False
+    if regex(MEMBER).search(value) and (bare_code or is_wordy(value)):
         return False
     digits = len(re.findall(r"\d", value))
     random = digits > 1 and length in (40, 44, 64, 88) and _entropy(value) > 4.2
     if not random and regex(ADDRESS).search(value):
-        return False
-    if regex(MEMBER).search(value) and (bare_code or is_wordy(value)):
-        return False
-    if bare_code and length < 20 and re.fullmatch(r"[A-Za-z_]+", value):
         return False
     if regex(_UUID).fullmatch(value):
         return bool(regex(_OWN_RIGHT).search(key or name)) and not weak
@@ -72,6 +74,7 @@ def is_placeholder(value: str) -> bool:
     return len(set(value)) < 2 or bool(regex(PLACEHOLDER).search(value))
 
 
+@lru_cache(1024)
 def is_no_secret_name(key: str) -> bool:
     """`page_token`, `primaryKey`: telling words with another meaning."""
     words = re.findall(_WORDS, key)[-2:]
@@ -90,6 +93,8 @@ def is_wordy(value: str) -> bool:
         return False
     words = [word.lower() for word in re.findall(_WORDS, value)]
     letters = sum(map(len, words))
+    if letters >= 10 and letters < len(words) * 3.5 and re.fullmatch(r"[A-Za-z0-9]+", value):
+        return False  # capitals at random
     strange = sum(len(word) for word in words if not _is_word(word))
     return letters > 0 and strange * 4 <= letters
 

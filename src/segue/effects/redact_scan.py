@@ -1,21 +1,21 @@
 r"""Find what may be a secret, and mask what is one.
 
-RE2 finds in one pass, in time linear in the length, the few places that are worth a look; a check per
-kind of rule says which bytes to mask. No check returns a span with a quote or half an escape of the JSON
-around it, and none looks further than a fixed number of bytes before it has decided.
+RE2 finds in one pass, in time linear in the length, where the match of a rule may begin: by a small
+automaton, for every process builds it anew. There the few rules that begin so are tried, and a check per kind
+of rule says which bytes to mask. No check returns a span with a quote or half an escape of the JSON around
+it, and none looks further than a fixed number of bytes before it has decided.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_wordy, regex
-from .secrets_rules import ASSIGNED, MEMBER, RULES, STAND_IN, Rule, V
+from .secrets_rules import MEMBER, RULES, RUN, STAND_IN, Rule, V
 
 MASK = "[redacted:{}]"
 PEM_BYTES_MAX = 16 * 1024
@@ -23,21 +23,21 @@ VALUE_BYTES_MAX = 4096
 JUDGED_BYTES_MAX = 512
 """What a value is judged by. A rejected match costs no more than this, however long it is."""
 PASSES_MAX = 8
-SHORT_LENGTH_MAX = 4096
-"""Up to here it is cheaper to look for each rule's literals than to load all rules."""
+BEFORE_BYTES_MAX = 64
+AROUND_BYTES_MAX = 2 * JUDGED_BYTES_MAX + BEFORE_BYTES_MAX
+REMEMBERED_MAX = 1024
+REPEATED_BYTES = 4096
 
 Span = tuple[int, int]
-Verdict = list[Span] | int
-"""What to mask, or where to look on."""
-Hit = tuple[int, Rule, Any]
-Find = Callable[[bytes, int], Hit | None]
+Verdict = list[Span] | int | None
+"""What to mask, or where to look on; none, if whatever has the same bytes around it is no secret either."""
 
 
 def mask_text(text: str) -> str:
-    line = b""
-    if len(text) > SHORT_LENGTH_MAX or _likely(text.lower()):
-        line = json.dumps(text).encode()
-    masked = _mask_all(line, len(text) <= SHORT_LENGTH_MAX)
+    import json
+
+    line = json.dumps(text).encode()
+    masked = mask_chunk(line)
     if masked is line:
         return text
     clean: str = json.loads(masked)
@@ -45,54 +45,97 @@ def mask_text(text: str) -> str:
 
 
 def mask_chunk(chunk: bytes) -> bytes:
-    return _mask_all(chunk, False)
-
-
-def _mask_all(chunk: bytes, short: bool) -> bytes:
     """Until nothing more is found: a mask can uncover what was a part of a longer word before."""
     for _ in range(PASSES_MAX):
-        find = _finder(_likely(chunk.lower().decode("latin-1"))) if short else find_any
-        masked = _mask(chunk, find)
+        masked = _mask(chunk)
         if masked is chunk:
             break
         chunk = masked
     return chunk
 
 
-def _mask(chunk: bytes, find: Find) -> bytes:
+def _mask(chunk: bytes) -> bytes:
     pieces: list[bytes] = []
     done = 0
-    for start, end, kind in spans(chunk, find):
+    for start, end, kind in spans(chunk):
         pieces += (chunk[done:start], MASK.format(kind).encode())
         done = end
     return b"".join((*pieces, chunk[done:])) if pieces else chunk
 
 
-def spans(chunk: bytes, find: Find) -> Iterator[tuple[int, int, str]]:
+def spans(chunk: bytes) -> Iterator[tuple[int, int, str]]:
     """What is to be masked, from left to right."""
-    done = at = 0
-    while hit := find(chunk, at):
-        start, rule, match = hit
+    search, begins = _begins()
+    harmless: set[bytes] = set()
+    last = done = at = 0
+    while head := search(chunk, at):
+        start = head.start()
+        if start - at < BEFORE_BYTES_MAX < at and _around(chunk, start) in harmless:
+            at = _same_again(chunk, last, start) if last else start + 1
+            last = start
+            continue
+        at, last = start + 1, 0
+        if not (hit := _first(chunk, start, begins)):
+            continue
+        rule, match = hit
         verdict = _CHECKS[rule.check](chunk, match, rule)
-        at = start + 1
         if isinstance(verdict, int):
             at = max(at, verdict)
+        elif verdict is None:
+            if start > BEFORE_BYTES_MAX and len(harmless) < REMEMBERED_MAX:
+                harmless.add(_around(chunk, start))
         elif verdict[0][0] >= done:
             yield from ((begin, end, rule.kind) for begin, end in verdict)
             done = at = verdict[-1][1]
 
 
-# Finding: the first place from `at` on where a rule matches, and the first rule in the table that does.
+def _around(chunk: bytes, start: int) -> bytes:
+    return chunk[start - BEFORE_BYTES_MAX : start + AROUND_BYTES_MAX]
+
+
+def _same_again(chunk: bytes, last: int, start: int) -> int:
+    """Where to look on after two harmless places with none between: past what only repeats them."""
+    period, end = start - last, start
+    while chunk[end : end + REPEATED_BYTES] == chunk[end - period : end - period + REPEATED_BYTES] != b"":
+        end += REPEATED_BYTES
+    return max(start + 1, end - AROUND_BYTES_MAX - period)
+
+
+# Finding: where a match may begin, and the first rule in the table that matches there.
+
+Begins = dict[bytes, list[tuple[tuple[bytes, ...], Rule]]]
 
 
 @cache
-def _literals() -> tuple[tuple[str, int], ...]:
-    return tuple((literal, n) for n, rule in enumerate(RULES) for literal in rule.literals.split())
+def _begins() -> tuple[Callable[[bytes, int], Any], Begins]:
+    """How to search for heads, and the rules by their first byte."""
+    by_byte: Begins = {}
+    literals: set[str] = set()
+    for rule in RULES:
+        starts = rule.literals.split()
+        literals.update(() if rule.head else starts)
+        for first in {start[0] for start in starts}:
+            own = tuple(start.encode() for start in starts if start[0] == first)
+            by_byte.setdefault(first.encode(), []).append((own, rule))
+    heads = sorted({rule.head for rule in RULES if rule.head})
+    some = "|".join(re.escape(literal) for literal in sorted(literals))  # sorted: RE2 joins what they share
+    anywhere = _compiled(f"(?i:(?:{some}){RUN}|{'|'.join(heads)})", captures=False)
+    return anywhere.search, by_byte
 
 
-def _likely(lower: str) -> list[Rule]:
-    """The rules that may match, in the order of the table."""
-    return [RULES[n] for n in sorted({n for literal, n in _literals() if literal in lower})]
+def _first(chunk: bytes, start: int, begins: Begins) -> tuple[Rule, Any] | None:
+    head = chunk[start : start + 24].lower()
+    within = None
+    for literals, rule in begins.get(head[:1], ()):
+        if not head.startswith(literals):
+            continue
+        if rule.check == "shape" and not rule.before:
+            within = _within_word(chunk, start) if within is None else within
+            if within:
+                continue
+        if match := _compiled(rule.pattern).match(chunk, start):
+            return rule, match
+    return None
 
 
 @cache
@@ -100,56 +143,15 @@ def _bytes_regex(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern)
 
 
-def _options(*, captures: bool) -> Any:
+@cache
+def _compiled(pattern: str, *, captures: bool = True) -> Any:
     import re2  # type: ignore[import-untyped]
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # bytes as they are: any line can be looked at
-    options.max_mem = 64 << 20  # room for the states of all rules in one automaton
+    options.max_mem = 64 << 20
     options.never_capture = not captures
-    return options
-
-
-@cache
-def _compiled(pattern: str, *, captures: bool = True) -> Any:
-    import re2
-
-    return re2.compile(pattern.encode(), _options(captures=captures))
-
-
-@cache
-def _all_rules() -> tuple[Any, Any]:
-    """One expression that finds, and a set that tells by which rule."""
-    import re2
-
-    rules = re2.Set.FullMatchSet(_options(captures=False))
-    for rule in RULES:
-        rules.Add(rule.pattern.encode())
-    rules.Compile()
-    return _compiled("|".join(f"(?:{rule.pattern})" for rule in RULES), captures=False), rules
-
-
-def find_any(chunk: bytes, at: int) -> Hit | None:
-    """With all rules in one pass."""
-    anywhere, rules = _all_rules()
-    if not (hit := anywhere.search(chunk, at)):
-        return None
-    start, end = hit.span()
-    rule = RULES[min(rules.Match(chunk[start:end]))]
-    return start, rule, _compiled(rule.pattern).match(chunk, start, end)
-
-
-def _finder(rules: list[Rule]) -> Find:
-    """With a few rules, each by itself."""
-
-    def find(chunk: bytes, at: int) -> Hit | None:
-        hits = [(match, rule) for rule in rules if (match := _compiled(rule.pattern).search(chunk, at))]
-        if not hits:
-            return None
-        match, rule = min(hits, key=lambda hit: hit[0].start())
-        return match.start(), rule, match
-
-    return find
+    return re2.compile(pattern.encode(), options)
 
 
 # Judging: each check returns the span to mask, or where to look on.
@@ -159,7 +161,7 @@ _ESCAPE_BEFORE = (
     rb"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[A-Za-z])\Z"
 )
 """What ends in a letter or digit and is no part of a word: escapes, and the colours of a terminal."""
-_WORD = rb"[A-Za-z0-9_]*"
+_WORD = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _BLOB_BEFORE = rb"[A-Za-z0-9+/_-]{40}\Z"
 _BLOB = rb"[A-Za-z0-9+/_-]*"
 _ANY_ESCAPE = rb"\\+(?:u[0-9a-fA-F]{4}|.)"
@@ -167,12 +169,12 @@ _ESCAPES = rb"\\+(?:u([0-9a-fA-F]{4})|/)"
 
 
 def _within_word(chunk: bytes, start: int) -> bool:
-    before = chunk[max(0, start - 1) : start]
-    return bool(
-        before
-        and _bytes_regex(_WORD).fullmatch(before)
-        and not _bytes_regex(_ESCAPE_BEFORE).search(chunk, max(0, start - 24), start)
-    )
+    if not start or chunk[start - 1] not in _WORD:
+        return False
+    before = chunk[max(0, start - 24) : start]
+    if b"\\" not in before and b"%" not in before and b"\x1b" not in before:
+        return True
+    return not _bytes_regex(_ESCAPE_BEFORE).search(before)
 
 
 def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -186,10 +188,6 @@ def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
             first = max(first, escape.end())
         found = _bytes_regex(rule.before.encode() + rb"\Z").search(chunk, first, start)
         return [(found.start(), end)] if found else start + 1
-    if _within_word(chunk, start):
-        if end - start <= JUDGED_BYTES_MAX:
-            return start + 1
-        return _bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     if _bytes_regex(_BLOB_BEFORE).search(chunk, max(0, start - 40), start):
         return _bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     secret = chunk[start:end].decode("latin-1")
@@ -232,11 +230,14 @@ def _userinfo(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)] if held else int(end)
 
 
+_FROM_URLSAFE = bytes.maketrans(b"-_", b"+/")
+
+
 def _basic(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start, end = match.span(1)
     coded = chunk[start:end].rstrip(b"=")
     try:
-        plain = b64decode(coded + b"=" * (-len(coded) % 4), altchars=b"-_" if b"-" in coded else None)
+        plain = a2b_base64(coded.translate(_FROM_URLSAFE) + b"=" * (-len(coded) % 4))
     except ValueError:
         return int(start)
     _, colon, password = plain.partition(b":")
@@ -266,17 +267,26 @@ def _curl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     return [(start, end)]
 
 
+_OPTION_BEFORE = rb"(?:--[A-Za-z-]*[A-Za-z]|-)\Z"
+
+
 def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     quote = match.group(1) or b""
     start, end, quoted = _extent(chunk, quote, match.start(2))
     value = _plain(chunk[start:end])
-    option = re.match(rb"--[A-Za-z_.-]+", match.group(0))
-    name = option.group().decode("ascii") if option else "password"
+    name = "password"
+    if match.group().startswith(b"-"):
+        before = _bytes_regex(_OPTION_BEFORE).search(chunk, max(0, match.start() - 26), match.start())
+        if not before:
+            return int(match.start()) + 1
+        name = (before.group() + re.match(rb"[A-Za-z_.-]+", match.group()).group()).decode("ascii")  # type: ignore[union-attr]
     weak = name == "--key"
-    if value.startswith("-") or is_no_secret_name(name):
-        return int(match.start(2))
-    if not is_secret(name, value, quoted=quoted, bare_code=False, weak=weak):
-        return int(match.start(2))
+    if (
+        value.startswith("-")
+        or is_no_secret_name(name)
+        or not is_secret(name, value, quoted=quoted, bare_code=False, weak=weak)
+    ):
+        return _harmless(match.start(), end, quote, quoted)
     return _whole(chunk, start, end, quoted)
 
 
@@ -304,32 +314,41 @@ _WEAK = (
 )
 
 
+@cache
+def _is_weak(name: str) -> bool:
+    return bool(regex(_WEAK).fullmatch(name))
+
+
 def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start: int = match.start()
-    parts = _compiled(ASSIGNED).match(chunk, start, start + JUDGED_BYTES_MAX)
-    if not parts:
+    if match.end() > start + JUDGED_BYTES_MAX:
         return start + 1
-    name, between = parts.group(1).decode("latin-1"), parts.group(2)
-    quote = parts.group(3) or b""
+    before = chunk[max(0, start - BEFORE_BYTES_MAX) : start]
+    if (len(before) - len(before.rstrip(b"\\"))) % 2 and match.group()[:1] in b"bfnrtu":
+        return None  # its first letter is that of an escape
+    name, between, quote = match.group(1).decode("latin-1"), match.group(2), match.group(3) or b""
     key_quotes = re.findall(rb"\\*[\"'`]", between)
     if (key_quotes and not quote) or any(q[-1:] == quote[-1:] and q != quote for q in key_quotes):
-        return start + 1  # a number or a word of the JSON, or quotes of another depth
+        return None  # a number or a word of the JSON, or quotes of another depth
     if between == b":" == chunk[start - 1 : start]:
-        return start + 1  # the name in an ARN
+        return None  # the name in an ARN
     if between[:1] == b"]" and b"[redacted:" in chunk[max(0, start - 32) : start]:
-        return start + 1  # the kind of a mask
-    begin, end, quoted = _extent(chunk, quote, parts.start(4))
+        return None  # the kind of a mask
+    begin, end, quoted = _extent(chunk, quote, match.end(3) if quote else match.end(2))
+    harmless = _harmless(start, end, quote, quoted)
+    if not quoted and (chunk[end : end + 3] == b"..." or between[-1:] == chunk[begin : begin + 1] == b":"):
+        return harmless  # left out, or a path in code
     if chunk[end : end + 1] in (b"(", b"[", b"{", b"<") and not quoted:
-        return start + 1  # a call, an index, a template, or a mask
+        return harmless  # a call, an index, a template, or a mask
     key = _key_of(chunk, start) + name
     argument = between.lstrip(b"\\")[1:2] == b"," and b"value" not in between.lower()
     spaced = (between[-1:] in b" \t\n" and between.strip()[-1:] == b"=") or between.strip()[-1:] == b":"
     bare_code = not quoted and not (name.isupper() and b"=" in between and not spaced)
-    weak = bool(argument or regex(_WEAK).fullmatch(name))
+    weak = argument or _is_weak(name)
     if is_no_secret_name(key):
-        return start + 1
+        return harmless
     if not is_secret(name, _plain(chunk[begin:end]), key=key, quoted=quoted, bare_code=bare_code, weak=weak):
-        return start + 1
+        return harmless
     return _whole(chunk, begin, end, quoted)
 
 
@@ -363,6 +382,12 @@ def _extent(chunk: bytes, quote: bytes, start: int) -> tuple[int, int, bool]:
             return start, body.end(), True
     bare = _compiled(f"{V}*").match(chunk, start, start + JUDGED_BYTES_MAX)
     return start, start + len(bare.group().rstrip(b".:?!")), False
+
+
+def _harmless(start: int, end: int, quote: bytes, quoted: bool) -> Verdict:
+    """Remembered, unless it was decided by something too far away."""
+    far = quote and (not quoted or end > start + JUDGED_BYTES_MAX)
+    return start + 1 if far else None
 
 
 def _whole(chunk: bytes, start: int, end: int, quoted: bool) -> Verdict:
