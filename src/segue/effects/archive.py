@@ -152,10 +152,8 @@ class Archive:
 
         self._writing(work)
 
-    def rewrite(self, change: Callable[[bytes], bytes]) -> list[str]:
-        """Put every copy through a change of its bytes; the keys of those that it changed.
-
-        Two chunks are changed as one where the place between them could hide something."""
+    def rewrite(self, change: Callable[[bytes], bytes], *, dry_run: bool = False) -> list[str]:
+        """Put every copy, as one text, through a change of its bytes; the keys of those that it changed."""
         changed: list[str] = []
         for key in [one.about.key for one in self.copies()]:
             copy = self.find(key)
@@ -166,8 +164,9 @@ class Archive:
             after = change(before)
             if after != before or change(torn) != torn:
                 changed.append(key)
-                self._replace(copy, after, change(torn))
-        if changed:
+                if not dry_run:
+                    self._replace(copy, after, change(torn))
+        if changed and not dry_run:
             self.drop(())
             self.compact()
         return changed
@@ -238,6 +237,12 @@ class Archive:
         for key, chunks, tail in self._fetch("SELECT key, chunks, length(tail) FROM copies", ()):
             found[key] = tail + sum(sizes.get(address, 0) for address in _cut(chunks))
         return found
+
+    def broken(self) -> list[str]:
+        """The ids of conversations of whose copies a chunk is missing."""
+        have = {address for (address,) in self._fetch("SELECT address FROM chunks", ())}
+        rows = self._fetch("SELECT about, chunks FROM copies", ())
+        return [_about.decode(about).native for about, chunks in rows if not have.issuperset(_cut(chunks))]
 
     def unreadable(self) -> str:
         """What SQLite finds wrong with the file; empty if nothing, or if there is none."""

@@ -246,13 +246,16 @@ def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
     """A reading of bytes that are not where the agent keeps them."""
     reading = Reading(agent.name, found.path, found.native)
     reader = agent.reader()
-    if agent.form == "lines":
-        for record in _records(blocks, agent):
+    if agent.form != "lines":
+        reading.digest = fold(reader.read(b"".join(blocks)))
+        blocks = iter(())
+    for block in blocks:
+        if not block.endswith(b"\n"):
+            reading.torn = block
+            break
+        for record in filter(None, block.split(b"\n")):
             for step in reader.read(record):
                 take(reading.digest, step)
-    else:
-        for record in _records(blocks, agent):
-            reading.digest = fold(reader.read(record))
     reading.kept, reading.malformed, reading.skipped = reader.keep(), reader.malformed, reader.skipped
     return reading
 

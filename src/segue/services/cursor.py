@@ -2,7 +2,8 @@
 
 The cursor saves time and is never needed: a digest of another format, a file that was rewritten or cut
 off, or a doubt of any kind means reading from the start, with the same outcome. A file is taken for the
-same one if it is not shorter than before and the bytes before the cursor are the same.
+same one if it is not shorter than before and the bytes before the cursor are the same. What is stored is not
+compressed: texts in it can be found and erased like any other.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ import msgspec
 
 from ..agents.base import Agent, Found
 from ..core.digest import decode, encode
-from ..effects.archive import squeeze, unsqueeze
 from .reading import Reading
 
 FORMAT = 1
@@ -96,7 +97,7 @@ def packed(reading: Reading, stamp: Stamp, agent: Agent) -> bytes:
         FORMAT, reading.agent, reading.path, reading.native, reading.offset, reading.kept,
         encode(reading.digest), reading.malformed, reading.skipped, reading.torn, stamp, check,
     )  # fmt: skip
-    return squeeze(msgspec.msgpack.encode(kept))
+    return msgspec.msgpack.encode(kept)
 
 
 def unpacked(body: bytes | None) -> Kept | None:
@@ -104,8 +105,8 @@ def unpacked(body: bytes | None) -> Kept | None:
     if not body:
         return None
     try:
-        kept = _kept.decode(unsqueeze(body))
-    except (ValueError, msgspec.DecodeError):
+        kept = _kept.decode(body)
+    except (UnicodeDecodeError, msgspec.DecodeError):
         return None
     return kept if kept.format == FORMAT else None
 
@@ -126,3 +127,9 @@ def goes_on(kept: Kept, now: Stamp, agent: Agent) -> bool:
     if agent.form != "lines" or kept.stamp.inode != now.inode or now.size < kept.offset:
         return False
     return bool(kept.check) and check_of(kept.path, kept.offset) == kept.check
+
+
+def masked(body: bytes, change: Callable[[bytes], bytes]) -> bytes:
+    """A stored reading with its texts changed; each keeps its length, so nothing moves."""
+    changed = change(body)
+    return changed if len(changed) == len(body) else b""

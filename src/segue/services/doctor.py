@@ -16,6 +16,7 @@ from pathlib import Path
 import apsw
 
 from ..core.values import Value
+from ..effects.archive import Archive
 from ..effects.files import private_folder, too_open
 from ..errors import SegueError
 from ..settings import Settings, resolve
@@ -50,6 +51,7 @@ def examine(home: Home, settings: Settings, environment: Mapping[str, str]) -> l
         *_folder(home),
         *_store(home, settings),
         *_backups(home),
+        *_archive(home, settings),
         _emergency(home),
         _spool(home),
         _hooks(home),
@@ -72,7 +74,7 @@ def _folder(home: Home) -> Iterator[Finding]:
     if not home.path.is_dir():
         yield Finding("data folder", "ok", f"{home.path} does not exist yet")
         return
-    files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*")]
+    files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*"), home.transcripts]
     wide = [path for path in files if path.exists() and too_open(path)]
     if wide:
         hint = f"chmod -R go-rwx '{home.path}'"
@@ -146,6 +148,46 @@ def _backups(home: Home) -> Iterator[Finding]:
     status = "warn" if age_days > BACKUP_AGE_DAYS_MAX else "ok"
     detail = f"{len(files)}, the newest {age_days:.1f} days old"
     yield Finding("backups", status, detail, "`segue backup`" if status == "warn" else "")
+
+
+def _archive(home: Home, settings: Settings) -> Iterator[Finding]:
+    """The copies of transcripts: how many, how large, whole or not."""
+    archive = Archive(home.transcripts)
+    if not home.transcripts.is_file():
+        yield Finding("archive", "ok", "no transcripts are kept yet")
+        return
+    trouble = archive.unreadable()
+    if trouble:
+        hint = "move the file away; `segue sync` makes a new one of the transcripts that are still there"
+        yield Finding("archive", "bad", trouble, hint)
+        return
+    copies = archive.copies()
+    most = settings.number("archive_bytes_max")
+    counted = f"{len(copies)} transcript{'s' * (len(copies) != 1)}"
+    detail = f"{counted} in {archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
+    yield Finding("archive", "ok", detail)
+    broken = archive.broken()
+    gone = _without_source(home, {copy.about.key for copy in copies})
+    if broken:
+        hint = "`segue sync` makes copies anew while the transcripts are there"
+        yield Finding("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
+    elif gone:
+        detail = f"of {len(gone)} runs only the digest is left: neither transcript nor copy can be read"
+        yield Finding("runs", "ok", detail)
+
+
+def _without_source(home: Home, archived: set[str]) -> list[str]:
+    """Runs that can no longer be read: the agent deleted the transcript, and no copy is kept."""
+    if not home.database.exists():
+        return []
+    journal = SqliteJournal(home.database)
+    try:
+        rows = journal.runs.rows()
+    except SegueError:
+        return []
+    finally:
+        journal.close()
+    return [row.native for row in rows if row.key not in archived and not Path(row.path).exists()]
 
 
 def _emergency(home: Home) -> Finding:

@@ -1,12 +1,21 @@
-"""Snapshots are a cache: proof that they are, and new ones if they are not."""
+"""Snapshots and digests of runs are a cache: proof that they are, and new ones if they are not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+from ..agents import agent as agent_of
+from ..core.digest import encode
 from ..core.values import Value
-from ..errors import DamagedError
+from ..effects.redact import redact_bytes
+from ..errors import DamagedError, SegueError
+from ..stores.base import RunRow
+from . import cursor
 from .book import fold_all, snapshot_of, stream_of
+from .capture import Capture, found_of, read_blocks
+from .reading import Reading, read
+from .runs import facts_of, row_of
 from .segue import Segue
 
 Progress = Callable[[int, int, str], None]
@@ -20,6 +29,10 @@ class Rebuilt(Value):
     different: list[str]
     missing: int
     """Sessions that had no snapshot; no fault."""
+    runs: int = 0
+    """Runs whose transcript, or a copy of it, could be read again as far as it was read before."""
+    runs_different: list[str] = []
+    """Ids of those of which the digest came out differently."""
 
 
 def rebuild(segue: Segue, *, check: bool = False, progress: Progress | None = None) -> Rebuilt:
@@ -46,4 +59,46 @@ def rebuild(segue: Segue, *, check: bool = False, progress: Progress | None = No
             after = segue.journal.snapshots([stream]).get(stream)
             if after is None or after.version != len(events):
                 raise DamagedError("a snapshot", stream_of(session), "it was not replaced")
-    return Rebuilt(len(heads), same, different, missing)
+    runs, other = _rebuild_runs(segue, check, progress)
+    return Rebuilt(len(heads), same, different, missing, runs, other)
+
+
+def _rebuild_runs(segue: Segue, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
+    """Read every run from its start; one that cannot be read as it was is left as it is."""
+    capture = segue.capture()
+    rows = segue.run_rows.rows()
+    read, different = 0, []
+    for done, listed in enumerate(rows):
+        if progress:
+            progress(done, len(rows), listed.native)
+        row = segue.run_rows.get(listed.key)
+        kept = cursor.unpacked(row.reading) if row is not None else None
+        anew = _read_anew(segue, capture, listed, kept)
+        if row is None or anew is None:
+            continue
+        read += 1
+        if kept is not None and encode(anew.digest) == kept.digest:
+            continue
+        different.append(listed.native)
+        facts = facts_of(row)
+        if not check and facts is not None:
+            body = cursor.packed(anew, kept.stamp if kept else cursor.Stamp(), agent_of(row.agent))
+            segue.run_rows.put([row_of(facts.run, facts.stamp, body)])
+    return read, different
+
+
+def _read_anew(segue: Segue, capture: Capture, row: RunRow, kept: cursor.Kept | None) -> Reading | None:
+    """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
+    agent, found = agent_of(row.agent), found_of(row)
+    copy = segue.archive.find(row.key)
+    try:
+        if copy is not None and (kept is None or copy.about.offset == kept.offset):
+            blocks = segue.archive.read(row.key)
+            reading = read_blocks(blocks, found, agent)
+            reading.offset = copy.about.offset
+            return reading
+        clean = redact_bytes if segue.settings["redact"] else None
+        reading = read(Path(row.path), agent, row.native, clean)
+        return reading if kept is None or reading.offset == kept.offset else None
+    except SegueError:
+        return None

@@ -8,6 +8,8 @@ Rungs, each tried only where those above it do not hold:
    file, its log and older backups, merged by stream and version and checked by their hashes.
 4. *emergency*: files of dying processes, which may also hold the state of a session that no
    other source has.
+5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
+   copies, tell it (``recover_runs``).
 
 A new file is built beside the damaged one and put in its place only when it is proven; the
 original is kept. What no source had is named by session and version, never papered over.
@@ -102,10 +104,12 @@ def _climb(home: Home, *, dry_run: bool, progress: Progress | None) -> Recovery:
     rungs = [Rung("store", "damaged" if trouble else "ok", "; ".join(trouble[:3]))]
     missing: list[Missing] = []
     kept, sessions, events = "", 0, 0
+    rebuilt: set[str] | None = None
     if trouble:
         new, missing, used = _build(home, path, progress)
         rungs += used
         sessions, events = _count(new)
+        rebuilt = _sessions(new)
         if not dry_run:
             kept = _swap(home, path, new)
         _remove(new)
@@ -115,6 +119,10 @@ def _climb(home: Home, *, dry_run: bool, progress: Progress | None) -> Recovery:
         rungs.append(Rung("refold", "used" if stale else "ok", detail))
     rung, restored = _emergency(home, path, dry_run=dry_run)
     rungs.append(rung)
+    there = rebuilt if dry_run and rebuilt is not None else _sessions(path)
+    rung, told = _transcripts(home, path, there, dry_run=dry_run)
+    rungs.append(rung)
+    missing += told
     if not (dry_run and trouble):
         sessions, events = _count(path)
     changed = not dry_run and (bool(kept) or restored or any(r.status == "used" for r in rungs))
@@ -380,15 +388,51 @@ def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
     return [f"the state of {found.session_id} at version {state.version}"]
 
 
-def _count(path: Path) -> tuple[int, int]:
-    if not path.exists():
-        return 0, 0
+def _transcripts(home: Home, path: Path, there: set[str], *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+    """Sessions that only transcripts still know."""
+    if not home.transcripts.is_file():
+        return Rung("transcript", "none", "no transcripts are archived"), []
+    from . import recover_runs
+
+    try:
+        lost = recover_runs.lost_sessions(home, there)
+    except SegueError as fault:
+        return Rung("transcript", "damaged", fault.message), []
+    if not lost:
+        return Rung("transcript", "ok", "no session is known from transcripts alone"), []
+    names = ", ".join(told.session for told in lost)
+    if dry_run:
+        return Rung("transcript", "ok", f"could bring back: {names}"), []
     journal = SqliteJournal(path)
     try:
-        heads = journal.streams()
+        back = [told for told in lost if recover_runs.bring_back(journal, told)]
+    finally:
+        journal.close()
+    if not back:
+        return Rung("transcript", "none", f"the transcripts say nothing of {names}"), []
+    names = ", ".join(told.session for told in back)
+    return Rung("transcript", "used", f"recovered from a transcript: {names}"), list(
+        map(recover_runs.missing, back)
+    )
+
+
+def _heads(path: Path) -> list[tuple[str, int]]:
+    if not path.exists():
+        return []
+    journal = SqliteJournal(path)
+    try:
+        return journal.streams()
     except SegueError:
-        return 0, 0
+        return []
     finally:
         with contextlib.suppress(Exception):
             journal.close()
+
+
+def _sessions(path: Path) -> set[str]:
+    return {name.removeprefix("session/") for name, _ in _heads(path) if name.startswith("session/")}
+
+
+def _count(path: Path) -> tuple[int, int]:
+    heads = _heads(path)
     return sum(name.startswith("session/") for name, _ in heads), sum(version for _, version in heads)

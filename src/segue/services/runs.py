@@ -80,9 +80,10 @@ class Run(Value):
         return f"{self.context / 1000:.0f}k" if self.context else ""
 
 
-def key_of(host: str, agent: str, native: str, path: str) -> str:
-    """The name of a run in stores and archive."""
-    told = "\0".join((host, agent, native, path))
+def key_of(agent: str, native: str, path: str) -> str:
+    """The name of a run in stores and archive. The host is a fact, not a part of the name: a container gets
+    a new one at every start, and finds the same transcripts."""
+    told = "\0".join((agent, native, path))
     return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:20]
 
 
@@ -93,7 +94,7 @@ def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now:
     return Run(
         id=found.native or digest.native,
         agent=found.agent,
-        key=key_of(host, found.agent, found.native, found.path),
+        key=key_of(found.agent, found.native, found.path),
         host=host,
         path=found.path,
         cwd=found.cwd or digest.cwd,

@@ -1,4 +1,4 @@
-"""Erasing a text from everything that Segue keeps: journal, pieces, backups, archive, files.
+"""Erasing a text from everything that Segue keeps: journal, pieces, runs, backups, archive, files.
 
 An event keeps its place and its hash; its body is rewritten, and an event at the end of the
 stream records which bodies changed and what their hashes are now: the chain still verifies,
@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from ..core import canon
 from ..core import events as ev
@@ -21,11 +25,12 @@ from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import write_whole
 from ..errors import SegueError, UsageError
-from ..stores.base import Append, Journal, Rewrite
+from ..stores.base import Append, Journal, Rewrite, RunRow, Runs
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.upkeep import compact
-from . import emergency
+from . import cursor, emergency
 from .home import now
+from .runs import facts_of, row_of
 from .segue import Segue
 
 SCRUBBED = "[scrubbed]"
@@ -43,6 +48,10 @@ class Scrubbed(Value):
     sessions: list[str]
     stays: list[str] = []
     """Where the text cannot be erased: ids, and names of actors and runs."""
+    runs: int = 0
+    """Runs whose digest or whose copy in the archive held it."""
+    originals: list[str] = []
+    """Transcripts of agents that hold it: not ours to change."""
 
 
 def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
@@ -52,6 +61,7 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     if not dry_run:
         segue.brake.check()
     events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
+    runs = scrub_runs(segue.run_rows, text, dry_run)
     if isinstance(segue.journal, SqliteJournal) and not dry_run:
         compact(segue.journal.database)
     segue.forget()
@@ -64,7 +74,9 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
         scrubbed = _scrub_backup if whole_backup else _scrub_file
         if scrubbed(path, text, segue.book.actor, dry_run):
             hit.append(str(path))
-    return Scrubbed(events, pieces, hit, sessions, _stays(segue.journal, text))
+    runs |= set(segue.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
+    originals = [path for path in segue.run_rows.known() if _holds(path, text)]
+    return Scrubbed(events, pieces, hit, sessions, _stays(segue.journal, text), len(runs), sorted(originals))
 
 
 def _stays(journal: Journal, text: str) -> list[str]:
@@ -170,6 +182,46 @@ def _mask_pieces(
         at += len(body)
 
 
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
+    """Erase a text from what is kept of runs; the keys of those that held it. Names stay."""
+    changed: list[RunRow] = []
+    for listed in runs.rows():
+        row, facts = runs.get(listed.key), facts_of(listed)
+        if row is None:
+            continue
+        reading = cursor.masked(row.reading or b"", partial(mask_all, text=text))
+        goal = facts.run.goal.replace(text, "*" * len(text)) if facts is not None else ""
+        if facts is not None and goal != facts.run.goal:
+            facts.run = replace(facts.run, goal=goal)
+            changed.append(row_of(facts.run, facts.stamp, reading))
+        elif reading != row.reading:
+            changed.append(replace(row, reading=reading))
+    if changed and not dry_run:
+        runs.put(changed)
+    return {row.key for row in changed}
+
+
+def mask_all(body: bytes, text: str) -> bytes:
+    """The text in every spelling that it may have in JSON, in JSON within JSON, or by itself."""
+    once = _escaped(text)
+    plain = json.dumps(text)[1:-1].encode()
+    for form in {text.encode(errors="surrogatepass"), once, _escaped(once.decode()), plain}:
+        body = body.replace(form, b"*" * len(form))
+    return body
+
+
+def _holds(path: str, text: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            body = file.read()
+    except OSError:
+        return False
+    return mask_all(body, text) != body
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -204,10 +256,11 @@ def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
     journal = SqliteJournal(path)
     try:
         events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
+        runs = scrub_runs(journal.runs, text, dry_run)
         if not dry_run:
             compact(journal.database)
             journal.database.connection().pragma("journal_mode", "delete")
-        return bool(events or pieces)
+        return bool(events or pieces or runs)
     except SegueError:  # a damaged one: at least its bytes
         return _scrub_file(path, text, actor, dry_run)
     finally:

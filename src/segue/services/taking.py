@@ -75,7 +75,7 @@ class Taker:
         start = reading.offset
         pen: Pen | None = None
         if self._archive is not None:
-            key = key_of(self._host, found.agent, found.native, found.path)
+            key = key_of(found.agent, found.native, found.path)
             about = About(key, found.agent, found.native, found.path)
             pen = Pen(self._archive, about, before, last=found.changed)
         lines = agent.form == "lines"
@@ -105,7 +105,7 @@ class Taker:
             return fresh, None
         if self._archive is None:
             return reading, None
-        before = self._archive.find(key_of(self._host, found.agent, found.native, found.path))
+        before = self._archive.find(key_of(found.agent, found.native, found.path))
         if before is None or before.about.offset != kept.offset:
             return fresh, None
         return reading, before

@@ -53,7 +53,7 @@ class RunRow(Value):
     """A run as it is kept; ``facts`` and ``reading`` are bytes of whoever keeps it."""
 
     key: str
-    """Host, agent, the agent's own id and the transcript, hashed."""
+    """Its name: agent, the agent's own id and the transcript, hashed."""
     agent: str
     native: str
     project: str

@@ -87,8 +87,12 @@ def rebuild(context: Context) -> int:
         f"{len(found.different)} different, {found.missing} without a snapshot"
     )
     context.say(*(f"  different: {one_line(id)}" for id in found.different))
-    if check and found.different:
-        context.say("the journal is the truth: `segue rebuild` makes the snapshots anew")
+    if found.runs:
+        other = len(found.runs_different)
+        context.say(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
+    context.say(*(f"  different: {one_line(id)}" for id in found.runs_different))
+    if check and (found.different or found.runs_different):
+        context.say("journal and transcripts are the truth: `segue rebuild` makes the rest anew")
         return DIFFERENT
     return 0
 
@@ -120,7 +124,8 @@ COMMANDS = (
         examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
     ),
     Command(
-        "rebuild", rebuild, _rebuild_arguments, json="`{sessions, same, different, missing}`",
+        "rebuild", rebuild, _rebuild_arguments,
+        json="`{sessions, same, different, missing, runs, runs_different}`",
         examples=("segue rebuild --check", "segue rebuild"),
     ),
 )  # fmt: skip

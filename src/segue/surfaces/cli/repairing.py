@@ -90,11 +90,13 @@ def scrub(context: Context) -> int:
 
 
 def _found(found: Any) -> bool:
-    return bool(found.events or found.pieces or found.files)
+    return bool(found.events or found.pieces or found.files or found.runs)
 
 
 def _places(found: Any) -> str:
-    parts = ((found.events, "event"), (found.pieces, "piece"), (len(found.files), "file"))
+    parts = (
+        (found.events, "event"), (found.pieces, "piece"), (found.runs, "run"), (len(found.files), "file"),
+    )  # fmt: skip
     return ", ".join(count(number, noun) for number, noun in parts if number)
 
 
@@ -103,6 +105,7 @@ def _scrubbed(context: Context, found: Any, line: str) -> int:
     context.say(line, *(f"  session {one_line(id)}" for id in found.sessions))
     context.say(*(f"  file {one_line(str(name))}" for name in found.files))
     context.say(*(f"it stays in {one_line(name)}: names cannot be erased" for name in found.stays))
+    context.say(*(f"it stays in {one_line(name)}: an agent's own file" for name in found.originals))
     return 0
 
 
@@ -155,7 +158,7 @@ COMMANDS = (
         examples=("segue recover --dry-run", "segue recover"),
     ),
     Command(
-        "scrub", scrub, _scrub_arguments, json="`{events, pieces, files, sessions, stays}`",
+        "scrub", scrub, _scrub_arguments, json="`{events, pieces, files, sessions, stays, runs, originals}`",
         examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
     ),
     Command(

@@ -1,0 +1,143 @@
+"""The rung of transcripts: a session that no store, backup or emergency file has, as its runs tell it.
+
+The archive knows which session each run belonged to. What was declared is lost then; goal, plan and
+decisions come back as the agents wrote them down, in a session that says so. Nothing else is made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from ..agents import agent as agent_of
+from ..agents.base import Found
+from ..core import commands as do
+from ..core.chain import Missing
+from ..core.commands import Command, Refusal, decide_all
+from ..core.digest import RunDigest
+from ..core.door import clean_command
+from ..core.state import SessionState
+from ..core.values import Value
+from ..effects.archive import Archive, Copy
+from ..effects.redact import redact
+from ..errors import SegueError, StaleVersion
+from ..settings import resolve
+from ..stores.base import Append
+from .book import stream_of
+from .capture import Capture
+from .home import Home, now
+from .reading import final
+from .runs import goal_of, iso
+
+if TYPE_CHECKING:
+    from ..stores.base import Journal
+
+ACTOR = "segue recover"
+TEXT_CHARS = 300
+
+
+class Told(Value):
+    """What the runs of a lost session say."""
+
+    session: str
+    copies: list[Copy]
+    digests: list[RunDigest]
+    unreadable: int = 0
+
+
+def lost_sessions(home: Home, there: Collection[str]) -> list[Told]:
+    """Sessions that copies of transcripts name and that are nowhere else."""
+    archive = Archive(home.transcripts)
+    found: dict[str, list[Copy]] = {}
+    for copy in archive.copies():
+        ours = copy.about.store in ("", str(home.database))
+        if copy.session and ours and copy.session not in there and not home.archived(copy.session).is_file():
+            found.setdefault(copy.session, []).append(copy)
+    capture = Capture(home.path, {}, archive=archive)
+    return [_told(session, copies, capture) for session, copies in found.items()]
+
+
+def _told(session: str, copies: list[Copy], capture: Capture) -> Told:
+    digests: list[RunDigest] = []
+    unreadable = 0
+    for copy in copies:
+        about = copy.about
+        if about.parent:
+            continue  # a sub-agent's: what it did stands in its parent's
+        agent = agent_of(about.agent)
+        try:
+            reading = capture.reading(Found(about.agent, about.path, about.native, copy.last))
+            digests.append(final(reading, agent))
+        except SegueError:
+            unreadable += 1
+    return Told(session, copies, sorted(digests, key=lambda one: one.began), unreadable)
+
+
+def bring_back(journal: Journal, told: Told) -> bool:
+    """A session made of what its runs say; False if they say nothing of use."""
+    wishes = wishes_of(told)
+    if not wishes:
+        return False
+    clean = [clean_command(wish, redact) for wish in wishes]
+    outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
+    if isinstance(outcome, Refusal):
+        return False
+    try:
+        journal.append(Append(stream_of(told.session), 0, outcome.drafts))
+    except StaleVersion:
+        return False  # it is there after all
+    return True
+
+
+def wishes_of(told: Told) -> list[Command]:
+    """The session as commands: goal, plan with states, decisions, and where it all comes from."""
+    goal = next(filter(None, map(goal_of, told.digests)), "")
+    if not goal:
+        return []
+    about = told.copies[-1].about
+    runs = ", ".join(
+        f"{copy.about.agent} {copy.about.native}" for copy in told.copies if not copy.about.parent
+    )
+    source = f"recovered from the transcript of {runs}, last active {iso(told.copies[-1].last)[:16]}"
+    organization = resolve().text("organization")
+    wishes: list[Command] = [
+        do.Create(told.session, goal, organization, about.project, project_name=about.project_name)
+    ]
+    wishes += _plan(told.digests)
+    for digest in told.digests:
+        wishes += [do.Decide(_short(words.text)) for words in digest.decided if _short(words.text)]
+    wishes.append(do.Note(f"{source}; what was declared is lost"))
+    return wishes
+
+
+def _plan(digests: list[RunDigest]) -> list[Command]:
+    """The plan that was made last, with its states."""
+    planned = next((digest for digest in reversed(digests) if digest.plan), None)
+    if planned is not None:
+        rows = [(_short(item[0]), item[1]) for item in planned.plan]
+    else:
+        drawn = next((digest for digest in reversed(digests) if digest.sketch or digest.sketch_done), None)
+        if drawn is None:
+            return []
+        rows = [(_short(text), "done") for text in drawn.sketch_done]
+        rows += [(_short(text), "pending") for text in drawn.sketch]
+    wishes: list[Command] = []
+    for text, state in rows:
+        if text:
+            wishes.append(do.Add(text))
+            if state in _STATES:
+                wishes.append(_STATES[state](text))
+    return wishes
+
+
+_STATES: dict[str, Callable[[str], Command]] = {"done": do.Done, "active": do.Begin, "dropped": do.Drop}
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).lstrip("#").strip()
+    return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
+
+
+def missing(told: Told) -> Missing:
+    """How a recovery names what it could not bring back."""
+    return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; a transcript told the rest")
