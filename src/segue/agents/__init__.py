@@ -57,6 +57,18 @@ def agents() -> Iterator[Agent]:
             yield _load(reference)
 
 
+SIGNS = {
+    b'"payload"': "codex",
+    b'"messages"': "opencode",
+    b'"toolRequests"': "copilot-cli",
+    b'"$set"': "gemini-cli",
+}
+"""What makes an agent worth asking first, so that the others need not be loaded."""
+
+
 def recognise(head: bytes, name: str) -> Agent | None:
     """The agent that wrote a file which begins like this."""
+    for sign, likely in SIGNS.items():
+        if sign in head and agent(likely).recognises(head, name):
+            return agent(likely)
     return next((one for one in agents() if one.recognises(head, name)), None)

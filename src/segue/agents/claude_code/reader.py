@@ -120,7 +120,10 @@ class Reader:
 
     def _placed(self, record: Record, at: float) -> Iterator[Step]:
         """A Start where the surroundings changed."""
-        now = [record.session_id or "", record.cwd or "", record.git_branch or "", record.version or ""]
+        native, parent = record.session_id or "", ""
+        if self._side and record.agent_id:
+            native, parent = f"agent-{record.agent_id}", native
+        now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
         if now == self._place:
             return
         before, self._place = self._place, [new or old for new, old in zip(now, self._place, strict=True)]
@@ -130,7 +133,7 @@ class Reader:
         how: Any = ""
         if native != before[0]:
             how = "fork" if record.forked_from else "resume" if before[0] else "start"
-        yield Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version)
+        yield Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version, parent)
 
     # -- one method a type of record
 
@@ -228,6 +231,7 @@ class Reader:
                     yield from self._text(blocks_text(attachment.prompt), at, False)
             case "hook_additional_context" | "hook_success":
                 assert attachment is not None
+                yield from self._placed(record, at)
                 yield from self._hook(attachment, at)
             case _:
                 self.skipped += 1

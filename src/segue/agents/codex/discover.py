@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import msgspec
 
 from segue.agents.base import HEAD_BYTES, Found, Sign, Where
@@ -200,6 +199,8 @@ def _index(home: Path) -> dict[str, str]:
 
 def _threads(database: Path) -> list[tuple[Any, ...]]:
     uri = f"{database.absolute().as_uri()}?mode=ro"
+    import apsw  # a file is read without it
+
     try:
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     except apsw.Error:

@@ -119,9 +119,9 @@ class Reader:
             return ()
         handler = self._kinds.get(kind)
         if handler is None and kind in ("response_item", "event_msg"):
-            inner = wire.decode(payload, wire.KIND)
+            inner = wire.kind_of(payload)
             handlers = self._items if kind == "response_item" else self._events
-            handler = handlers.get(text(inner.type)) if inner is not None else self._broken
+            handler = handlers.get(inner) if inner is not None else self._broken
         if handler is None:
             self.skipped += 1
             return ()

@@ -209,6 +209,22 @@ def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
         return decoded(bytes(raw), decoder, decoder.type)
 
 
+_TYPED = b'{"type":"'
+
+
+def kind_of(raw: msgspec.Raw) -> str | None:
+    """The type of a payload; None if it is not an object. It is nearly always the first field, and then
+    the rest need not be looked at."""
+    head = memoryview(raw)[:80].tobytes()
+    if head.startswith(_TYPED):
+        end = head.find(b'"', len(_TYPED))
+        name = head[len(_TYPED) : end]
+        if end > 0 and b"\\" not in name:
+            return name.decode("utf-8", "replace")
+    inner = decode(raw, KIND)
+    return None if inner is None else text(inner.type)
+
+
 def parsed(written: Loose) -> Loose:
     """The JSON inside a string, else the thing as it is."""
     if isinstance(written, str) and written[:1] in ("{", "["):

@@ -21,6 +21,9 @@ def brief(context: Context) -> int:
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
+    import gc
+
+    gc.disable()  # many small values, no cycles, and then the process ends
     from ...services import briefs
 
     agent, most = args.agent or "", args.max_bytes
