@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 
 from segue.core.digest import Failure
-from segue.core.inherit import BETWEEN, CLOSING, OPENING
+from segue.core.inherit import BETWEEN, CLOSING, OPENING, UNREACHED, as_item
 from segue.core.names import NAME, is_name
-from segue.core.picture import Picture, Sentence
+from segue.core.picture import Picture, Sentence, Task
 from segue.core.worth import words
 from segue.errors import BudgetTooSmall
 
@@ -150,47 +150,99 @@ def _opening(shown: Picture, budget: int) -> str:
 
 
 def _essential(page: Page, shown: Picture, budget: int) -> None:
-    """Goal, plan and what is broken: at any budget."""
+    """Goal, work under way, next step and what is broken, at any budget; then what else the user said."""
     tight = budget < 700
     goal = 0.42 * budget if tight else min(900, 0.30 * budget + 90)
-    page.say("GOAL", shown.goal, goal)
-    if shown.plan:
-        _plan(page, shown, 0.22 * budget if tight else min(1_000, 0.17 * budget))
-    elif shown.sentences and tight:
-        going = next(
-            (one.text for one in shown.sentences if one.label == "UNDER WAY"), shown.sentences[0].text
-        )
-        page.say("UNDER WAY", going, 0.2 * budget)
+    plan = 0.22 * budget if tight else min(1_000, 0.17 * budget)
+    _musts(page, shown, goal, plan, 0.16 * budget)
+    waiting = [_waits(task) for task in shown.plan if task.state == "blocked"]
+    if waiting:
+        page.say("BLOCKED", _list(waiting, int(plan) // 2, 4, BETWEEN), plan / 2)
     if shown.pending:
         page.say(
             "PENDING", f"{' and '.join(shown.pending)} may still have completed: check first", 0.08 * budget
         )
-    if shown.broken:
-        page.say("BROKEN", _failures(shown.broken, 0.15 * budget), 0.16 * budget)
-    elif shown.solved:
+    if shown.solved and not shown.broken and not tight:
         failure = shown.solved[0]
-        why = cut(failure.why.replace("\n", " / "), int(0.1 * budget))
-        page.say("SOLVED", f'`{cut(failure.what, 60)}` failed with "{why}", and then passed', 0.14 * budget)
+        page.say(
+            "SOLVED", _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed", 0.14 * budget
+        )
     if shown.faults and not tight:
-        page.say("BLOCKED", f"the model failed: {shown.faults}", 0.06 * budget)
+        page.say("BLOCKED", f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
     if shown.latest:
         page.say("LATEST FROM USER", shown.latest, 0.05 * budget)
-    if shown.standing:
-        page.say("STANDING", _list(shown.standing, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
+    rules = [rule for rule in shown.standing if rule.lower() not in page.low]
+    if rules:
+        page.say("STANDING", _list(rules, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
     spare = goal - size(shown.goal)
     if shown.before and not tight and spare > 80:
         page.say(
             "ASKED BEFORE", _list(shown.before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget
         )
     if shown.first and not tight and shown.first not in shown.before[:2]:
-        page.say("FIRST ASKED", shown.first, 0.045 * budget)
+        page.say("FIRST ASKED", shown.first, (0.12 if shown.inherits else 0.045) * budget)
+
+
+def _musts(page: Page, shown: Picture, goal: float, plan: float, broken: float) -> None:
+    """What every brief has. Where not all of it has room, each gets a part that still says something."""
+    going = "" if shown.plan else next((one.text for one in shown.sentences if one.label == "UNDER WAY"), "")
+    if not going and not shown.plan and shown.sentences and page.left < 650:
+        going = shown.sentences[0].text
+    wanted = {
+        "GOAL": min(size(shown.goal), goal),
+        "PLAN": min(sum(size(task.text) + 6 for task in shown.plan if task.state != "blocked"), plan),
+        "UNDER WAY": min(size(going), plan) if page.left < 650 else 0,
+        "BROKEN": min(sum(size(one.what) + size(one.why) + 20 for one in shown.broken), broken),
+    }
+    costs = {label: bytes + size(label) + 3 for label, bytes in wanted.items() if bytes}
+    room = level(list(costs.values()), page.left - 24 * bool(costs.get("PLAN")))
+    share = {label: min(cost, room) - size(label) - 3 for label, cost in costs.items()}
+    page.say("GOAL", shown.goal, share.get("GOAL", 0))
+    if "PLAN" in share:
+        _plan(page, shown, share["PLAN"])
+    page.say("UNDER WAY", going, share.get("UNDER WAY", 0))
+    if "BROKEN" in share:
+        page.say("BROKEN", _failures(shown.broken, share["BROKEN"]), share["BROKEN"])
+
+
+def level(costs: list[int | float], room: float) -> float:
+    """The most that each may take so that all fit: those that need less leave the rest to the others."""
+    left = room
+    for taken, cost in enumerate(sorted(costs)):
+        if cost * (len(costs) - taken) >= left:
+            return left / (len(costs) - taken)
+        left -= cost
+    return max([*costs, room])
+
+
+def _quote(text: str) -> str:
+    """Words that are not ours: in quotation marks that they cannot close."""
+    return f'"{text.translate(_NO_QUOTES)}"'
+
+
+_NO_QUOTES = {ord('"'): "'", ord("\n"): " / "}
+
+
+def _failure(what: str, why: str, most: float) -> str:
+    """What failed and why, in so many bytes, the quotation marks closed."""
+    if what == why:
+        return cut(why, int(most))
+    name = "`" + cut(what.replace("`", "'"), max(12, min(60, int(most * 0.55)))) + "`"
+    told = cut(why.translate(_NO_QUOTES), int(most) - size(name) - 11)
+    return f'{name} failed: "{told}"' if told else f"{name} failed"
 
 
 def _failures(broken: list[Failure], most: float) -> str:
     first, *rest = broken
-    told = f'`{cut(first.what, 60)}` failed: "{cut(first.why.replace(chr(10), " / "), int(most))}"'
     others = [f"`{cut(one.what, 40)}`" for one in rest if one.what != first.what][:2]
-    return told + (f"; also {' and '.join(others)}" if others else "")
+    also = f"; also {' and '.join(others)}" if others else ""
+    if size(also) > most / 3:
+        also = ""
+    return _failure(first.what, first.why, most - size(also)) + also
+
+
+def _waits(task: Task) -> str:
+    return f"{task.text} ({task.reason})" if task.reason else task.text
 
 
 def _list(items: list[str], most: int, count: int, between: str = "; ") -> str:
@@ -207,20 +259,16 @@ def _list(items: list[str], most: int, count: int, between: str = "; ") -> str:
 
 
 def _plan(page: Page, shown: Picture, most: float) -> None:
-    now = [f"now {task.text}" for task in shown.plan if task.state == "active"]
-    todo = [task.text for task in shown.plan if task.state == "next"]
-    waiting = [
-        f"{task.text} ({task.reason})" if task.reason else task.text
-        for task in shown.plan
-        if task.state == "blocked"
-    ]
-    items = [*now, *todo]
-    each = max(48, int(most) // max(1, min(len(items), LIST_MAX)))
+    """The items under way and next, short ones whole, long ones cut, and how many are missing."""
+    items = [f"now {as_item(task.text)}" for task in shown.plan if task.state == "active"]
+    items += [as_item(task.text) for task in shown.plan if task.state == "next"]
+    many = min(len(items), LIST_MAX)
+    each = max(min(48, (most - 16) / 2), level([size(item) + 2 for item in items[:many]], most) - 2)
     taken: list[str] = []
-    left = int(most)
-    for item in items[:LIST_MAX]:
-        text = cut(item, max(each, 48))
-        if not text or size(text) + 2 > left:
+    left = most
+    for item in items[:many]:
+        text = cut(item, int(each))
+        if not text or size(text) + 2 > left + 2 * (not taken):
             break
         taken.append(text)
         left -= size(text) + 2
@@ -229,8 +277,6 @@ def _plan(page: Page, shown: Picture, most: float) -> None:
     count = f" ({len(shown.plan_done)} of {shown.plan_total} done)" if shown.plan_total else ""
     if told:
         page.put("PLAN", f"PLAN{count}: {told}") or page.say("PLAN", told, page.left - 8)
-    if waiting:
-        page.say("BLOCKED", _list(waiting, int(most) // 2, 4, BETWEEN), most / 2)
 
 
 def _commands(page: Page, shown: Picture, budget: int) -> None:

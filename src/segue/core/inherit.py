@@ -2,35 +2,82 @@
 
 A run that starts from a brief and dies before it says anything new must not lose what the brief carried. So
 the lines of a brief are labelled, and this reads the labels that hold on: goal, standing instructions, open
-items, decisions. A text is only taken for ours where a hook or a prompt put it, never in a tool's output.
+items, decisions; of a manifest, the same fields. A text is only taken for ours where a hook or a prompt put
+it, never in a tool's output. Texts come back as they were shown, so an item that was cut is known again by
+its beginning.
 """
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
 import msgspec
+
+from segue.core import telling
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 BEGINNING = "Where the last run stopped"
 BETWEEN = " | "  # of items that may hold a semicolon
+UNREACHED = "the model failed: "  # blocked for that run only
+MANIFEST = '"session_metadata"'  # the first key of a manifest
+
+_MANIFEST = re.compile(r"\{\s*" + MANIFEST)
+_BULLET = re.compile(r"^- \*\*([^*]+):\*\*")
+_MORE = re.compile(r"and \d+ more$")
+_raw = json.JSONDecoder(strict=False).raw_decode
 
 
 class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
     """What the brief said that this run was given: it holds until the run says otherwise."""
 
     goal: str = ""
+    first: str = ""  # what was asked first of all, where that is not the goal
     standing: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
     decided: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.goal or self.standing or self.plan or self.blocked or self.decided)
+        return any((self.goal, self.first, self.standing, self.plan, self.blocked, self.decided))
+
+    def without(self, settled: Iterable[str]) -> Inherited:
+        """The same without items that are finished or given up."""
+        over = list(settled)
+        plan, blocked = _unsettled(self.plan, over), _unsettled(self.blocked, over)
+        return self if (plan, blocked) == (self.plan, self.blocked) else _with(self, plan, blocked)
+
+
+def _with(told: Inherited, plan: tuple[str, ...], blocked: tuple[str, ...]) -> Inherited:
+    return msgspec.structs.replace(told, plan=plan, blocked=blocked)
+
+
+def _unsettled(items: tuple[str, ...], over: list[str]) -> tuple[str, ...]:
+    return tuple(item for item in items if not any(same(item, text) for text in over))
+
+
+def same(shown: str, text: str) -> bool:
+    """Is this the item that was shown, maybe cut?"""
+    shown, text = as_item(shown), as_item(text)
+    if shown.endswith("…"):
+        return len(shown) > 8 and text.startswith(shown[:-1])
+    return shown == text or shown.startswith(f"{text} (")
+
+
+def as_item(text: str) -> str:
+    """An item as it stands in a list: what parts the list does not stand in it."""
+    text = " ".join(text.split())
+    return text.replace("; ", ", ").replace(BETWEEN, ", ") if ";" in text or "|" in text else text
 
 
 def parted(text: str) -> tuple[str, str]:
     """(our brief in a text, the words around it)."""
     start = text.find(OPENING)
-    if start < 0 or (start and text[start - 1] != "\n" and text[:start].strip().count("\n") > 2):
+    if start < 0:
+        return _parted_manifest(text)
+    if start and text[start - 1] != "\n" and text[:start].strip().count("\n") > 2:
         return "", text
     end = text.find(CLOSING, start)
     if end < 0 and not text.startswith(f"{OPENING} {BEGINNING}", start):
@@ -40,21 +87,81 @@ def parted(text: str) -> tuple[str, str]:
     return text[start:stop], f"{text[:start]}{text[stop:]}".strip()
 
 
+def _parted_manifest(text: str) -> tuple[str, str]:
+    found = _MANIFEST.search(text) if MANIFEST in text else None
+    if found is None:
+        return "", text
+    try:
+        _, stop = _raw(text, found.start())
+    except (ValueError, RecursionError):
+        return "", text
+    around = text[: found.start()].removesuffix("```json\n") + text[stop:].removeprefix("\n```")
+    return text[found.start() : stop], around.strip()
+
+
 def inherited(brief: str) -> Inherited:
     """The facts of a brief that hold on."""
+    if brief.startswith("{"):
+        return _of_manifest(brief)
     found: dict[str, str] = {}
     for line in brief.split("\n"):
-        label, colon, rest = line.partition(":")
+        label, colon, rest = _BULLET.sub(r"\1:", line).partition(":")
         if colon and not line.startswith(" "):
             found[label.partition(" (")[0]] = rest.strip()
     plan = [item.removeprefix("now ") for item in _items(found.get("PLAN", ""), "; ")]
+    goal = found.get("GOAL", "")
     return Inherited(
-        goal=found.get("GOAL", ""),
-        standing=_items(found.get("STANDING", ""), BETWEEN),
-        plan=tuple(item for item in plan if not (item.startswith("and ") and item.endswith(" more"))),
-        blocked=_items(found.get("BLOCKED", ""), BETWEEN),
-        decided=_items(found.get("DECIDED", ""), BETWEEN),
+        goal=goal,
+        first=found.get("FIRST ASKED", ""),
+        standing=_rules(_items(found.get("STANDING", ""), BETWEEN), goal),
+        plan=tuple(item for item in plan if not _MORE.match(item)),
+        blocked=_blocked(_items(found.get("BLOCKED", ""), BETWEEN)),
+        decided=_decided(found.get("DECIDED", "")),
     )
+
+
+def _of_manifest(text: str) -> Inherited:
+    try:
+        sheet, _ = _raw(text)
+    except (ValueError, RecursionError):
+        return Inherited()
+    meta, critical = _part(sheet, "session_metadata"), _part(sheet, "critical_context")
+    tasks = sheet.get("pending_tasks")
+    rows = [row for row in tasks if isinstance(row, dict)] if isinstance(tasks, list) else []
+    blocked = [row for row in rows if row.get("status") == "blocked"]
+    goal = str(meta.get("goal", ""))
+    return Inherited(
+        goal=goal,
+        first=str(meta.get("first_asked", "")),
+        standing=_rules(_texts(critical.get("standing_instructions")), goal),
+        plan=_texts([row.get("task") for row in rows if row not in blocked]),
+        blocked=_texts([row.get("task") for row in blocked]),
+        decided=_texts(critical.get("key_decisions")),
+    )
+
+
+def _part(sheet: Any, key: str) -> dict[str, Any]:
+    part = sheet.get(key)
+    return part if isinstance(part, dict) else {}
+
+
+def _texts(given: Any) -> tuple[str, ...]:
+    return tuple(one for one in given if isinstance(one, str) and one) if isinstance(given, list) else ()
+
+
+def _rules(listed: tuple[str, ...], goal: str) -> tuple[str, ...]:
+    """What stands: as listed, and in the goal, which a later request may push aside."""
+    within = [rule for rule in telling.standing(goal) if not rule.endswith("…")]
+    return tuple(dict.fromkeys([*listed, *within]))
+
+
+def _blocked(items: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(item for item in items if not item.startswith(UNREACHED))
+
+
+def _decided(line: str) -> tuple[str, ...]:
+    """Decisions that were listed, or told in sentences."""
+    return _items(line, BETWEEN) if BETWEEN in line else tuple(telling.sentences(line))
 
 
 def _items(text: str, between: str) -> tuple[str, ...]:

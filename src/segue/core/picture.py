@@ -82,6 +82,7 @@ class Picture(msgspec.Struct):
     latest: str = ""
     before: list[str] = []  # earlier requests, newest first
     first: str = ""
+    inherits: bool = False  # it began with a brief of ours
     standing: list[str] = []
     plan: list[Task] = []
     plan_done: list[str] = []
@@ -147,6 +148,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     shown.solved = [
         failure for failure in reversed(digest.solved) if failure.at > digest.steps - SOLVED_STEPS
     ][:1]
+    shown.ending = _ending(digest)
     if digest.fault and digest.fault.at >= digest.steps - 3:
         shown.faults = digest.fault.text
     answers = [one.text for one in reversed(digest.decided)]
@@ -192,20 +194,21 @@ def _requests(shown: Picture, digest: RunDigest) -> None:
     if goal is None:
         goal = first if first and is_substantial(first.text) else prompts[-1] if prompts else None
     inherited = digest.inherited
-    if goal is None:
-        shown.goal = inherited.goal
-    else:
+    shown.inherits = bool(inherited)
+    if inherited.goal and (goal is None or not is_substantial(goal.text)):
+        shown.goal, shown.first = inherited.goal, inherited.first
+        shown.latest = quoted(goal.text) if goal else ""
+    elif goal is not None:
         shown.goal = quoted(goal.text)
         if prompts[-1].text != goal.text:
             shown.latest = quoted(prompts[-1].text)
         earlier = [one.text for one in reversed(prompts) if one.at < goal.at and is_substantial(one.text)]
         shown.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
         if inherited.goal:
-            shown.first = inherited.goal
+            shown.first = inherited.first or inherited.goal
         elif first and first.text != goal.text and is_substantial(first.text):
             shown.first = quoted(first.text)
-    shown_already = "\n".join([shown.goal, *shown.before[:2]])
-    told = [one.text for one in reversed(digest.standing) if telling.flat(one.text) not in shown_already]
+    told = [telling.flat(one.text) for one in reversed(digest.standing)]
     shown.standing = list(dict.fromkeys([*told, *inherited.standing]))
 
 
@@ -228,9 +231,9 @@ def _plans(shown: Picture, digest: RunDigest) -> None:
         shown.plan = [Task(one, "next") for one in digest.sketch]
         shown.plan_done = list(digest.sketch_done)
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
-    known = {task.text for task in shown.plan} | set(shown.plan_done)
-    shown.plan += [Task(one, "next") for one in inherited.plan if one not in known]
-    shown.plan += [Task(one, "blocked") for one in inherited.blocked if one not in known]
+    told = inherited.without([*(task.text for task in shown.plan), *shown.plan_done])
+    shown.plan += [Task(one, "next") for one in told.plan]
+    shown.plan += [Task(one, "blocked") for one in told.blocked]
     shown.plan.sort(key=lambda task: task.state != "active")
 
 
