@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_wordy, regex
-from .secrets_rules import MEMBER, RULES, RUN, STAND_IN, Rule, V
+from .secrets_rules import KEY_OF, MEMBER, RULES, RUN, STAND_IN, Rule, V
 
 MASK = "[redacted:{}]"
 PEM_BYTES_MAX = 16 * 1024
@@ -23,10 +23,13 @@ VALUE_BYTES_MAX = 4096
 JUDGED_BYTES_MAX = 512
 """What a value is judged by. A rejected match costs no more than this, however long it is."""
 PASSES_MAX = 8
-BEFORE_BYTES_MAX = 64
+BEFORE_BYTES_MAX = 96
 AROUND_BYTES_MAX = 2 * JUDGED_BYTES_MAX + BEFORE_BYTES_MAX
 REMEMBERED_MAX = 1024
 REPEATED_BYTES = 4096
+HEAD_BYTES_MAX = 1024
+REACH_BYTES_MAX = PEM_BYTES_MAX + VALUE_BYTES_MAX
+"""How far before a mask something may begin that reads otherwise because of it."""
 
 Span = tuple[int, int]
 Verdict = list[Span] | int | None
@@ -46,35 +49,56 @@ def mask_text(text: str) -> str:
 
 def mask_chunk(chunk: bytes) -> bytes:
     """Until nothing more is found: a mask can uncover what was a part of a longer word before."""
+    regions = [(0, len(chunk))]
     for _ in range(PASSES_MAX):
-        masked = _mask(chunk)
-        if masked is chunk:
+        found = list(spans(chunk, regions))
+        if not found:
             break
-        chunk = masked
+        chunk, regions = _mask(chunk, found)
     return chunk
 
 
-def _mask(chunk: bytes) -> bytes:
+def _mask(chunk: bytes, found: list[tuple[int, int, str]]) -> tuple[bytes, list[Span]]:
+    """What is left, and where to look again: the rest reads as before."""
     pieces: list[bytes] = []
-    done = 0
-    for start, end, kind in spans(chunk):
-        pieces += (chunk[done:start], MASK.format(kind).encode())
+    regions: list[Span] = []
+    done = length = 0
+    for start, end, kind in found:
+        mask = MASK.format(kind).encode()
+        pieces += (chunk[done:start], mask)
+        length += start - done
+        first, last = max(0, length - REACH_BYTES_MAX), length + len(mask) + BEFORE_BYTES_MAX
+        if regions and first <= regions[-1][1]:
+            first = regions.pop()[0]
+        regions.append((first, last))
+        length += len(mask)
         done = end
-    return b"".join((*pieces, chunk[done:])) if pieces else chunk
+    return b"".join((*pieces, chunk[done:])), regions
 
 
-def spans(chunk: bytes) -> Iterator[tuple[int, int, str]]:
-    """What is to be masked, from left to right."""
+def spans(chunk: bytes, regions: list[Span]) -> Iterator[tuple[int, int, str]]:
+    """What is to be masked and begins in one of the regions, from left to right."""
+    done = 0
+    for first, last in regions:
+        for found in _spans(chunk, max(first, done), last):
+            done = found[1]
+            yield found
+
+
+def _spans(chunk: bytes, at: int, last: int) -> Iterator[tuple[int, int, str]]:
     search, begins = _begins()
     harmless: set[bytes] = set()
-    last = done = at = 0
-    while head := search(chunk, at):
+    done = at
+    repeated = 0
+    while head := search(chunk, at, last + HEAD_BYTES_MAX):
         start = head.start()
+        if start >= last:
+            break
         if start - at < BEFORE_BYTES_MAX < at and _around(chunk, start) in harmless:
-            at = _same_again(chunk, last, start) if last else start + 1
-            last = start
+            at = _same_again(chunk, repeated, start) if repeated else start + 1
+            repeated = start
             continue
-        at, last = start + 1, 0
+        at, repeated = start + 1, 0
         if not (hit := _first(chunk, start, begins)):
             continue
         rule, match = hit
@@ -107,7 +131,7 @@ Begins = dict[bytes, list[tuple[tuple[bytes, ...], Rule]]]
 
 
 @cache
-def _begins() -> tuple[Callable[[bytes, int], Any], Begins]:
+def _begins() -> tuple[Callable[[bytes, int, int], Any], Begins]:
     """How to search for heads, and the rules by their first byte."""
     by_byte: Begins = {}
     literals: set[str] = set()
@@ -133,9 +157,22 @@ def _first(chunk: bytes, start: int, begins: Begins) -> tuple[Rule, Any] | None:
             within = _within_word(chunk, start) if within is None else within
             if within:
                 continue
+        elif rule.check == "assigned" and head.startswith(b"key") and not _is_telling_key(chunk, start, head):
+            continue
         if match := _compiled(rule.pattern).match(chunk, start):
             return rule, match
     return None
+
+
+def _is_telling_key(chunk: bytes, start: int, head: bytes) -> bool:
+    """Whether it is the key of something, and not one of a map."""
+    if head.startswith((b"keybase", b"key_base", b"key-base")):
+        return True
+    return start > 0 and chunk[start - 1] in _KEY_CHARS + b" " and bool(_key_of_what(chunk, start))
+
+
+def _key_of_what(chunk: bytes, key: int) -> re.Match[bytes] | None:
+    return _bytes_regex(KEY_OF).search(chunk, max(0, key - 16), key)
 
 
 @cache
@@ -323,10 +360,14 @@ def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start: int = match.start()
     if match.end() > start + JUDGED_BYTES_MAX:
         return start + 1
-    before = chunk[max(0, start - BEFORE_BYTES_MAX) : start]
-    if (len(before) - len(before.rstrip(b"\\"))) % 2 and match.group()[:1] in b"bfnrtu":
-        return None  # its first letter is that of an escape
     name, between, quote = match.group(1).decode("latin-1"), match.group(2), match.group(3) or b""
+    if name[-3:].lower() == "key":
+        of = _key_of_what(chunk, start + len(name) - 3)
+        start = of.start() if of else start
+        name = chunk[start : match.end(1)].decode("latin-1")
+    before = chunk[max(0, start - BEFORE_BYTES_MAX) : start]
+    if (len(before) - len(before.rstrip(b"\\"))) % 2 and name[0] in "bfnrtu":
+        return None  # its first letter is that of an escape
     key_quotes = re.findall(rb"\\*[\"'`]", between)
     if (key_quotes and not quote) or any(q[-1:] == quote[-1:] and q != quote for q in key_quotes):
         return None  # a number or a word of the JSON, or quotes of another depth
