@@ -45,6 +45,7 @@ ASKING_SECONDS = 120.0
 _TAIL_BYTES = 65_536
 _SEGUE = re.compile(r"(?:^|[\s;&|(/])segue\s")
 _MANY = 8
+_AHEAD = 32
 
 
 class Capture:
@@ -95,13 +96,22 @@ class Capture:
         return heapq.merge(*map(self._of, chosen), key=lambda one: -one.changed)
 
     def _of(self, agent: Agent) -> Iterator[Found]:
-        """What an agent finds; one that fails costs its own runs, not those of others."""
+        """What an agent finds; one that fails costs its own runs, not those of others.
+
+        An agent's order is nearly right (a resumed conversation may stand where it began), so a few
+        are looked at before the newest of them is given."""
+        ahead: list[tuple[float, int, Found]] = []
         try:
-            yield from agent.find(self.where)
+            for number, one in enumerate(agent.find(self.where)):
+                heapq.heappush(ahead, (-one.changed, number, one))
+                if len(ahead) > _AHEAD:
+                    yield heapq.heappop(ahead)[2]
         except SegueError as fault:
             self.faults.append(fault)
         except Exception as fault:
             self.faults.append(unreadable(Path(agent.name), f"looking for its transcripts failed: {fault}"))
+        while ahead:
+            yield heapq.heappop(ahead)[2]
 
     def newest(self, agent: str = "") -> Found:
         """The newest run of the project that is no sub-agent's and not the one that asks."""

@@ -161,13 +161,19 @@ def seen(run: Run, found: Found, *, now: float) -> Run:
 
 
 def _interrupted(digest: RunDigest) -> bool:
-    last = digest.prompts[-1].at if digest.prompts else 0
-    return digest.interrupted is not None and digest.interrupted.at >= max(last, digest.steps - 2)
+    return digest.interrupted is not None and digest.interrupted.at >= max(_asked(digest), digest.steps - 2)
+
+
+def _asked(digest: RunDigest) -> int:
+    """When the user spoke last; what was open before that is over."""
+    return digest.prompts[-1].at if digest.prompts else 0
 
 
 def _in_the_middle(digest: RunDigest) -> bool:
     """A call without its result, a fault, or words of the user without an answer."""
-    if digest.pending or (digest.fault is not None and digest.fault.at >= digest.steps - 1):
+    if any(call.at > _asked(digest) for call in digest.pending.values()):
+        return True
+    if digest.fault is not None and digest.fault.at >= digest.steps - 1:
         return True
     return bool(digest.tail) and digest.tail[-1].kind not in ("say", "report")
 
