@@ -18,18 +18,20 @@ _INJECTED = re.compile(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
 _TAG = re.compile(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
+_SECONDS_MAX = 253_402_300_800  # the year 10000
 
 
 def seconds(stamp: Any) -> float:
     """An ISO time, or a number of seconds or milliseconds, as seconds since the epoch; else 0."""
+    found = 0.0
     try:
         if isinstance(stamp, str):
-            return datetime.fromisoformat(stamp).timestamp()
-        if isinstance(stamp, int | float):
-            return stamp / 1000 if stamp > 1e11 else float(stamp)
+            found = datetime.fromisoformat(stamp).timestamp()
+        elif isinstance(stamp, int | float):
+            found = stamp / 1000 if stamp > 1e11 else float(stamp)
     except (ValueError, OverflowError, OSError):
         pass
-    return 0.0
+    return found if 0 < found < _SECONDS_MAX else 0.0
 
 
 def plain(value: Any, depth: int = 0) -> str:

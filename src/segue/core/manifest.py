@@ -1,19 +1,20 @@
 """The brief as JSON: the recovery manifest, within the same budget.
 
-Every key is there unless the budget cannot even hold the empty ones; then the empty ones go first. Facts are
-added in the order of what a run cannot do without, each cut to a line, until the next would not fit; what was
-left out stands behind a command that the bootstrap names.
+Every key is there unless the budget cannot hold the empty ones beside goal, work, next step and blockers;
+then the empty ones go first. Facts are added in the order of what a run cannot do without, each cut to a
+line, until the next would not fit; what was left out stands behind a command that the bootstrap names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 import msgspec
 
-from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, cut, size
+from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, cut, level, plain, size
+from segue.core.digest import Failure
 from segue.core.picture import Picture
 from segue.errors import BudgetTooSmall
 
@@ -26,6 +27,7 @@ class Metadata(msgspec.Struct, kw_only=True):
 
     project: str = ""
     goal: str = ""
+    first_asked: str = ""  # where the work began with another request than the goal
     phase: str = ""
     timestamp: str = ""
     context_usage_before: float = 0.0  # share of the window that was full
@@ -79,14 +81,14 @@ class Compression(msgspec.Struct, kw_only=True):
 class Manifest(msgspec.Struct, kw_only=True):
     """The recovery manifest."""
 
-    session_metadata: Metadata
+    session_metadata: Metadata = msgspec.field(default_factory=Metadata)
     completed_tasks: list[str] = []
     pending_tasks: list[Pending] = []
-    active_state: Active
-    critical_context: Critical
-    memory_pointers: Pointers
+    active_state: Active = msgspec.field(default_factory=Active)
+    critical_context: Critical = msgspec.field(default_factory=Critical)
+    memory_pointers: Pointers = msgspec.field(default_factory=Pointers)
     bootstrap_instructions: list[str] = []
-    context_compression_metrics: Compression
+    context_compression_metrics: Compression = msgspec.field(default_factory=Compression)
 
 
 def schema() -> dict[str, Any]:
@@ -95,21 +97,18 @@ def schema() -> dict[str, Any]:
     return found
 
 
+METRICS = Compression(original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999)
+TIGHT_BYTES = 1_200  # the empty keys would take most of it
+
+
 class _Sheet:
     """A manifest that is being filled, with the bytes that are left."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
-        self.sheet: dict[str, Any] = msgspec.to_builtins(
-            Manifest(
-                session_metadata=Metadata(), active_state=Active(), critical_context=Critical(),
-                memory_pointers=Pointers(), context_compression_metrics=Compression(
-                    original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999
-                ),
-            )
-        )  # fmt: skip
-        if self.bytes() > budget:
-            self.sheet = _filled(self.sheet)
+        self.sheet: dict[str, Any] = {}
+        if budget >= TIGHT_BYTES:
+            self.sheet = msgspec.to_builtins(Manifest(context_compression_metrics=METRICS))
 
     def bytes(self) -> int:
         return len(msgspec.json.encode(self.sheet))
@@ -128,9 +127,18 @@ class _Sheet:
         else:
             self.sheet[part] = before
 
+    def put(self, part: str, key: str, value: float) -> None:
+        """A number, if it fits."""
+        before = self.sheet.get(part, {})
+        self.sheet[part] = {**before, key: value}
+        if self.bytes() > self.budget:
+            self.sheet[part] = before
+
     def add(self, path: tuple[str, ...], value: Any) -> bool:
         """An element of a list, if it fits."""
         part, key = path[0], path[-1]
+        if isinstance(value, str):
+            value = plain(value)
         before = self.sheet.get(part)
         if len(path) == 1:
             self.sheet[part] = [*(before or []), value]
@@ -145,14 +153,6 @@ class _Sheet:
         return False
 
 
-def _filled(value: Any) -> Any:
-    """Without empty fields."""
-    if isinstance(value, dict):
-        kept = {key: _filled(one) for key, one in value.items()}
-        return {key: one for key, one in kept.items() if one not in ("", [], {}, 0, 0.0)}
-    return value
-
-
 def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
     """The manifest as JSON in at most so many bytes."""
     if budget < BYTES_MIN:
@@ -161,38 +161,72 @@ def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
     sheet = _Sheet(min(budget, 1_980) if budget <= BYTES_DEFAULT else budget)
-    for fill in (_heading, _work, _tasks, _context, _pointers, _bootstrap(more), _rest(state_file)):
+    fills = (
+        _essential, _heading, _tasks, _bootstrap(more), _context, _pointers, _rest(state_file), _findings,
+    )  # fmt: skip
+    for fill in fills:
         fill(sheet, shown)
+    return _measured(sheet, shown)
+
+
+def _measured(sheet: _Sheet, shown: Picture) -> bytes:
+    """The sheet with its metrics, if they fit, and its keys in their order."""
+    told = {key: sheet.sheet[key] for key in Manifest.__struct_fields__ if key in sheet.sheet}
     original = max(1, shown.chars // TOKEN_BYTES)
-    metrics = sheet.sheet["context_compression_metrics"]
-    metrics["original_tokens"] = original
-    metrics["compressed_tokens"] = after = -(-sheet.bytes() // TOKEN_BYTES)
-    metrics["compression_ratio"] = round(max(0.0, 1 - after / original), 4)
-    return msgspec.json.encode(sheet.sheet)
+    after = -(-sheet.bytes() // TOKEN_BYTES)
+    saved = round(max(0.0, 1 - after / original), 4)
+    told["context_compression_metrics"] = msgspec.to_builtins(
+        Compression(original_tokens=original, compressed_tokens=after, compression_ratio=saved)
+    )
+    found = msgspec.json.encode(told)
+    if len(found) > sheet.budget:
+        del told["context_compression_metrics"]
+        found = msgspec.json.encode(told)
+    return found
+
+
+def _essential(sheet: _Sheet, shown: Picture) -> None:
+    """Goal, work, next step and what is broken; each gets its part where not all have room."""
+    active = [task.text for task in shown.plan if task.state == "active"]
+    todo = [f"check whether {one} completed" for one in shown.pending]
+    todo += [task.text for task in shown.plan if task.state == "next"]
+    going = [one.text for one in shown.sentences if one.label == "UNDER WAY"]
+    work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
+    broken = [_broken(failure) for failure in shown.broken[:2]]
+    texts = [shown.goal, work, *todo[:1], *broken[:1]]
+    room = max(sheet.budget // 6, LINE_BYTES)
+    if sheet.budget < TIGHT_BYTES:
+        room = int(level([_cost(text) for text in texts], sheet.budget - 126))
+    sheet.set("session_metadata", "goal", shown.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
+    sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
+    for text in todo[:1]:
+        sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
+    for text in broken:
+        sheet.add(("critical_context", "blockers"), cut(text, min(room, LINE_BYTES + 40)))
+
+
+def _broken(failure: Failure) -> str:
+    why = failure.why.replace("\n", " / ")
+    return failure.what if failure.what == failure.why else f"{failure.what} failed: {why}"
+
+
+def _cost(text: str) -> int:
+    """Bytes of a text in JSON."""
+    return len(msgspec.json.encode(" ".join(text.split())))
 
 
 def _heading(sheet: _Sheet, shown: Picture) -> None:
     meta = "session_metadata"
-    sheet.set(meta, "goal", shown.goal, max(LINE_BYTES, sheet.budget // 6))
     if shown.when:
-        sheet.set(
-            meta, "timestamp", datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), 24
-        )
+        stamp = datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        sheet.set(meta, "timestamp", stamp, 24)
     sheet.set(meta, "project", shown.project, 60)
     total = f", {len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
     sheet.set(meta, "phase", f"{shown.status or 'stopped'}{total}", 60)
-    if shown.window and meta in sheet.sheet:
-        sheet.sheet[meta]["context_usage_before"] = round(shown.context / shown.window, 3)
-
-
-def _work(sheet: _Sheet, shown: Picture) -> None:
-    active = [task.text for task in shown.plan if task.state == "active"]
-    going = [one.text for one in shown.sentences if one.label == "UNDER WAY"]
-    sheet.set("active_state", "current_work", "; ".join(active) or next(iter(going), "") or shown.goal)
-    for failure in shown.broken[:2]:
-        why = failure.why.replace("\n", " / ")
-        text = failure.what if failure.what == failure.why else f"{failure.what} failed: {why}"
-        sheet.add(("critical_context", "blockers"), cut(text, LINE_BYTES + 40))
+    if shown.window:
+        sheet.put(meta, "context_usage_before", round(shown.context / shown.window, 3))
+    if shown.inherits:
+        sheet.set(meta, "first_asked", shown.first, LINE_BYTES)
 
 
 def _tasks(sheet: _Sheet, shown: Picture) -> None:
@@ -218,24 +252,33 @@ def _tasks(sheet: _Sheet, shown: Picture) -> None:
             sheet.add(("critical_context", "blockers"), cut(f"{task.text}: {task.reason}", LINE_BYTES))
 
 
-def _context(sheet: _Sheet, shown: Picture) -> None:
-    def fill(key: str, texts: list[str], most: int) -> None:
-        for text in texts[:most]:
-            if text and not sheet.add(("critical_context", key), cut(text, LINE_BYTES)):
-                break
+def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
+    """Lines of the critical context that are not there yet."""
+    told = sheet.sheet.get("critical_context", {}).get(key, [])
+    for text in [text for text in dict.fromkeys(texts) if cut(text, LINE_BYTES) not in told][:most]:
+        if text and not sheet.add(("critical_context", key), cut(text, LINE_BYTES)):
+            break
 
-    fill("standing_instructions", shown.standing, 4)
-    fill("key_decisions", shown.decided, 6)
+
+def _context(sheet: _Sheet, shown: Picture) -> None:
+    goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
+    _fill(sheet, "standing_instructions", [rule for rule in shown.standing if rule not in goal], 4)
+    _fill(sheet, "key_decisions", shown.decided, 6)
     todo = [task.text for task in shown.plan if task.state == "next"]
-    fill("next_steps", [f"check whether {one} completed" for one in shown.pending] + todo[:2], 3)
+    _fill(sheet, "next_steps", [f"check whether {one} completed" for one in shown.pending] + todo[:2], 2)
     if shown.latest:
-        fill("next_steps", [f"the user said last: {shown.latest}"], 1)
-    fill("important_findings", [*shown.learnt, *shown.memories], 4)
+        _fill(sheet, "next_steps", [f"the user said last: {shown.latest}"], 1)
+    _fill(sheet, "blockers", [f"question: {one}" for one in shown.questions], 3)
     if not shown.decided:
-        fill("key_decisions", [one.text for one in shown.sentences if one.label == "DECIDED"], 3)
+        _fill(sheet, "key_decisions", [one.text for one in shown.sentences if one.label == "DECIDED"], 3)
+    for done in reversed(shown.plan_done[-2:]):
+        sheet.add(("completed_tasks",), cut(done, 100))
+
+
+def _findings(sheet: _Sheet, shown: Picture) -> None:
+    _fill(sheet, "important_findings", [*shown.learnt, *shown.memories], 4)
     if not shown.learnt:
-        fill("important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
-    fill("blockers", [f"question: {one}" for one in shown.questions], 3)
+        _fill(sheet, "important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
 
 
 def _pointers(sheet: _Sheet, shown: Picture) -> None:
@@ -265,8 +308,9 @@ def _bootstrap(more: str) -> Callable[[_Sheet, Picture], None]:
         steps.append("Go on with current_work, then pending_tasks in order.")
         if more:
             steps.append(f"For more: {more}")
-        for number, step in enumerate(steps, 1):
-            sheet.add(("bootstrap_instructions",), f"{number}. {step}")
+        number = 1
+        for step in steps:
+            number += sheet.add(("bootstrap_instructions",), f"{number}. {cut(step, LINE_BYTES)}")
 
     return fill
 
@@ -280,7 +324,7 @@ def _rest(state_file: str) -> Callable[[_Sheet, Picture], None]:
         sheet.set("memory_pointers", "project_state_file", state_file, 200)
         if shown.run:
             sheet.add(("memory_pointers", "session_logs"), shown.run)
-        for done in [*reversed(shown.plan_done[-6:]), *shown.commits[:3]]:
+        for done in [*reversed(shown.plan_done[-6:-2]), *shown.commits[:3]]:
             if not sheet.add(("completed_tasks",), cut(done, 100)):
                 break
 

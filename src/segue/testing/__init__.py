@@ -2,6 +2,7 @@
 
 ``JournalSuite`` is the contract of a store as tests: subclass it, say how a journal is made,
 and let pytest collect it. ``RunsSuite`` is the same for what a store keeps of runs.
+``ReaderSuite`` is the same for an agent's reader: name the agent, and a module that writes its format.
 ``failpoints`` kills a process, or raises, at a named place.
 
     from segue.testing import JournalSuite
@@ -18,7 +19,18 @@ Nothing here needs pytest to be imported, and nothing of Segue imports this.
 from __future__ import annotations
 
 from .failpoints import Passed, all_failpoints, armed, kill_at, recording, spawn
+from .readers import ReaderSuite
 from .runs import RunsSuite
 from .stores import JournalSuite
 
-__all__ = ["JournalSuite", "Passed", "RunsSuite", "all_failpoints", "armed", "kill_at", "recording", "spawn"]
+__all__ = [
+    "JournalSuite",
+    "Passed",
+    "ReaderSuite",
+    "RunsSuite",
+    "all_failpoints",
+    "armed",
+    "kill_at",
+    "recording",
+    "spawn",
+]

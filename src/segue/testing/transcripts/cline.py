@@ -13,6 +13,7 @@ from segue.core.steps import (
     Compact,
     End,
     Fault,
+    Given,
     Interrupt,
     Model,
     Plan,
@@ -63,6 +64,7 @@ class Task:
         self.api: list[dict[str, Any]] = []
         self.ui: list[dict[str, Any]] = []
         self.focus = ""
+        self.given: list[str] = []  # by a hook, for the next turn
         self.model = ""
         self._ts = 0
         self._calls: dict[str, tuple[str, str]] = {}
@@ -73,6 +75,8 @@ class Task:
                 continue  # a task begins with its first message
             self._ts = max(self._ts + 1, round(step.at * 1000) or _EPOCH_MS)
             self.add(step)
+        if self.given:
+            self.hear()
         return self
 
     def document(self) -> bytes:
@@ -93,6 +97,8 @@ class Task:
                 self.show("ask", "resume_task")
             case Prompt(_, text):
                 self.prompt(text)
+            case Given(_, text):
+                self.given.append(f'<hook_context source="TaskStart">\n{text}\n</hook_context>')
             case Say(_, text):
                 self.say(text)
                 self.show("say", "text", text)
@@ -137,6 +143,7 @@ class Task:
         self.api.append(message)
 
     def hear(self, *texts: str) -> None:
+        texts, self.given = (*texts, *self.given), []
         blocks = [{"type": "text", "text": text} for text in (*texts, self.surroundings())]
         self.api.append({"role": "user", "content": blocks, "ts": self._ts})
 

@@ -14,6 +14,7 @@ from segue.core.steps import (
     Compact,
     End,
     Fault,
+    Given,
     Interrupt,
     Model,
     Plan,
@@ -220,6 +221,9 @@ class _Rollout:
         self._message("user", step.text, "user.text")
         self._item("UserMessage", id=f"item-{len(self.lines)}", content=[{"type": "text", "text": step.text}])
 
+    def _given(self, step: Given) -> None:
+        self._message("developer", step.text, "hooks.additional_context")
+
     def _say(self, step: Say) -> None:
         self._item("AgentMessage", id=f"msg_{len(self.lines)}", content=[{"type": "Text", "text": step.text}])
         self._message("assistant", step.text, "unknown")
@@ -236,7 +240,8 @@ class _Rollout:
         if step.act == "plan":
             self.plan = step
         elif step.act == "web":
-            self._response("web_search_call", id=step.id, action={"type": "search", "query": step.text})
+            action = {"type": "search", "query": step.text}
+            self._response("web_search_call", id=step.id, status="completed", action=action)
         elif step.act in EDITS:
             self._response(
                 "custom_tool_call",

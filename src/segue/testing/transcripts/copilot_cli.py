@@ -14,6 +14,7 @@ from segue.core.steps import (
     Compact,
     End,
     Fault,
+    Given,
     Interrupt,
     Model,
     Plan,
@@ -77,6 +78,8 @@ class _Log:
             case Prompt(_, text):
                 stamped = f"<current_datetime>2026-01-01T00:00:00Z</current_datetime>\n\n{text}"
                 yield "user.message", {"content": text, "transformedContent": stamped, "attachments": []}
+            case Given(_, text):
+                yield "user.message", {"content": f"<hook_context>\n{text}\n</hook_context>"}
             case Say(_, text):
                 yield "assistant.message", {"messageId": f"m{len(self.lines)}", "content": text}
             case Call():

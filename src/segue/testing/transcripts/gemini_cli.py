@@ -77,6 +77,10 @@ class _Conversation:
             case s.Prompt(text=text):
                 self._open = None
                 self.lines.append(self._message("user", step.at, [{"text": text}]))
+            case s.Given(text=text):
+                self._open = None
+                told = [{"text": f"<hook_context>{text}</hook_context>"}]
+                self.lines.append(self._message("user", step.at, told))
             case s.Compact(summary=text):
                 told = [{"text": f"<state_snapshot>{text}</state_snapshot>"}]
                 self.lines.append({"$set": {"messages": [self._message("user", step.at, told)]}})
@@ -97,6 +101,8 @@ class _Conversation:
                 self._response(step.at)["tokens"] = tokens | {"total": step.context + step.output}
                 self._emit()
             case s.Call():
+                if self._open is not None and "tokens" in self._open and not self._calls:
+                    self._open = None  # a response tells its tokens once
                 self._calls[step.id] = step
                 self._planning = step.id if step.act == "plan" else ""
             case s.Plan():

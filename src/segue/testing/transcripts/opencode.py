@@ -129,6 +129,9 @@ class _Conversation:
             case s.Prompt(text=text):
                 self._message("user", at)["parts"].append(self._part("text", text=text))
                 self._open = None
+            case s.Given(text=text):
+                self._message("user", at)["parts"].append(self._part("text", text=text, synthetic=True))
+                self._open = None
             case s.Compact():
                 self._compact(step, at)
             case s.Say() | s.Call() | s.Result() | s.Plan() | s.Report():

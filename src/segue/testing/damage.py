@@ -1,0 +1,128 @@
+"""What happens to files: bits flip, lines get lost, doubled, glued and torn, fields change their type.
+
+Each function takes bytes and a seeded ``Random`` and gives damaged bytes; it never knows the format beyond
+"JSON, in lines or whole".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+Damage = Callable[[bytes, Random], bytes]
+
+WRONG: tuple[Any, ...] = (
+    None, True, 0, -1, 1.5, 10**25, 1e300, "", "x", "\ud83d", [], [[]], [None, 1, "x"], {}, {"": {}},
+    {"type": 1, "text": []}, [{"type": "text", "text": None}], "2026-13-45T99:99:99Z", "99999-01-01",
+)  # fmt: skip
+
+
+def flip_bits(data: bytes, random: Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(random.choice((1, 3, 20))):
+        changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
+    return bytes(changed)
+
+
+def drop_lines(data: bytes, random: Random) -> bytes:
+    return b"".join(line for line in data.splitlines(keepends=True) if random.random() > 0.1)
+
+
+def double_lines(data: bytes, random: Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join(line * (2 if random.random() < 0.1 else 1) for line in lines)
+
+
+def glue_lines(data: bytes, random: Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    return b"".join(line.rstrip(b"\n") if random.random() < 0.1 else line for line in lines)
+
+
+def swap_lines(data: bytes, random: Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    for _ in range(3):
+        one, two = random.randrange(len(lines)), random.randrange(len(lines))
+        lines[one], lines[two] = lines[two], lines[one]
+    return b"".join(lines)
+
+
+def tear(data: bytes, random: Random) -> bytes:
+    """A part in the middle is gone, as after a crash of the machine."""
+    one, two = sorted(random.randrange(len(data) + 1) for _ in range(2))
+    return data[:one] + data[two:]
+
+
+def overwrite(data: bytes, random: Random) -> bytes:
+    """NULs, or bytes that are no UTF-8, in the place of some."""
+    at = random.randrange(len(data))
+    size = random.choice((1, 7, 512))
+    return (
+        data[:at] + random.choice((b"\0", b"\xff", b"\xed\xa0\x80"[:1], b"\x1b")) * size + data[at + size :]
+    )
+
+
+def splice(data: bytes, random: Random) -> bytes:
+    """A piece of the file stands somewhere else in it too."""
+    one, two = sorted(random.randrange(len(data) + 1) for _ in range(2))
+    at = random.randrange(len(data) + 1)
+    return data[:at] + data[one : min(two, one + 4_000)] + data[at:]
+
+
+def wrong_type(data: bytes, random: Random) -> bytes:
+    """A value is of another type than it ever was."""
+    return changed_value(data, random, lambda value: random.choice(WRONG))
+
+
+def huge_text(data: bytes, random: Random) -> bytes:
+    """A line of 2 MB: somebody pasted a log, or an image as base64."""
+    text = random.choice(("iVBORw0KGgo" * 190_000, "word " * 400_000, "<" * 2_000_000, '{"' * 1_000_000))
+    return changed_value(data, random, lambda value: text, only=str)
+
+
+def nest_deep(data: bytes, random: Random) -> bytes:
+    """A value that is nested deeper than any parser goes."""
+    hole = "a-hole-to-be-filled"
+    made = changed_value(data, random, lambda value: hole)
+    opening, closing = random.choice(((b"[", b"]"), (b'{"a":', b"}")))
+    depth = random.choice((200, 5_000, 60_000))
+    inner = b"1" if opening == b'{"a":' else b""
+    return made.replace(f'"{hole}"'.encode(), opening * depth + inner + closing * depth)
+
+
+ALL: tuple[Damage, ...] = (
+    flip_bits, drop_lines, double_lines, glue_lines, swap_lines, tear, overwrite, splice, wrong_type,
+)  # fmt: skip
+SLOW: tuple[Damage, ...] = (huge_text, nest_deep)
+
+
+def changed_value(
+    data: bytes, random: Random, change: Callable[[Any], Any], only: type | None = None
+) -> bytes:
+    """The same JSON with one value changed: a line of it, or all of it."""
+    lines = data.splitlines()
+    at = random.randrange(len(lines)) if lines else 0
+    try:
+        rows, values = list(lines), [json.loads(line) for line in lines[at : at + 1]]
+    except ValueError:
+        rows, at, values = [data], 0, [json.loads(data)]
+    if not values:
+        return data
+    places = [place for place in _places(values, 0) if only is None or isinstance(place[0][place[1]], only)]
+    if not places:
+        return data
+    holder, key = random.choice(places)
+    holder[key] = change(holder[key])
+    rows[at] = json.dumps(values[0]).encode()
+    return b"\n".join(rows) + b"\n"
+
+
+def _places(value: Any, depth: int) -> Iterator[tuple[Any, Any]]:
+    """Every (holder, key) in a value; also in the JSON inside of its texts' places."""
+    if depth > 40:
+        return
+    if isinstance(value, list | dict):
+        for key in range(len(value)) if isinstance(value, list) else list(value):
+            yield value, key
+            yield from _places(value[key], depth + 1)

@@ -1,0 +1,59 @@
+"""Every agent's reader passes the suite that we ship."""
+
+from __future__ import annotations
+
+import pytest
+
+from segue.agents import agent
+from segue.core.steps import Title
+from segue.testing import ReaderSuite
+from segue.testing.transcripts import maker
+
+
+class Scaled(ReaderSuite):
+    """A tenth of the fuzzing, all of it in a soak."""
+
+    @pytest.fixture(autouse=True)
+    def _scaled(self, kill_count: int) -> None:
+        self.scale = min(1.0, max(0.05, kill_count / 100))
+
+
+class TestClaudeCode(Scaled):
+    agent = agent("claude-code")
+    maker = maker("claude-code")
+
+
+class TestCodex(Scaled):
+    agent = agent("codex")
+    maker = maker("codex")
+    unsaid = frozenset({Title})
+    acts = frozenset({"run", "edit", "create"})  # it reads with a shell
+
+
+class TestOpenCode(Scaled):
+    agent = agent("opencode")
+    maker = maker("opencode")
+
+
+class TestGeminiCli(Scaled):
+    agent = agent("gemini-cli")
+    maker = maker("gemini-cli")
+    pending = False  # a call is written when it has ended
+
+
+class TestCopilotCli(Scaled):
+    agent = agent("copilot-cli")
+    maker = maker("copilot-cli")
+
+
+class TestCline(Scaled):
+    agent = agent("cline")
+    maker = maker("cline")
+    unsaid = frozenset({Title})
+
+
+class TestRoo(Scaled):
+    agent = agent("roo")
+    maker = maker("roo")
+    unsaid = frozenset({Title})
+    ids = False
