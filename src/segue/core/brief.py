@@ -10,6 +10,7 @@ out. The text is data for a model and a page for a person: short lines, plain la
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
@@ -37,9 +38,26 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
+_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+_UNSEEN = dict.fromkeys(
+    [
+        *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,
+        *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
+    ]
+)  # fmt: skip
+"""What a terminal or a model would obey or read, and a person would not see."""
+
+
+def plain(line: str) -> str:
+    """A line without control sequences and what else cannot be seen."""
+    if line.isprintable():
+        return line
+    return _SEQUENCES.sub("", line).translate(_UNSEEN)
+
+
 def cut(text: str, most: int) -> str:
     """At most so many bytes of a text, ending at a sentence or a word; "" where not even a word fits."""
-    text = " ".join(text.split())
+    text = plain(" ".join(text.split()))
     if size(text) <= most:
         return text
     short = text.encode("utf-8", "replace")[: max(0, most - 3)].decode("utf-8", "ignore")
@@ -89,6 +107,10 @@ def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
             f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
             hint=f"use --max-bytes {BYTES_MIN} or more",
         )
+    return _composed(shown, budget, more)
+
+
+def _composed(shown: Picture, budget: int, more: str) -> str:
     page = Page(budget)
     closing = f"{CLOSING} More: {more}" if more and budget >= 400 else CLOSING
     page.put("closing", closing)
@@ -99,20 +121,20 @@ def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
     _files(page, shown, budget)
     _sentences(page, shown.sentences, shown)
     lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
-    return "\n".join(lines)
+    return "\n".join(plain(line) for block in lines for line in block.split("\n"))
 
 
 def marked_down(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
     """The brief as Markdown: the same lines as a list."""
+    text = compose(shown, budget, more)
     room = budget
     while True:
-        text = "\n".join(_bullet(line) for line in compose(shown, max(BYTES_MIN, room), more).split("\n"))
+        text = "\n".join(_bullet(line) for line in text.split("\n"))
         over = size(text) - budget
         if over <= 0:
             return text
-        if room <= BYTES_MIN:
-            return cut_lines(text, budget)
-        room -= over
+        room -= max(over, 4)
+        text = _composed(shown, room, more)
 
 
 def _bullet(line: str) -> str:
@@ -121,16 +143,6 @@ def _bullet(line: str) -> str:
     label, colon, rest = line.partition(":")
     named = label.isupper() or label.startswith(("PLAN (", "FILES"))
     return f"- **{label}:**{rest}" if colon and named else line
-
-
-def cut_lines(text: str, budget: int) -> str:
-    """Whole lines from the beginning, as many as fit."""
-    kept: list[str] = []
-    for line in text.split("\n"):
-        if size("\n".join([*kept, line])) > budget:
-            break
-        kept.append(line)
-    return "\n".join(kept)
 
 
 def _opening(shown: Picture, budget: int) -> str:
@@ -153,15 +165,13 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
     """Goal, work under way, next step and what is broken, at any budget; then what else the user said."""
     tight = budget < 700
     goal = 0.42 * budget if tight else min(900, 0.30 * budget + 90)
-    plan = 0.22 * budget if tight else min(1_000, 0.17 * budget)
-    _musts(page, shown, goal, plan, 0.16 * budget)
+    plan = 0.34 * budget if tight else min(1_000, 0.17 * budget)
+    _musts(page, shown, goal, plan, (0.24 if tight else 0.16) * budget)
     waiting = [_waits(task) for task in shown.plan if task.state == "blocked"]
     if waiting:
         page.say("BLOCKED", _list(waiting, int(plan) // 2, 4, BETWEEN), plan / 2)
     if shown.pending:
-        page.say(
-            "PENDING", f"{' and '.join(shown.pending)} may still have completed: check first", 0.08 * budget
-        )
+        _pending(page, shown.pending, 0.08 * budget)
     if shown.solved and not shown.broken and not tight:
         failure = shown.solved[0]
         page.say(
@@ -241,6 +251,15 @@ def _failures(broken: list[Failure], most: float) -> str:
     return _failure(first.what, first.why, most - size(also)) + also
 
 
+def _pending(page: Page, calls: list[str], most: float) -> None:
+    """The calls that were cut off; nobody knows what became of them."""
+    for told in (" and ".join(calls), calls[-1]):
+        for rest in (" may still have completed: check first", ": check first"):
+            if size(told) + size(rest) <= most and page.put("PENDING", f"PENDING: {told}{rest}"):
+                return
+    page.say("PENDING", f"check {calls[-1]}", most)
+
+
 def _waits(task: Task) -> str:
     return f"{task.text} ({task.reason})" if task.reason else task.text
 
@@ -262,7 +281,7 @@ def _plan(page: Page, shown: Picture, most: float) -> None:
     """The items under way and next, short ones whole, long ones cut, and how many are missing."""
     items = [f"now {as_item(task.text)}" for task in shown.plan if task.state == "active"]
     items += [as_item(task.text) for task in shown.plan if task.state == "next"]
-    many = min(len(items), LIST_MAX)
+    many = min(len(items), LIST_MAX, max(2, int(most) // 32))
     each = max(min(48, (most - 16) / 2), level([size(item) + 2 for item in items[:many]], most) - 2)
     taken: list[str] = []
     left = most

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 import msgspec
 
 from segue.core import telling
-from segue.core.digest import CommandUse, Failure, FileUse, RunDigest, Words
+from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest, Words
+from segue.core.shell import kind_of
 from segue.core.state import SessionState
 from segue.core.values import Value
 from segue.core.worth import Worth, words, worth
@@ -138,7 +139,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     shown.pending = [
         _pending(call.what, call.act)
         for call in list(digest.pending.values())[-2:]
-        if call.at > digest.steps - 12
+        if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
     shown.broken = [
         failure
@@ -169,6 +170,13 @@ def _ending(digest: RunDigest) -> str:
     if digest.ended and digest.ended.at >= digest.steps - 2:
         return "its last turn was finished"
     return ""
+
+
+def _only_looks(call: Open) -> bool:
+    """Does it leave the world as it is? Then nobody needs to know whether it completed."""
+    return call.act in ("read", "search", "plan", "ask", "web") or (
+        call.act == "run" and kind_of(call.what) == "look"
+    )
 
 
 def _pending(what: str, act: str) -> str:
