@@ -65,8 +65,9 @@ help: ## list the targets
 install: $(STAMP) ## make .venv with Segue (editable) and the tools of its developers
 
 .PHONY: demo
-demo: $(STAMP) ## kill a working process, and see the next one go on
+demo: $(STAMP) ## kill a worker and an agent, and see the next run go on
 	$(PY) demo/crash_and_resume.py
+	$(PY) demo/next_run_knows.py
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
@@ -77,6 +78,7 @@ test: $(STAMP) ## the tests that need nothing but Python and git
 test-all: test test-install ## `make test`, and everything that it leaves out
 test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
 	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
+	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py
 
 .PHONY: lint
 lint: $(STAMP) ## ruff and mypy, changing nothing

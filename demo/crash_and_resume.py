@@ -169,7 +169,12 @@ def main() -> None:
     print(paint("\nNothing that was acknowledged was lost.", "1;32"))
 
 
-if __name__ == "__main__":
+def plain_terminal() -> None:
+    """Where the terminal cannot show a letter, show a question mark."""
     if isinstance(sys.stdout.encoding, str) and not sys.stdout.encoding.lower().startswith("utf"):
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+if __name__ == "__main__":
+    plain_terminal()
     main()

@@ -10,9 +10,9 @@ from pathlib import Path
 DEMO = Path(__file__).parents[2] / "demo" / "crash_and_resume.py"
 
 
-def play(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def play(tmp_path: Path, name: str = DEMO.name, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(DEMO)],
+        [sys.executable, str(DEMO.with_name(name))],
         cwd=tmp_path,
         env={**os.environ, **variables},
         capture_output=True,
@@ -58,3 +58,12 @@ def test_the_demo_fails_when_the_next_worker_does_the_work_again(tmp_path: Path)
     )
     assert played.returncode == 1, played.stdout
     assert "not so" in played.stderr
+
+
+def test_the_demo_kills_an_agent_and_the_next_run_knows(tmp_path: Path) -> None:
+    home = tmp_path / "mine"
+    played = play(tmp_path, "next_run_knows.py", SEGUE_HOME=str(home), PYTHONIOENCODING="utf-8")
+    assert played.returncode == 0, played.stdout + played.stderr
+    for promise in ("what must never be done", "what is broken, and why", "and still says it"):
+        assert promise in played.stdout
+    assert not home.exists(), "the demo wrote into the user's own data folder"
