@@ -377,8 +377,9 @@ def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         return None  # the kind of a mask
     begin, end, quoted = _extent(chunk, quote, match.end(3) if quote else match.end(2))
     harmless = _harmless(start, end, quote, quoted)
-    if not quoted and (chunk[end : end + 3] == b"..." or between[-1:] == chunk[begin : begin + 1] == b":"):
-        return harmless  # left out, or a path in code
+    path = between[-1:] == b":" and re.match(rb":[A-Za-z_]", chunk[begin : begin + 2])
+    if not quoted and (path or chunk[end : end + 3] == b"..."):
+        return harmless  # a path in code, or left out
     if chunk[end : end + 1] in (b"(", b"[", b"{", b"<") and not quoted:
         return harmless  # a call, an index, a template, or a mask
     key = _key_of(chunk, start) + name
