@@ -13,6 +13,7 @@ from segue.testing.transcripts import placed
 
 SECRET = "ghp_wJk3Zt9QmX5rVb2LcN8sYd4FhG7aPeT1uKo0"
 HOUR = 3600.0
+DAY = 24 * HOUR
 
 
 def work(

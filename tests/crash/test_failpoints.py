@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import random
+import shutil
 import signal
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from segue import Segue
 from segue.core import snapshot
 from segue.core.events import Erased
 from segue.services.cleanup import Cleanup
+from segue.services.rebuild import rebuild
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
 
 from . import work
-from .kit import WORK, Proof, open_segue
+from .kit import WORK, Proof, child, open_segue
 
 
 class Death(NamedTuple):
@@ -42,8 +47,14 @@ DEATHS = [
     *(Death("backup.after_rename", n, "backup") for n in (1, 2)),
     *(Death(f"recover.{when}", 1, "recovery") for when in ("after_restore", "before_swap", "after_swap")),
     *(Death(f"cleanup.{when}", 1, "cleaning") for when in ("after_archive", "after_drop", "after_restore")),
+    Death("archive.put.before_commit", 1, "syncing"),
+    Death("archive.put.after_commit", 1, "syncing"),
+    Death("archive.name.after_commit", 1, "syncing"),
+    Death("archive.drop.before_commit", 1, "syncing"),
+    Death("store.runs.before_commit", 1, "syncing"),
+    Death("store.runs.after_commit", 1, "syncing"),
 ]
-ELSEWHERE = {"files", "recovery", "cleaning"}
+ELSEWHERE = {"files", "recovery", "cleaning", "syncing"}
 """Tasks whose remains are looked at by tests of their own."""
 
 
@@ -158,6 +169,64 @@ def test_a_session_that_a_kill_interrupts_on_its_way_to_the_archive_or_back_is_n
         assert snapshot.encode(session.state) == (tmp_path / "state").read_bytes()
         assert session.load_agent("agent") == work.agent_value(5, 1)
         verify_chain(session.log())
+
+
+@deaths("syncing")
+def test_a_sync_that_a_kill_interrupts_is_finished_by_the_next_with_the_same_outcome(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    with work.open_agents(str(tmp_path)) as seg:
+        seg.sync()
+        found = outcome(seg)
+        assert seg.sync().read == 0
+        assert outcome(seg) == found
+        assert rebuild(seg, check=True).runs_different == []
+        for stream, _ in seg.journal.streams():
+            verify_chain(seg.journal.read(stream))
+    assert found == whole_outcome(tmp_path)
+
+
+def outcome(seg: Segue) -> dict[str, tuple[str, str, int]]:
+    """Of each run: its session, its goal, and how much was read of it."""
+    return {run.id: (run.session, run.goal, run.steps) for run in seg.runs()}
+
+
+def whole_outcome(folder: Path) -> dict[str, tuple[str, str, int]]:
+    """What a sync comes to that nobody interrupts, of the same transcripts."""
+    shutil.rmtree(folder / "segue")
+    with work.open_agents(str(folder)) as seg:
+        seg.sync()
+        assert all(run.archived for run in seg.runs())
+        return outcome(seg)
+
+
+def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(
+    tmp_path: Path, kill_count: int
+) -> None:
+    seed = random.randrange(10**6)
+    print("seed", seed)
+    rng = random.Random(seed)
+    work.put_transcripts(str(tmp_path), 12)
+    expected = whole_outcome_of_new(tmp_path)
+    for _ in range(kill_count):
+        process = child("sync_forever", tmp_path, "child")
+        time.sleep(0.3 + rng.random() * 0.5)
+        process.kill()
+        process.communicate()
+        with work.open_agents(str(tmp_path)) as seg:
+            seg.sync()
+            assert outcome(seg) == expected
+            assert len(seg.list(everywhere=True)) == len({session for session, _, _ in expected.values()})
+            for run in seg.runs():
+                assert list(seg.archive.read(run.key)), run
+
+
+def whole_outcome_of_new(folder: Path) -> dict[str, tuple[str, str, int]]:
+    (folder / "segue").mkdir()
+    expected = whole_outcome(folder)
+    assert len(expected) == 12
+    return expected
 
 
 def test_every_failpoint_of_the_package_is_died_at() -> None:

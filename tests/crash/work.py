@@ -350,13 +350,60 @@ def cleaning(home: str, name: str) -> None:
         Cleanup(seg).restore("over")
 
 
+def put_transcripts(home: str, count: int = 3) -> None:
+    """Transcripts of several agents under a home, of a project in it."""
+    from tests.run_kit import DAY, place
+
+    project = Path(home) / "shop"
+    project.mkdir(exist_ok=True)
+    for n in range(count):
+        agent = ("codex", "claude-code", "gemini-cli")[n % 3]
+        prompt = f"Task number {n} of these, please"
+        place(Path(home), project, agent, native=f"0a1b-{n}", old=(count - n) * 9 * DAY, prompt=prompt)
+
+
+def open_agents(home: str, **more: str) -> Segue:
+    """Segue in that project."""
+    from tests.run_kit import opened
+
+    return opened(Path(home), Path(home) / "shop", **more)
+
+
+@task
+def syncing(home: str, name: str) -> None:
+    """Take runs in, end their sessions, take in again while the archive may hold nothing old."""
+    put_transcripts(home)
+    with open_agents(home) as seg:
+        seg.sync()
+        for card in seg.list(everywhere=True):
+            seg.session(card.id).complete()
+    with open_agents(home, SEGUE_ARCHIVE_DAYS_MAX="1") as seg:
+        seg.sync()
+
+
+@task
+def sync_forever(home: str, name: str) -> None:
+    """Take in what is there, again and again from nothing."""
+    import shutil
+
+    for place in range(10_000):
+        with open_agents(home) as seg:
+            seg.sync()
+        Path(home, "rounds").write_text(f"{place}\n")
+        for path in Path(home, "segue").glob("segue.db*"):
+            path.unlink()
+        shutil.rmtree(Path(home, "segue", "backups"), ignore_errors=True)
+        if place % 2:
+            Path(home, "segue", "archive", "transcripts.db").unlink()
+
+
 def _await(path: str) -> None:
     while not os.path.exists(path):
         time.sleep(0.001)
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
+    sys.path.insert(0, str(Path(__file__).parents[2]))  # for what tests share
     outcome = TASKS[sys.argv[1]](*sys.argv[2:])
     if outcome is not None:
         print(json.dumps(outcome), flush=True)

@@ -15,7 +15,7 @@ from tests.run_kit import environment, opened, place
 from segue import UsageError
 from segue.agents.base import Found
 from segue.core.digest import fold
-from segue.core.steps import Call, End, Interrupt, Prompt, Result, Say
+from segue.core.steps import Call, End, Interrupt, Prompt, Result, Say, Step
 from segue.effects import git
 from segue.effects.processes import ancestors, is_alive, open_files, start_of
 from segue.errors import TranscriptUnreadable, UnknownRun
@@ -154,7 +154,7 @@ def test_a_run_whose_last_command_runs_segue_is_not_the_answer(agent: str, home:
 
     place(home, project, "codex", native="older", old=9000)
     t = time.time()
-    asking = [
+    asking: list[Step] = [
         Prompt(t, "What was done here before?"),
         Call(t, "c1", "Bash", "run", text="cd x && segue brief", command="cd x && segue brief"),
     ]

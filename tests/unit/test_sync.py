@@ -9,20 +9,20 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.run_kit import HOUR, SECRET, environment, opened, place, work
+from tests.run_kit import DAY, HOUR, SECRET, environment, opened, place, work
 
 from segue import Paused, Segue
-from segue.core.digest import encode
+from segue.core.digest import decode, encode
 from segue.effects.redact import redact_bytes
 from segue.services import cursor, ingest
 from segue.services.attach import OBSERVER
 from segue.services.rebuild import rebuild
 from segue.services.scrub import scrub
 from segue.services.sessions import Session
+from segue.services.taking import Taker
 from segue.testing.transcripts import MAKERS, placed, written
 
 AGENTS = sorted(MAKERS)
-DAY = 86_400.0
 
 
 @pytest.fixture
@@ -46,7 +46,8 @@ def grow(path: Path, *more: str) -> None:
 def digests(seg: Segue) -> dict[str, bytes]:
     found = {}
     for row in seg.run_rows.rows():
-        kept = cursor.unpacked((full := seg.run_rows.get(row.key)) and full.reading)
+        full = seg.run_rows.get(row.key)
+        kept = cursor.unpacked(full.reading if full is not None else None)
         assert kept is not None
         found[row.native] = kept.digest
     return found
@@ -196,7 +197,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time(
 ) -> None:
     for n in range(4):
         place(home, project, "codex", native=f"run-{n}")
-    parent, take = os.getpid(), ingest.Taker.take
+    parent, take = os.getpid(), Taker.take
 
     def die(self: object, place: int, job: object) -> object:
         if os.getpid() != parent:
@@ -204,7 +205,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time(
         return take(self, place, job)  # type: ignore[arg-type]
 
     monkeypatch.setattr(ingest, "FORK_BYTES_MIN", 1)
-    monkeypatch.setattr(ingest.Taker, "take", die)
+    monkeypatch.setattr(Taker, "take", die)
     with opened(home, project) as seg:
         assert seg.sync(workers=2).read == 4
         assert len(seg.runs()) == 4
@@ -291,7 +292,7 @@ def test_a_rebuild_finds_digests_as_they_are_and_mends_one_that_is_not(home: Pat
         full = seg.run_rows.get(row.key)
         kept = cursor.unpacked(full.reading if full else None)
         assert full is not None and kept is not None
-        digest = cursor.decode(kept.digest)
+        digest = decode(kept.digest)
         assert digest is not None
         digest.title = "wrong"
         kept.digest = encode(digest)

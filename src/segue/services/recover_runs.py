@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..agents import agent as agent_of
 from ..agents.base import Found
 from ..core import commands as do
+from ..core import telling
 from ..core.chain import Missing
 from ..core.commands import Command, Refusal, decide_all
 from ..core.digest import RunDigest
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 ACTOR = "segue recover"
 TEXT_CHARS = 300
+DECISIONS_MAX = 12
 
 
 class Told(Value):
@@ -104,10 +106,18 @@ def wishes_of(told: Told) -> list[Command]:
         do.Create(told.session, goal, organization, about.project, project_name=about.project_name)
     ]
     wishes += _plan(told.digests)
-    for digest in told.digests:
-        wishes += [do.Decide(_short(words.text)) for words in digest.decided if _short(words.text)]
+    decided = dict.fromkeys(text for digest in told.digests for text in _decisions(digest))
+    wishes += [do.Decide(text) for text in decided if text]
     wishes.append(do.Note(f"{source}; what was declared is lost"))
     return wishes
+
+
+def _decisions(digest: RunDigest) -> list[str]:
+    """What was decided: answers of the user, what the run was given, and choices that the agent told."""
+    told = (one for words in digest.says for one in telling.sentences(words.text))
+    choices = [one for one in told if len(one) <= TEXT_CHARS and telling.is_choice(one)]
+    answers = [words.text for words in digest.decided]
+    return [_short(text) for text in [*digest.inherited.decided, *answers, *choices[-DECISIONS_MAX:]]]
 
 
 def _plan(digests: list[RunDigest]) -> list[Command]:
