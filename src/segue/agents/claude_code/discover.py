@@ -57,7 +57,9 @@ class ClaudeCode:
             days = msgspec.json.decode((_folder(where) / "settings.json").read_bytes())["cleanupPeriodDays"]
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
             return _CLEANUP_DAYS
-        return days if isinstance(days, int) and days < 10_000 else None
+        if not isinstance(days, int) or isinstance(days, bool):
+            return _CLEANUP_DAYS
+        return days if days < 10_000 else None
 
     def find(self, where: Where) -> Iterator[Found]:
         root = _folder(where)

@@ -22,6 +22,7 @@ from segue.agents.claude_code.wire import (
     NOT_TYPED,
     RECORD,
     REJECTED,
+    TAG,
     UNKNOWN_OUTCOME,
     Attachment,
     Block,
@@ -70,7 +71,14 @@ CONTROLS = frozenset(
 )  # commands about the agent itself, not about the work
 _EXIT = re.compile(r"Exit code (\d+)\s*\n?")
 _TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
-_REMINDER = re.compile(r"<(system-reminder|hook_context)\b.*?</\1>", re.S)
+_REMINDER = re.compile(
+    r"<(system-reminder|hook_context|ide_selection|ide_opened_file|ide_diagnostics)\b.*?</\1>", re.S
+)
+_PERSISTED = re.compile(
+    r"\s*<persisted-output>\s*(?:Output too large[^\n]*\n+)?(?:Preview[^\n]*\n)?"
+    r"(.*?)(?:</persisted-output>|\Z)",
+    re.S,
+)
 _SLASH = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _SLASH_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.S)
 _NOTICE = re.compile(r"<summary>(.*?)</summary>", re.S)
@@ -120,7 +128,7 @@ class Reader:
 
     def _placed(self, record: Record, at: float) -> Iterator[Step]:
         """A Start where the surroundings changed."""
-        native, parent = record.session_id or "", ""
+        native, parent = record.session_id or "", _forked(record)
         if self._side and record.agent_id:
             native, parent = f"agent-{record.agent_id}", native
         now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
@@ -156,7 +164,7 @@ class Reader:
         if "<" in text:
             text = _REMINDER.sub("", text)
         text = text.strip()
-        if text.startswith(NOT_TYPED):
+        if _is_harness(text):
             if text.startswith(INTERRUPTED):
                 yield Interrupt(at, "by the user")
             elif text.startswith(CONTINUED):
@@ -164,8 +172,8 @@ class Reader:
             elif not meta:
                 yield from _tagged(text, at)
         elif text and not meta:
-            if text in self._queued:
-                self._queued.remove(text)  # it was a prompt when it was queued
+            if (mark := _mark(text)) in self._queued:
+                self._queued.remove(mark)  # it was a prompt when it was queued
             else:
                 yield from heard(at, text)
 
@@ -218,8 +226,9 @@ class Reader:
 
     def _queue(self, record: Record, at: float) -> Iterator[Step]:
         text = blocks_text(_any(record.content)).strip()
-        if record.operation == "enqueue" and text and not text.startswith((*NOT_TYPED, "/", '{"task_id"')):
-            self._queued = [*self._queued, text][-_QUEUED_MAX:]
+        typed = text and not text.startswith(("/", '{"task_id"')) and not _is_harness(text)
+        if record.operation == "enqueue" and typed:
+            self._queued = [*self._queued, _mark(text)][-_QUEUED_MAX:]
             yield from heard(at, text)
 
     def _attached(self, record: Record, at: float) -> Iterator[Step]:
@@ -240,8 +249,7 @@ class Reader:
         """Our own brief, told once: a hook's output stands in two records."""
         for text in _told(attachment):
             for step in given(at, text):
-                mark = f"{crc32(text.strip().encode('utf-8', 'replace')):x}"
-                if mark != self._given:
+                if (mark := _mark(text.strip())) != self._given:
                     self._given = mark
                     yield step
 
@@ -270,6 +278,24 @@ _HANDLERS = {
     "custom-title": Reader._titled,
     "cost-state": Reader._left,
 }
+
+
+def _forked(record: Record) -> str:
+    """The conversation that this one was forked from."""
+    source = record.forked_from
+    native = source.get("sessionId") if isinstance(source, dict) else source
+    return native if isinstance(native, str) else ""
+
+
+def _mark(text: str) -> str:
+    """A text to be known again, in a few bytes."""
+    return f"{len(text)}-{crc32(text.encode('utf-8', 'replace')):x}"
+
+
+def _is_harness(text: str) -> bool:
+    """Is it a text that the harness wrote in the user's place?"""
+    tag = TAG.match(text)
+    return text.startswith(NOT_TYPED) or (tag is not None and f"</{tag[1]}>" in text)
 
 
 def _told(attachment: Attachment) -> list[str]:
@@ -319,6 +345,8 @@ def _result(block: Block, at: float) -> Iterator[Step]:
         return
     if text.startswith(UNKNOWN_OUTCOME):
         return  # the agent's own note at resume: the call stays pending
+    if text.lstrip()[:18] == "<persisted-output>" and (shown := _PERSISTED.match(text)):
+        text = shown[1].strip()
     code = _EXIT.match(text) if failed else None
     yield Result(
         at,

@@ -7,6 +7,7 @@ Most bytes are copies (``toolUseResult``, ``progress``, ``prompt_snapshot``): th
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -93,9 +94,10 @@ RECORD = msgspec.json.Decoder(Record)
 MESSAGE = msgspec.json.Decoder(Message)
 ATTACHMENT = msgspec.json.Decoder(Attachment)
 
-# Text in a user record that no user typed. Several of these tags wrap what the harness says.
+# Text in a user record that no user typed; so is what stands in a tag of the harness, whose names have a
+# hyphen or an underscore.
+TAG = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)\b[^>]*>")
 NOT_TYPED = (
-    "<",
     "Caveat:",
     "[Request interrupted",
     "This session is being continued",
