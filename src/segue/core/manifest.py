@@ -188,18 +188,19 @@ def _measured(sheet: _Sheet, shown: Picture) -> bytes:
 def _essential(sheet: _Sheet, shown: Picture) -> None:
     """Goal, work, next step and what is broken; each gets its part where not all have room."""
     active = [task.text for task in shown.plan if task.state == "active"]
-    todo = [f"check whether {one} completed" for one in shown.pending]
-    todo += [task.text for task in shown.plan if task.state == "next"]
+    todo = [task.text for task in shown.plan if task.state == "next"][:1]
+    checks = [f"check whether {one} completed" for one in shown.pending]
+    todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
     going = [one.text for one in shown.sentences if one.label == "UNDER WAY"]
     work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
     broken = [_broken(failure) for failure in shown.broken[:2]]
-    texts = [shown.goal, work, *todo[:1], *broken[:1]]
+    texts = [shown.goal, work, *todo, *broken[:1]]
     room = max(sheet.budget // 6, LINE_BYTES)
     if sheet.budget < TIGHT_BYTES:
         room = int(level([_cost(text) for text in texts], sheet.budget - 126))
     sheet.set("session_metadata", "goal", shown.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
     sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
-    for text in todo[:1]:
+    for text in todo:
         sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
     for text in broken:
         sheet.add(("critical_context", "blockers"), cut(text, min(room, LINE_BYTES + 40)))

@@ -1,0 +1,165 @@
+"""A brief keeps to its budget in every form, cuts only between words, and has what a run needs most."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import msgspec
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from segue.core.brief import compose, cut, marked_down, size
+from segue.core.digest import CommandUse, Failure, fold
+from segue.core.manifest import Manifest, manifest
+from segue.core.picture import FileLine, Picture, Probe, Sentence, Task, picture
+from segue.core.steps import Step
+from segue.core.worth import Worth
+from segue.surfaces.cli.table import TABLE
+
+from .steps import runs, short, texts
+
+budgets = st.one_of(st.integers(256, 700), st.integers(256, 8_192))
+MORE = "segue brief run-1 --max-bytes 8192"
+LABELS = ["UNDER WAY", "DECIDED", "DONE", "LEARNT", "LAST STEPS", "ASKED THE USER", "REPORTED"]
+
+many = st.lists(texts, max_size=5)
+names = st.lists(short, max_size=12)
+words = st.dictionaries(short, st.floats(0, 1), max_size=5)
+states = st.sampled_from(["active", "next", "blocked"])
+failures = st.lists(st.builds(Failure, what=short, why=texts, at=st.just(3)), max_size=3)
+uses = st.builds(CommandUse, kind=st.just("test"), last=st.integers(0, 9))
+files = st.builds(
+    FileLine, name=short, path=short, mark=st.sampled_from(["", "edited"]), value=st.floats(0, 9)
+)
+spoken = st.builds(Sentence, text=short.filter(bool), label=st.sampled_from(LABELS), at=st.integers(0, 9))
+pictures = st.builds(
+    Picture,
+    agent=st.sampled_from(["", "codex"]), run=short, project=short, status=short, branch=short,
+    when=st.sampled_from([0.0, 1_794_700_000.0]), ending=short, context=st.integers(0, 300_000),
+    window=st.sampled_from([0, 200_000]), chars=st.integers(0, 10**8), goal=texts, latest=texts, before=many,
+    first=texts, inherits=st.booleans(), standing=many, plan_done=many, plan_total=st.integers(0, 20),
+    plan=st.lists(st.builds(Task, text=texts, state=states, reason=short), max_size=14),
+    pending=st.lists(short, max_size=2), broken=failures, solved=failures, faults=texts, questions=many,
+    decided=many, learnt=many, memories=many, commits=names, dirty=names, since=names,
+    commands=st.lists(st.tuples(short, uses), max_size=12), files=st.lists(files, max_size=12),
+    sentences=st.lists(spoken, max_size=10),
+    worth=st.builds(Worth, words=words, names=words, homes=st.dictionaries(short, short, max_size=3)),
+)  # fmt: skip
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def forms(shown: Picture, budget: int) -> dict[str, str]:
+    return {
+        "text": compose(shown, budget, MORE),
+        "markdown": marked_down(shown, budget, MORE),
+        "json": manifest(shown, budget, MORE).decode("utf-8"),
+    }
+
+
+@settings(max_examples=80)
+@given(pictures, budgets)
+def test_no_form_of_any_picture_is_over_its_budget_or_holds_a_control_character(
+    shown: Picture, budget: int
+) -> None:
+    for form, text in forms(shown, budget).items():
+        assert len(text.encode("utf-8")) <= budget, form
+        assert not CONTROL.search(text), form
+
+
+@settings(max_examples=60)
+@given(runs, budgets)
+def test_no_brief_of_any_steps_is_over_its_budget(steps: list[Step], budget: int) -> None:
+    probe = Probe(now=1_794_710_000.0, branch="main", dirty=("src/app.py",), commits=("Add rows",))
+    for form, text in forms(picture([fold(steps)], probe=probe, agent="codex"), budget).items():
+        assert len(text.encode("utf-8")) <= budget, form
+
+
+@settings(max_examples=50)
+@given(pictures, budgets)
+def test_every_manifest_is_valid(shown: Picture, budget: int) -> None:
+    text = manifest(shown, budget, MORE)
+    msgspec.json.decode(text, type=Manifest, strict=True)
+    assert list(json.loads(text)) == [key for key in Manifest.__struct_fields__ if key in json.loads(text)]
+
+
+told = st.lists(
+    st.sampled_from("move the invoice parser to decimals and keep old rows".split()), min_size=3, max_size=60
+)
+
+
+@settings(max_examples=60)
+@given(
+    goal=told, now=told, then=told, why=told, budget=budgets, ending=st.booleans(), extra=pictures,
+    agent=st.sampled_from(["", "claude-code"]), branch=st.sampled_from(["", "feature/" + "x" * 60]),
+)  # fmt: skip
+def test_goal_work_next_step_and_what_is_broken_are_in_every_brief(
+    goal: list[str], now: list[str], then: list[str], why: list[str], budget: int, ending: bool,
+    extra: Picture, agent: str, branch: str,
+) -> None:  # fmt: skip
+    shown = msgspec.structs.replace(
+        extra,
+        agent=agent, branch=branch, ending="the model could not be reached at the end" if ending else "",
+        goal=" ".join(["GGG", *goal]), broken=[Failure("BBB run", " ".join(why), 3)],
+        plan=[Task(" ".join(["NNN", *now]), "active"), Task(" ".join(["TTT", *then]), "next")],
+    )  # fmt: skip
+    for form, text in forms(shown, budget).items():
+        for mark in ("GGG", "NNN", "TTT", "BBB"):
+            assert mark in text, (form, mark)
+
+
+@settings(max_examples=60)
+@given(goal=told, items=st.lists(told, min_size=1, max_size=12), budget=budgets)
+def test_what_is_cut_ends_at_a_word(goal: list[str], items: list[list[str]], budget: int) -> None:
+    shown = Picture(goal=" ".join(goal), plan=[Task(" ".join(item), "next") for item in items])
+    known = {*goal, *(word for item in items for word in item)}
+    known |= {
+        "[segue]",
+        "Where",
+        "the",
+        "last",
+        "run",
+        "stopped.",
+        "GOAL:",
+        "PLAN:",
+        "[/segue]",
+        "and",
+        "more",
+        "More:",
+    }
+    known |= set(MORE.split())
+    for word in compose(shown, budget, MORE).split():
+        bare = word.rstrip("…;.,")
+        assert bare in {one.rstrip(".") for one in known} or bare.isdigit(), word
+
+
+@given(texts, st.integers(0, 300))
+@example("a" * 50, 20)
+@example("", 0)
+def test_a_cut_is_within_its_bytes_and_begins_the_text(text: str, most: int) -> None:
+    short = cut(text, most)
+    assert size(short) <= most
+    whole = cut(text, 100_000)
+    assert short == whole or whole.startswith(short.rstrip("…").rstrip()), (short, whole)
+    if short.endswith("…") and short != whole and " " in whole[: len(short)]:
+        kept = short.rstrip("…")
+        assert not whole[len(kept) :][:1].isalnum() or not kept[-1:].isalnum()
+
+
+@settings(max_examples=40)
+@given(pictures, budgets)
+def test_the_last_line_names_only_a_command_that_exists(shown: Picture, budget: int) -> None:
+    last = compose(shown, budget, MORE).split("\n")[-1]
+    named = re.findall(r"segue (\w+)", last.replace("[/segue]", ""))
+    assert last.startswith("[/segue]")
+    assert all(name in TABLE for name in named)
+
+
+def test_the_schema_is_one_that_every_key_of_the_contract_is_in() -> None:
+    from segue.core.manifest import schema
+
+    found: dict[str, Any] = schema()
+    kinds = found["$defs"]
+    assert {"project", "phase", "timestamp", "context_usage_before"} <= set(kinds["Metadata"]["properties"])
+    assert {"task", "priority", "status", "context"} == set(kinds["Pending"]["properties"])
