@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from .core.status import Card, SessionStatus
     from .errors import (
         AccessError,
+        AgentError,
         BadImport,
         BadName,
         BadSettings,
+        BudgetTooSmall,
         ConflictError,
         DamagedError,
         NothingToUndo,
@@ -39,12 +41,16 @@ if TYPE_CHECKING:
         StoreFull,
         StoreUnavailable,
         TextTooLong,
+        TranscriptUnreadable,
         UnknownAgent,
         UnknownCheckpoint,
+        UnknownRun,
         UnknownSession,
         UsageError,
     )
     from .services.book import Saved
+    from .services.ingest import Synced
+    from .services.runs import Run
     from .services.segue import Segue
     from .services.sessions import Session
 
@@ -54,6 +60,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Segue": "services.segue",
     "Session": "services.sessions",
+    "Run": "services.runs",
+    "Synced": "services.ingest",
     "Saved": "services.book",
     "SessionState": "core.state",
     "SessionStatus": "core.status",
@@ -62,9 +70,11 @@ _HOMES = {
 }
 __all__ = [
     "AccessError",
+    "AgentError",
     "BadImport",
     "BadName",
     "BadSettings",
+    "BudgetTooSmall",
     "Card",
     "ConflictError",
     "DamagedError",
@@ -72,6 +82,7 @@ __all__ = [
     "NothingToUndo",
     "Paused",
     "RefusedError",
+    "Run",
     "Saved",
     "SchemaTooNew",
     "Segue",
@@ -86,9 +97,12 @@ __all__ = [
     "StoreError",
     "StoreFull",
     "StoreUnavailable",
+    "Synced",
     "TextTooLong",
+    "TranscriptUnreadable",
     "UnknownAgent",
     "UnknownCheckpoint",
+    "UnknownRun",
     "UnknownSession",
     "UsageError",
     "__version__",

@@ -219,7 +219,7 @@ def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(
             assert outcome(seg) == expected
             assert len(seg.list(everywhere=True)) == len({session for session, _, _ in expected.values()})
             for run in seg.runs():
-                assert list(seg.archive.read(run.key)), run
+                assert list(seg.observed.archive.read(run.key)), run
 
 
 def whole_outcome_of_new(folder: Path) -> dict[str, tuple[str, str, int]]:

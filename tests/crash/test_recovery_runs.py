@@ -43,8 +43,8 @@ def break_all_above(home: Home) -> None:
     shutil.rmtree(home.emergency, ignore_errors=True)
 
 
-def mend(home: Home, **more: bool) -> Recovery:
-    return recover(home, resolve(), **more)
+def mend(home: Home, *, dry_run: bool = False) -> Recovery:
+    return recover(home, resolve(), dry_run=dry_run)
 
 
 @pytest.mark.parametrize("originals", [True, False], ids=["transcripts", "copies"])
@@ -118,7 +118,7 @@ def test_a_store_that_is_rebuilt_from_its_remains_keeps_its_runs_after_a_sync(
         file.write(bytes(64))
     mend(folder)
     with opened(home, project) as seg:
-        assert seg.run_rows.rows() == []
+        assert seg.observed.runs.rows() == []
         seg.sync()
         assert seg.run("0b-new").session == "login"
         assert len(seg.list(everywhere=True)) == 2

@@ -209,7 +209,7 @@ def signature(node: ast.FunctionDef, owner: str) -> str:
     """A method as one would call it."""
     properties = [d.id for d in node.decorator_list if isinstance(d, ast.Name) and d.id == "property"]
     returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-    returns = returns.replace("ev.Event", "Event").replace("Cards", "list[Card]")
+    returns = returns.replace("ev.Event", "Event").replace("Cards", "list[Card]").replace("Runs", "list[Run]")
     if properties:
         return f"{node.name}{returns}"
     arguments = ast.unparse(node.args).removeprefix("self").removeprefix(", ")

@@ -218,7 +218,7 @@ def test_a_run_whose_transcript_was_deleted_is_found_and_read_from_the_archive(
 ) -> None:
     path = place(home, project, agent, native="0a1b2c3d")
     with opened(home, project) as seg:
-        look = seg.capture()
+        look = seg.observed.capture()
         before = final(look.reading(look.find_run("0a1b")), look_agent(agent))
         seg.sync()
     if agent in ("cline", "roo"):

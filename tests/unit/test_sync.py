@@ -45,8 +45,8 @@ def grow(path: Path, *more: str) -> None:
 
 def digests(seg: Segue) -> dict[str, bytes]:
     found = {}
-    for row in seg.run_rows.rows():
-        full = seg.run_rows.get(row.key)
+    for row in seg.observed.runs.rows():
+        full = seg.observed.runs.get(row.key)
         kept = cursor.unpacked(full.reading if full is not None else None)
         assert kept is not None
         found[row.native] = kept.digest
@@ -80,7 +80,7 @@ def test_what_was_added_is_read_behind_the_cursor_and_gives_the_same_digest(
         grow(path, "more was said", "and still more")
         done = seg.sync()
         assert done.read == 1 and done.bytes_read == path.stat().st_size - size
-        assert b"".join(seg.archive.read(seg.run("run-1").key)) == redact_bytes(path.read_bytes())
+        assert b"".join(seg.observed.archive.read(seg.run("run-1").key)) == redact_bytes(path.read_bytes())
         step_by_step = digests(seg)
     shutil.rmtree(home / "segue")
     with opened(home, project) as seg:
@@ -103,7 +103,7 @@ def test_a_half_written_line_is_told_and_read_again_when_it_is_whole(home: Path,
         seg.sync()
         kept = digests(seg)["run-1"]
         assert b"the end of it" in kept and kept.count(b"the end of it") <= 2
-        assert b"".join(seg.archive.read(seg.run("run-1").key)).endswith(b'the end of it"}}\n')
+        assert b"".join(seg.observed.archive.read(seg.run("run-1").key)).endswith(b'the end of it"}}\n')
 
 
 @pytest.mark.parametrize("change", ["rewritten", "truncated", "replaced"])
@@ -121,7 +121,7 @@ def test_a_file_that_is_no_longer_the_same_is_read_anew(change: str, home: Path,
         os.utime(path, (time.time() - 50, time.time() - 50))
         assert seg.sync().read == 1
         assert seg.run("run-1").goal == "Something quite different now"
-        assert b"".join(seg.archive.read(seg.run("run-1").key)) == path.read_bytes()
+        assert b"".join(seg.observed.archive.read(seg.run("run-1").key)) == path.read_bytes()
 
 
 def test_a_digest_of_another_format_is_made_anew(
@@ -130,7 +130,7 @@ def test_a_digest_of_another_format_is_made_anew(
     place(home, project)
     with opened(home, project) as seg:
         seg.sync()
-        row = seg.run_rows.get(seg.run_rows.rows()[0].key)
+        row = seg.observed.runs.get(seg.observed.runs.rows()[0].key)
         assert row is not None
         kept = cursor.unpacked(row.reading)
         assert kept is not None
@@ -145,8 +145,8 @@ def test_a_row_that_nobody_can_read_is_made_anew(home: Path, project: Path) -> N
     place(home, project)
     with opened(home, project) as seg:
         seg.sync()
-        [row] = seg.run_rows.rows()
-        seg.run_rows.put([msgspec.structs.replace(row, facts=b"?", reading=b"?")])
+        [row] = seg.observed.runs.rows()
+        seg.observed.runs.put([msgspec.structs.replace(row, facts=b"?", reading=b"?")])
         assert seg.sync().read == 1
         assert seg.run("run-1").goal
 
@@ -239,7 +239,7 @@ def test_pause_brakes_a_sync_and_looking_goes_on(home: Path, project: Path) -> N
         with pytest.raises(Paused):
             seg.sync()
         assert len(seg.runs()) == 1
-        assert seg.run_rows.rows() == []
+        assert seg.observed.runs.rows() == []
 
 
 # -- secrets
@@ -252,7 +252,7 @@ def test_no_secret_of_a_transcript_is_kept_anywhere(agent: str, home: Path, proj
     with opened(home, project) as seg:
         seg.sync()
         seg.backups.make()
-        copy = b"".join(seg.archive.read(seg.run("0a1b").key))
+        copy = b"".join(seg.observed.archive.read(seg.run("0a1b").key))
         assert SECRET.encode() not in copy and b"[redacted:" in copy
         assert all(SECRET.encode() not in digest for digest in digests(seg).values())
         assert SECRET not in seg.run("0a1b").goal
@@ -271,7 +271,7 @@ def test_a_scrubbed_text_is_gone_from_digests_copies_and_backups(home: Path, pro
         assert dry.runs == done.runs == 1 and done.originals == [seg.run("run-1").path]
         assert scrub(seg, name, dry_run=True).runs == 0
         assert name.encode() not in digests(seg)["run-1"]
-        copy = b"".join(seg.archive.read(seg.run("run-1").key))
+        copy = b"".join(seg.observed.archive.read(seg.run("run-1").key))
         assert "Zörbach".encode() not in copy
         assert "Zörbach" not in seg.run("run-1").goal and "Zörbach" not in seg.session().state.goal
         assert seg.sync().unchanged == 1
@@ -288,15 +288,15 @@ def test_a_rebuild_finds_digests_as_they_are_and_mends_one_that_is_not(home: Pat
         for path in paths:
             path.unlink()
         before = digests(seg)
-        [row, *_] = seg.run_rows.rows()
-        full = seg.run_rows.get(row.key)
+        [row, *_] = seg.observed.runs.rows()
+        full = seg.observed.runs.get(row.key)
         kept = cursor.unpacked(full.reading if full else None)
         assert full is not None and kept is not None
         digest = decode(kept.digest)
         assert digest is not None
         digest.title = "wrong"
         kept.digest = encode(digest)
-        seg.run_rows.put([msgspec.structs.replace(full, reading=msgspec.msgpack.encode(kept))])
+        seg.observed.runs.put([msgspec.structs.replace(full, reading=msgspec.msgpack.encode(kept))])
         assert rebuild(seg, check=True).runs_different == [row.native]
         assert rebuild(seg).runs_different == [row.native]
         assert digests(seg) == before and rebuild(seg, check=True).runs_different == []

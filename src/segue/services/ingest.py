@@ -89,9 +89,9 @@ class _Sync:
         self.session = session
         self.progress = progress
         keeps = segue.settings.number("archive_bytes_max") > 0
-        self.archive = segue.archive if keeps else None
-        self.capture = segue.capture()
-        self.rows = {row.key: row for row in segue.run_rows.rows()}
+        self.archive = segue.observed.archive if keeps else None
+        self.capture = segue.observed.capture()
+        self.rows = {row.key: row for row in segue.observed.runs.rows()}
         self.project = segue.place.project_key(segue.settings)[0]
         self.new = 0
         self.unreadable: list[Unreadable] = []
@@ -150,7 +150,7 @@ class _Sync:
                 if cursor.is_unchanged(facts.stamp, stamp, agent_of(one.agent)):
                     same.append((one, row, facts.run))
                     continue
-                full = self.segue.run_rows.get(key)
+                full = self.segue.observed.runs.get(key)
                 jobs.append(Job(one, stamp, full.reading if full else None, stamp.size))
             else:
                 jobs.append(Job(one, stamp, None, stamp.size))
@@ -203,7 +203,9 @@ class _Sync:
 
     def _save(self, taken: list[Taken]) -> None:
         """Rows without sessions, in between; those that had one keep it."""
-        self.segue.run_rows.put([self._row(one, self._session_before(one.run)) for one in taken if one.run])
+        self.segue.observed.runs.put(
+            [self._row(one, self._session_before(one.run)) for one in taken if one.run]
+        )
 
     def _session_before(self, run: Run | None) -> str:
         row = self.rows.get(run.key) if run is not None else None
@@ -239,7 +241,7 @@ class _Sync:
             if now_stands != run:
                 rows.append(msgspec.structs.replace(_restamped(row, now_stands), reading=None))
         if rows:
-            self.segue.run_rows.put(rows)
+            self.segue.observed.runs.put(rows)
         if self.archive:
             told = {key: s for key, s in sessions.items() if key in named or key in runs}
             self.archive.name_sessions({k: s for k, s in told.items() if named.get(k, "") != s})

@@ -41,9 +41,9 @@ def looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
 
 def list_runs(segue: Segue, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list[Run]:
     """The runs of a project, or of all, the newest first; those that cannot be read are left out."""
-    capture = segue.capture(everywhere=everywhere)
-    archived = segue.archive.sessions()
-    rows = {row.key: row for row in segue.run_rows.rows()}
+    capture = segue.observed.capture(everywhere=everywhere)
+    archived = segue.observed.archive.sessions()
+    rows = {row.key: row for row in segue.observed.runs.rows()}
     keys = set(segue.place.project_keys(segue.settings))
     listed: dict[str, Run] = {}
     for found in capture.found(agent):
@@ -83,11 +83,11 @@ def _as_it_stands(capture: Capture, found: Found, known: bool) -> Run | None:
 
 def one_run(segue: Segue, id: str) -> Run:
     """A run by its id, or the beginning of it."""
-    capture = segue.capture()
+    capture = segue.observed.capture()
     found = capture.find_run(id)
     key = capture.key(found)
-    archived = key in segue.archive.sessions()
-    row = segue.run_rows.get(key)
+    archived = key in segue.observed.archive.sessions()
+    row = segue.observed.runs.get(key)
     present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
     known = run_in(row) if row is not None else None
     if not present and known is not None:
@@ -100,7 +100,7 @@ def one_run(segue: Segue, id: str) -> Run:
 
 def steps_of(segue: Segue, run: Run) -> list[Step]:
     """What a run did, step by step, masked, from its transcript or its copy."""
-    capture = segue.capture()
+    capture = segue.observed.capture()
     found = Found(run.agent, run.path, run.id, 0.0, 0, run.cwd)
     mask = redact_bytes if segue.settings["redact"] else None
     return list(capture.steps(found, mask))

@@ -65,13 +65,13 @@ def rebuild(segue: Segue, *, check: bool = False, progress: Progress | None = No
 
 def _rebuild_runs(segue: Segue, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
     """Read every run from its start; one that cannot be read as it was is left as it is."""
-    capture = segue.capture()
-    rows = segue.run_rows.rows()
+    capture = segue.observed.capture()
+    rows = segue.observed.runs.rows()
     read, different = 0, []
     for done, listed in enumerate(rows):
         if progress:
             progress(done, len(rows), listed.native)
-        row = segue.run_rows.get(listed.key)
+        row = segue.observed.runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
         anew = _read_anew(segue, capture, listed, kept)
         if row is None or anew is None:
@@ -83,17 +83,17 @@ def _rebuild_runs(segue: Segue, check: bool, progress: Progress | None) -> tuple
         facts = facts_of(row)
         if not check and facts is not None:
             body = cursor.packed(anew, kept.stamp if kept else cursor.Stamp(), agent_of(row.agent))
-            segue.run_rows.put([row_of(facts.run, facts.stamp, body)])
+            segue.observed.runs.put([row_of(facts.run, facts.stamp, body)])
     return read, different
 
 
 def _read_anew(segue: Segue, capture: Capture, row: RunRow, kept: cursor.Kept | None) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
-    copy = segue.archive.find(row.key)
+    copy = segue.observed.archive.find(row.key)
     try:
         if copy is not None and (kept is None or copy.about.offset == kept.offset):
-            blocks = segue.archive.read(row.key)
+            blocks = segue.observed.archive.read(row.key)
             reading = read_blocks(blocks, found, agent)
             reading.offset = copy.about.offset
             return reading

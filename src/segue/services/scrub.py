@@ -61,7 +61,7 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     if not dry_run:
         segue.brake.check()
     events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
-    runs = scrub_runs(segue.run_rows, text, dry_run)
+    runs = scrub_runs(segue.observed.runs, text, dry_run)
     if isinstance(segue.journal, SqliteJournal) and not dry_run:
         compact(segue.journal.database)
     segue.forget()
@@ -74,8 +74,8 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
         scrubbed = _scrub_backup if whole_backup else _scrub_file
         if scrubbed(path, text, segue.book.actor, dry_run):
             hit.append(str(path))
-    runs |= set(segue.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
-    originals = [path for path in segue.run_rows.known() if _holds(path, text)]
+    runs |= set(segue.observed.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
+    originals = [path for path in segue.observed.runs.known() if _holds(path, text)]
     return Scrubbed(events, pieces, hit, sessions, _stays(segue.journal, text), len(runs), sorted(originals))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,23 +30,22 @@ from .backups import Backups
 from .book import Book, Saved, stream_of
 from .holds import Holds
 from .home import Home, moment, now
+from .observed import Observed
 from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
 if TYPE_CHECKING:
-    from ..effects.archive import Archive
-    from ..stores.base import Runs
-    from .capture import Capture
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
     from .runs import Run
+
+    Runs = list[Run]
     from .scrub import Scrubbed
 
 _NUMBERS = 100_000
 _HOLD_LOOK_SECONDS = 1.0
 
 Cards = list[Card]
-list_ = list
 
 
 class Segue:
@@ -96,6 +95,7 @@ class Segue:
         """Until when (monotonic) nobody looks whether another run holds a session."""
         self._given = session or variables.get("SEGUE_SESSION", "")
         self.environment: Mapping[str, str] = variables
+        self.observed = Observed(self)
 
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")
@@ -282,30 +282,7 @@ class Segue:
 
     # -- runs ----------------------------------------------------------------------------------
 
-    @cached_property
-    def run_rows(self) -> Runs:
-        """What the store keeps of runs; in memory, if it keeps nothing of the kind."""
-        from ..stores.volatile import VolatileRuns
-
-        kept: Runs | None = getattr(self.journal, "runs", None)
-        return kept if kept is not None else VolatileRuns()
-
-    @cached_property
-    def archive(self) -> Archive:
-        """The copies of transcripts."""
-        from ..effects.archive import Archive
-
-        return Archive(self.home.transcripts)
-
-    def capture(self, *, everywhere: bool = False) -> Capture:
-        """The runs that agents left on this machine: of this project, or of all."""
-        from .capture import Capture
-
-        return Capture(
-            self.folder, self.environment, runs=self.run_rows, archive=self.archive, everywhere=everywhere
-        )
-
-    def runs(self, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list_[Run]:
+    def runs(self, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> Runs:
         """The runs of this project, or of all, the newest first."""
         from .listing import list_runs
 

@@ -118,7 +118,7 @@ def wanted_run(context: Context) -> Run | None:
     except BadName:  # an id that no session could have
         pass
     if not id:
-        return segue.run(segue.capture().newest().native)
+        return segue.run(segue.observed.capture().newest().native)
     try:
         return segue.run(id)
     except UnknownRun:

@@ -1,0 +1,46 @@
+"""What is kept of runs, for the services of one Segue: rows, copies, and a look at what agents left.
+
+Nothing is opened or imported before it is asked for: most commands have to do with sessions only.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..effects.archive import Archive
+    from ..stores.base import Runs
+    from .capture import Capture
+    from .segue import Segue
+
+
+class Observed:
+    """The observed side of a data folder."""
+
+    def __init__(self, segue: Segue) -> None:
+        self._segue = segue
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The rows of runs; in memory, if the store keeps nothing of the kind."""
+        from ..stores.volatile import VolatileRuns
+
+        kept: Runs | None = getattr(self._segue.journal, "runs", None)
+        return kept if kept is not None else VolatileRuns()
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The copies of transcripts."""
+        from ..effects.archive import Archive
+
+        return Archive(self._segue.home.transcripts)
+
+    def capture(self, *, everywhere: bool = False) -> Capture:
+        """The runs that agents left on this machine: of this project, or of all."""
+        from .capture import Capture
+
+        segue = self._segue
+        return Capture(
+            segue.folder, segue.environment, runs=self.runs, archive=self.archive, everywhere=everywhere
+        )
