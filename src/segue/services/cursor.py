@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,18 @@ def is_unchanged(then: Stamp, now: Stamp, agent: Agent) -> bool:
     return settled and then.beside == now.beside and then.inode == now.inode
 
 
-def check_of(path: str, offset: int) -> bytes:
-    """A hash of the last bytes before the cursor; empty if they cannot be read."""
+def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) -> bytes:
+    """A hash of the last bytes before the cursor; empty if they cannot be read, or are no longer those
+    that were: then the file was rewritten while it was read, and is read anew the next time."""
     try:
         with open(path, "rb") as file:
             start = max(0, offset - CHECK_BYTES)
             file.seek(start)
             body = file.read(offset - start)
+            for at, before in (seen or {}).items():
+                file.seek(at - len(before))
+                if file.read(len(before)) != before:
+                    return b""
     except OSError:
         return b""
     return hashlib.sha256(body).digest()[:16] if len(body) == offset - start else b""
@@ -92,7 +97,7 @@ def check_of(path: str, offset: int) -> bytes:
 
 def packed(reading: Reading, stamp: Stamp, agent: Agent) -> bytes:
     """A reading to be stored."""
-    check = check_of(reading.path, reading.offset) if agent.form == "lines" else b""
+    check = check_of(reading.path, reading.offset, reading.seen) if agent.form == "lines" else b""
     kept = Kept(
         FORMAT, reading.agent, reading.path, reading.native, reading.offset, reading.kept,
         encode(reading.digest), reading.malformed, reading.skipped, reading.torn, stamp, check,

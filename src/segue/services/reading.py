@@ -22,6 +22,7 @@ from segue.effects.lines import chunks
 from segue.errors import TranscriptUnreadable
 
 Clean = Callable[[bytes], bytes]
+SEEN_BYTES = 256  # of each block
 
 
 class Reading(msgspec.Struct):
@@ -36,6 +37,7 @@ class Reading(msgspec.Struct):
     malformed: int = 0
     skipped: int = 0
     torn: bytes = b""  # a last line without its newline
+    seen: dict[int, bytes] = {}  # of this reading: offsets, and the bytes before them as they were then
 
 
 def recognised(path: Path, name: str = "") -> Agent:
@@ -92,16 +94,15 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None) -> Readi
 
 def _lines(reading: Reading, reader: Reader, path: Path, clean: Clean | None) -> Iterator[Step]:
     reading.torn = b""
-    for block, offset in chunks(path, reading.offset):
-        if clean is not None:
-            block = clean(block)
-        if not block.endswith(b"\n"):
+    for raw, offset in chunks(path, reading.offset):
+        block = clean(raw) if clean is not None else raw
+        if not raw.endswith(b"\n"):
             reading.torn = block
             return
         for line in block.split(b"\n"):
             if line:
                 yield from reader.read(line)
-        reading.offset = offset
+        reading.offset, reading.seen[offset] = offset, raw[-SEEN_BYTES:]
 
 
 def final(reading: Reading, agent: Agent) -> RunDigest:

@@ -184,7 +184,7 @@ class _Transcript:
         self._branch = step.branch or self._branch
         self._version = step.version or self._version
         if step.how == "fork":
-            self._forked = step.parent or "unknown"
+            self._forked = step.parent or "another"
         elif step.parent:
             self.parent = step.parent
         if step.how in ("resume", "fork", "clear") and step.native:
