@@ -39,6 +39,7 @@ _MESSAGE = re.compile(
 _PATH = re.compile(
     r"(?<![\w$=:/@-])(?:[~.]{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/(=-])"
 )
+_URL = re.compile(r"\w+://\S*")
 _FILE = r"([^\s;|&<>()$\"']+\.[A-Za-z0-9]+)"
 _TARGET = re.compile(rf"(?:^|[^0-9&>])>{{1,2}}\s*{_FILE}|\btee (?:-a )?{_FILE}")
 
@@ -105,7 +106,10 @@ def shell(command: str) -> Shell:
     body = body[:4_000].replace("\\\n", " ")
     short, kind = _telling(_QUOTED.sub("''", body))
     writes = tuple(dict.fromkeys(one or other for one, other in _TARGET.findall(body)))
-    named = [path for path in _PATH.findall(body[:2_000]) if path not in writes and _is_file(path)]
+    places = body[:2_000]
+    if "://" in places:
+        places = _URL.sub(" ", places)
+    named = [path for path in _PATH.findall(places) if path not in writes and _is_file(path)]
     if short == "sed" and " -i" in body:
         writes += tuple(named)
         named = []

@@ -20,11 +20,11 @@ _TELLS = (
     "missing", "traceback",
 )  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\[A-Z0-9])|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+(?=[\"'`(\[A-Z0-9])|\n+", re.M)
 _BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
 _CHECK = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
 _STANDING = re.compile(
-    r"(?:^|[,;:(]\s*|\b(?:and|but|please|also|so|then|you|we)\s+)"
+    r"(?:^|[,;:(.!?\n*-]\s*|\b(?:and|but|please|also|so|then|you|we)\s+)"
     r"(?:never|always|do not|don't|dont|must(?: not)?|should (?:not|never|always)|shouldn't|only (?:use|do|"
     r"change|touch|edit|run)|prefer|from now on|make sure|avoid|remember(?: to| that)?|ensure|stop |"
     r"no need to|keep in mind)\b"
