@@ -11,6 +11,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownCheckpoint     404
     │  ├─ UnknownAgent          404
     │  ├─ UnknownRun            404
+    │  ├─ UnknownFeature        404
     │  ├─ BudgetTooSmall
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
@@ -19,6 +20,9 @@ error texts, so no hint ever holds a destructive one.
     ├─ RefusedError          65 / 409   understood, and not allowed now
     │  ├─ SessionOver                  completed or abandoned
     │  ├─ NothingToUndo
+    │  ├─ FeatureExists                with other steps, checks or covered paths
+    │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
+    │  ├─ UntrustedChecks              (checks): they come from a file or an agent
     │  └─ Paused                       a PAUSE file is in force
     ├─ ConflictError         66 / 409   somebody else was faster
     │  ├─ StaleVersion                 (stream, expected, actual)
@@ -94,6 +98,13 @@ class UnknownRun(UsageError):
     http_status = 404
 
 
+class UnknownFeature(UsageError):
+    """The session has no feature of this id."""
+
+    code = "unknown_feature"
+    http_status = 404
+
+
 class BudgetTooSmall(UsageError):
     """The brief cannot say what it must within so few bytes."""
 
@@ -142,6 +153,33 @@ class NothingToUndo(RefusedError):
     """The journal holds no command that could be taken back."""
 
     code = "nothing_to_undo"
+
+
+class FeatureExists(RefusedError):
+    """There is a feature of this id, with other steps, checks or covered paths."""
+
+    code = "feature_exists"
+
+
+class UnverifiedFeatures(RefusedError):
+    """Not every feature is proven, so the session is not completed."""
+
+    code = "unverified_features"
+    counts: dict[str, int] = {}
+    features: tuple[dict[str, str], ...] = ()
+
+    def facts(self) -> dict[str, object]:
+        return {"counts": self.counts, "features": list(self.features)}
+
+
+class UntrustedChecks(RefusedError):
+    """Checks that came from a file or an agent, and that nobody has accepted yet."""
+
+    code = "untrusted_checks"
+    checks: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, object]:
+        return {"checks": list(self.checks)}
 
 
 class Paused(RefusedError):

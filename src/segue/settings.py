@@ -73,6 +73,38 @@ DECLARED: tuple[Setting, ...] = (
         "SEGUE_ARCHIVE_DAYS_MAX",
         False,
     ),
+    Setting(
+        "attest",
+        bool,
+        True,
+        "whether a step without a check may be proven by somebody's word",
+        "SEGUE_ATTEST",
+    ),
+    Setting("check_jobs", int, 2, "how many checks run at once", "SEGUE_CHECK_JOBS"),
+    Setting(
+        "check_environment",
+        str,
+        "",
+        "names of more variables that checks are given, separated by spaces",
+        "SEGUE_CHECK_ENVIRONMENT",
+        False,
+    ),
+    Setting(
+        "check_output_bytes_max",
+        int,
+        4_000_000,
+        "how much of a check's output is kept; of more, the beginning and the end",
+        "SEGUE_CHECK_OUTPUT_BYTES_MAX",
+        False,
+    ),
+    Setting(
+        "evidence_bytes_max",
+        int,
+        1_000_000_000,
+        "how large the kept outputs of checks may become; the oldest go first",
+        "SEGUE_EVIDENCE_BYTES_MAX",
+        False,
+    ),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

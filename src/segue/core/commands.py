@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
+
 from . import events as ev
+from .features import gate
 from .rewind import difference
 from .session import fold_body
 from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
@@ -37,6 +40,14 @@ class Command(Value, tag=True, tag_field="command", omit_defaults=True):
     """Whether a session that is over takes it."""
     LOOKS: ClassVar[bool] = False
     """Whether it replaces something, and so is decided in the newest state, not the last one seen."""
+    SIGNED: ClassVar[bool] = False
+    """Whether it has a field ``by`` that says who declares it: set here, whatever stood in it."""
+    WITNESSED: ClassVar[bool] = False
+    """Whether it says what Segue itself saw, and so comes from a service and from nobody else."""
+
+    def outcome(self, state: SessionState) -> Bodies | Refusal:
+        """What it comes to, for a command that brings its own decision."""
+        raise NotImplementedError(type(self).__name__)
 
 
 class Create(Command):
@@ -209,6 +220,12 @@ class Complete(Command):
     MERGES = False
     ANYTIME = True
     summary: str = ""
+    force: str = ""
+    """Why it is completed although not everything is proven."""
+    covered: dict[str, str] = {}
+    """Of each feature, the hash over its covered files of now; without it nothing is proven."""
+    attest: bool = True
+    """Whether somebody's word counts where there is no check."""
 
 
 class Abandon(Command):
@@ -238,7 +255,8 @@ def decide(state: SessionState, command: Command) -> Bodies | Refusal:
             f"session {state.id} is {state.status} since {state.ended[:16]}",
             "start a new one with `segue start`, or take the last command back with `segue undo`",
         )
-    outcome: Bodies | Refusal = _DECIDERS[type(command)](state, command)
+    decider = _DECIDERS.get(type(command))
+    outcome: Bodies | Refusal = decider(state, command) if decider else command.outcome(state)
     return outcome
 
 
@@ -372,7 +390,14 @@ def _complete(state: SessionState, c: Complete) -> Bodies | Refusal:
         return Refusal(
             "session_over", f"session {state.id} was abandoned", "take that back with `segue undo`"
         )
-    return [] if state.status == "completed" else [ev.Completed(c.summary)]
+    if state.status == "completed":
+        return []
+    look = gate(state, c.covered, attest=c.attest)
+    if not look.ok and not c.force:
+        return Refusal("unverified_features", look.text, "prove them with `segue verify`")
+    unproven = [f"{one.id} {one.status}: {one.reason}" for one in look.unproven]
+    forced = c.force if unproven else ""
+    return [ev.Completed(c.summary, look.counts.passing, unproven, forced, list(look.changes))]
 
 
 def _abandon(state: SessionState, c: Abandon) -> Bodies | Refusal:
@@ -466,7 +491,7 @@ def decide_all(
     """All commands or none: each is decided in the state that those before it lead to."""
     drafts: list[ev.Draft] = []
     for command in commands:
-        outcome = decide(state, command)
+        outcome = decide(state, replace(command, by=actor) if command.SIGNED else command)
         if isinstance(outcome, Refusal):
             return outcome
         for body in outcome:

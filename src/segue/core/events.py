@@ -10,12 +10,23 @@ pass on, what a newer one wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from . import canon
+from .body import Body as Body
 from .canon import SHORT_BYTES, short_sha256
+from .evidence import CheckRan as CheckRan
+from .evidence import CheckReported as CheckReported
+from .evidence import ChecksBegun as ChecksBegun
+from .evidence import CheckTrusted as CheckTrusted
+from .evidence import EvidenceVoided as EvidenceVoided
+from .evidence import FeatureAdded as FeatureAdded
+from .evidence import FeatureChanged as FeatureChanged
+from .evidence import FeatureMoved as FeatureMoved
+from .evidence import FeatureRemoved as FeatureRemoved
+from .evidence import StepAttested as StepAttested
 from .values import Value
 
 
@@ -83,13 +94,6 @@ class Draft(Value, gc=False):
     format: int = 1
 
 
-class Body(Value, omit_defaults=True, gc=False):
-    """Base of all bodies."""
-
-    KIND: ClassVar[str] = ""
-    FORMAT: ClassVar[int] = 1
-
-
 # -- lifecycle ---------------------------------------------------------------------------------
 
 
@@ -121,6 +125,14 @@ class Resumed(Body):
 class Completed(Body):
     KIND = "session.completed"
     summary: str = ""
+    proven: int = 0
+    """How many features were proven at that moment."""
+    unproven: list[str] = []
+    """Those that were not, with what is wrong: there are some only if it was forced."""
+    forced: str = ""
+    """The reason that was given for completing all the same."""
+    changes: list[str] = []
+    """What was removed or changed of features on the way."""
 
 
 class Abandoned(Body):

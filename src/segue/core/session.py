@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from . import events as ev
+from .features import HANDLERS as _FEATURE_HANDLERS
 from .rows import Rows
 from .state import (
     IDLE_SECONDS,
@@ -362,4 +363,5 @@ _HANDLERS: dict[type[ev.Body], _Handler] = {
     ev.AgentSaved: _agent_saved,
     ev.AgentDropped: _agent_dropped,
     ev.Marked: _marked,
+    **_FEATURE_HANDLERS,
 }  # fmt: skip

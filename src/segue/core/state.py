@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .evidence import PERSON, Check
 from .rows import Rows
 from .values import Value
 
@@ -163,6 +164,78 @@ class Handing(_Part):
     at: str = ""
 
 
+class Ran(_Part):
+    """The last run of a check of a feature as it is defined now."""
+
+    ok: bool
+    at: str = ""
+    version: int = 0
+    """The event that is the evidence."""
+    covered: str = ""
+    """The hash over the covered files."""
+    files: int = 0
+    head: str = ""
+    first: str = ""
+    """What a failure says first."""
+    by: str = ""
+
+
+class Attested(_Part):
+    """Somebody's word for a step that no check proves."""
+
+    who: str
+    note: str
+    at: str = ""
+    covered: str = ""
+
+
+class Reported(_Part):
+    """What a report says that somebody else made: shown, and never a proof."""
+
+    source: str = ""
+    passed: int = 0
+    failed: int = 0
+    first: str = ""
+    at: str = ""
+
+
+class FeatureChange(_Part):
+    """Something of a feature was removed or changed on the way."""
+
+    feature: str
+    what: str
+    by: str = ""
+    at: str = ""
+    reason: str = ""
+
+
+class Feature(_Part):
+    """A criterion of success. Whether it passes is not in it: ``features.verdict_of`` says that."""
+
+    id: str
+    description: str
+    category: str = ""
+    steps: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    covers: tuple[str, ...] = ()
+    """Globs; empty: the whole working tree."""
+    status: str = "not_started"
+    """As declared: not_started, in_progress, testing, blocked or failing."""
+    reason: str = ""
+    implemented_by: str = ""
+    notes: str = ""
+    claim: str = ""
+    source: str = ""
+    by: str = PERSON
+    """``user`` if a person ever set any of it."""
+    at: str = ""
+    running: tuple[str, ...] = ()
+    """Checks that were begun and of which nothing was heard since."""
+    ran: dict[str, Ran] = {}
+    attested: dict[str, Attested] = {}
+    reported: Reported = Reported()
+
+
 class SessionState(Value, omit_defaults=True):
     """All that is known of a session at a version."""
 
@@ -210,6 +283,9 @@ class SessionState(Value, omit_defaults=True):
     handed: tuple[Handing, ...] = ()
     gaps: tuple[tuple[int, int], ...] = ()
     """Ranges of versions that a recovery could not read."""
+    features: dict[str, Feature] = {}
+    """Not among WORK_FIELDS: no rewind and no undo brings a proof back."""
+    feature_changes: tuple[FeatureChange, ...] = ()
     unknown: int = 0
     """Events of kinds that this version of Segue does not know."""
 

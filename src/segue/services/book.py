@@ -221,14 +221,16 @@ class Book:
 
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        guards: Guards | None = None, since: int | None = None,
+        guards: Guards | None = None, since: int | None = None, actor: str = "",
     ) -> Saved:  # fmt: skip
         """Make commands durable, all or none. ``guards`` adds what must hold or happen with it;
-        ``since`` is the version that the commands were made for, if they were made for one."""
+        ``since`` is the version that the commands were made for, if they were made for one;
+        ``actor`` is who declares them, if that is another one than usual."""
         self.brake.check()
         commands = tuple(map(self._clean, commands))
-        saved = self._commit_apart(session, commands, pieces, since) if guards is None else None
-        return saved or self._commit_merging(session, commands, pieces, guards, since)
+        usual = guards is None and not actor
+        saved = self._commit_apart(session, commands, pieces, since) if usual else None
+        return saved or self._commit_merging(session, commands, pieces, guards, since, actor or self.actor)
 
     def _commit_apart(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None, since: int | None
@@ -270,7 +272,7 @@ class Book:
 
     def _commit_merging(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,
-        guards: Guards | None, since: int | None,
+        guards: Guards | None, since: int | None, actor: str,
     ) -> Saved:  # fmt: skip
         stream = stream_of(session)
         optimistic = all(c.MERGES and not c.LOOKS for c in commands)
@@ -281,7 +283,7 @@ class Book:
                 between = self.journal.read(stream, after=since)
                 if state.version < since or not all(merges(c, e) for c in commands for e in between):
                     raise StaleVersion(stream, since, state.version)
-            outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
+            outcome = decide_all(state, commands, at=now(), actor=actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:
                 if cached is not None:
                     cached, state = None, self._refresh(session)

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 _COMMANDS: tuple[type[Command], ...] = tuple(
-    kind for kind in Command.__subclasses__() if kind not in (do.Create, do.Rewind, do.SaveAgent)
+    kind
+    for kind in Command.__subclasses__()
+    if kind.__module__ == do.__name__ and kind not in (do.Create, do.Rewind, do.SaveAgent)
 )
+"""What a file may hold: nothing about features, where it counts who says something."""
 
 
 class Emergency(Value, forbid_unknown_fields=True):

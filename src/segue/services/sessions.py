@@ -74,16 +74,26 @@ class Session:
         self, *commands: Command, pieces: dict[str, bytes] | None = None, since: int | None = None
     ) -> Saved:
         """Make commands durable, all or none; every other writing method is a form of this."""
+        if any(command.WITNESSED for command in commands):
+            raise UsageError("only Segue itself says what it saw", hint="see `verify` and `attest`")
+        return self._apply(commands, pieces, since)
+
+    def _apply(
+        self, commands: Sequence[Command], pieces: dict[str, bytes] | None = None, since: int | None = None,
+        actor: str = "",
+    ) -> Saved:  # fmt: skip
         hold = self._hold
         if hold is None and self._guard is None:
-            saved = self._book.commit(self.id, commands, pieces=pieces, since=since)
+            saved = self._book.commit(self.id, commands, pieces=pieces, since=since, actor=actor)
             seg = self._segue
             return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
         if hold is not None:
             hold.renew_if_due()
         try:
             guards = hold.guard if hold else None
-            saved = self._book.commit(self.id, commands, pieces=pieces, guards=guards, since=since)
+            saved = self._book.commit(
+                self.id, commands, pieces=pieces, guards=guards, since=since, actor=actor
+            )
         except BaseException as fault:
             if self._guard is not None:
                 self._guard.keep_unsaved(commands, fault)
