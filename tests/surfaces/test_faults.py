@@ -19,6 +19,8 @@ EXAMPLES: list[errors.SegueError] = [
     errors.UnknownSession("m"),
     errors.UnknownCheckpoint("m"),
     errors.UnknownAgent("m"),
+    errors.UnknownRun("m"),
+    errors.BudgetTooSmall("m"),
     errors.BadName("m"),
     errors.TextTooLong("m"),
     errors.BadSettings("m"),
@@ -37,6 +39,8 @@ EXAMPLES: list[errors.SegueError] = [
     errors.SchemaTooNew("m"),
     errors.DamagedError("source", "where", "reason"),
     errors.AccessError("m"),
+    errors.AgentError("m"),
+    errors.TranscriptUnreadable("m", hint="h"),
 ]
 
 
