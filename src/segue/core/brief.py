@@ -328,6 +328,7 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
 FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.40, 7, 20
 RESERVE = 0.10
 COMMANDS_SHARE = 0.12
+QUOTED = ("REPORTED",)  # words of others than the user and the agent
 RATE_MIN = 0.004  # a sentence that adds less says nothing
 LOOSE_MAX = 20
 
@@ -435,7 +436,7 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
         label = one.label
         if label in page.lines:
             label = {"UNDER WAY": "NEXT", "LEARNT": "NOTED", "DECIDED": "NOTED"}.get(label, label)
-        cost += 0 if label in chosen else len(label) + 3
+        cost += 0 if label in chosen else len(label) + 3 + 2 * (label in QUOTED)
         if cost > page.left:
             continue
         chosen.setdefault(label, []).append(one)
@@ -443,7 +444,8 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
         page.note(one.text)
     for label, told in chosen.items():
         told.sort(key=lambda one: one.at)
-        page.lines[label] = f"{label}: " + " ".join(_stopped(one.text) for one in told)
+        text = " ".join(_stopped(one.text) for one in told)
+        page.lines[label] = f"{label}: {_quote(text) if label in QUOTED else text}"
 
 
 def _names(text: str) -> list[str]:

@@ -207,8 +207,11 @@ def _essential(sheet: _Sheet, shown: Picture) -> None:
 
 
 def _broken(failure: Failure) -> str:
-    why = failure.why.replace("\n", " / ")
-    return failure.what if failure.what == failure.why else f"{failure.what} failed: {why}"
+    """What failed, and why as a quotation that it cannot close."""
+    if failure.what == failure.why:
+        return failure.what
+    why = cut(failure.why.replace("\n", " / ").replace("'", "`"), LINE_BYTES)
+    return f"{failure.what} failed: '{why}'"
 
 
 def _cost(text: str) -> int:

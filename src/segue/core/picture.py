@@ -328,7 +328,8 @@ def _sentences(digest: RunDigest) -> list[Sentence]:
     for one in digest.recaps[-1:]:
         found += _spoken(one, True, 1.2)
     for one in digest.reports[-2:]:
-        found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in _spoken(one, False, 1.0)]
+        told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
+        found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in told]
     for one in digest.notes[-4:]:
         found.append(Sentence(one.text, "LAST STEPS", one.at, 1.0))
     if digest.summary:

@@ -103,6 +103,11 @@ def flat(text: str) -> str:
     return " ".join(_MARKUP.sub("", text).replace("**", "").split())
 
 
+def gives_orders(line: str) -> bool:
+    """Does it talk to an agent as a user or a system would?"""
+    return _INSTRUCTS.search(line) is not None
+
+
 def answered(question: str, answer: str) -> str:
     """A question to the user with the answer, in a line."""
     pairs = re.findall(r'"([^"]+)"="([^"]+)"', answer)
