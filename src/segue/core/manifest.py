@@ -195,9 +195,8 @@ def _essential(sheet: _Sheet, shown: Picture) -> None:
     work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
     broken = [_broken(failure) for failure in shown.broken[:2]]
     texts = [shown.goal, work, *todo, *broken[:1]]
-    room = max(sheet.budget // 6, LINE_BYTES)
-    if sheet.budget < TIGHT_BYTES:
-        room = int(level([_cost(text) for text in texts], sheet.budget - 126))
+    keys = 126 if sheet.budget < TIGHT_BYTES else 8
+    room = int(level([_cost(text) for text in texts], sheet.budget - sheet.bytes() - keys))
     sheet.set("session_metadata", "goal", shown.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
     sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
     for text in todo:
