@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from segue.core import telling
-from segue.core.inherit import Inherited, inherited, parted
+from segue.core.inherit import MANIFEST, Inherited, inherited, parted
 from segue.core.shell import shell
 from segue.core.steps import (
     EDITS,
@@ -245,7 +245,7 @@ def _given(digest: RunDigest, step: Given) -> None:
 
 def _prompt(digest: RunDigest, step: Prompt) -> None:
     text = step.text.strip()
-    if telling.MARK in text:
+    if telling.MARK in text or MANIFEST in text:
         brief, text = parted(text)
         if brief:
             _given(digest, Given(step.at, brief))
@@ -389,6 +389,9 @@ def _solve(digest: RunDigest, key: str) -> None:
 
 def _plan(digest: RunDigest, step: Plan) -> None:
     digest.planned = digest.steps
+    if digest.inherited:
+        over = [item.text for item in step.items if item.state in ("done", "dropped")]
+        digest.inherited = digest.inherited.without(over)
     if step.whole:
         before = {item[0]: item for item in digest.plan}
         digest.plan = [
