@@ -2,7 +2,8 @@
 
 Variables of Segue and git are removed and the folders that programs write to are moved, once
 for the whole session (for fixtures with a wide scope) and once more for each test. The number
-of kills in crash tests is read before that: ask for the fixture ``kill_count``.
+of kills in crash tests is read before that: ask for the fixture ``kill_count``. So is the folder with
+real transcripts, if there is one: ask for ``corpus``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hypothesis
 import pytest
 
 KILL_COUNT = int(os.environ.get("SEGUE_KILLS", "10"))
+CORPUS = os.environ.get("SEGUE_CORPUS", "")
 
 GIT_CONFIG = """\
 [user]
@@ -70,3 +72,11 @@ def home(_isolated_session: None, tmp_path_factory: pytest.TempPathFactory) -> I
 def kill_count() -> int:
     """How often a crash test kills: ``SEGUE_KILLS``, or a few."""
     return KILL_COUNT
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The folder of real transcripts that ``SEGUE_CORPUS`` names; without it the test is skipped."""
+    if not CORPUS:
+        pytest.skip("SEGUE_CORPUS names no folder with transcripts")
+    return Path(CORPUS)

@@ -118,8 +118,39 @@ def changed_value(
     return b"\n".join(rows) + b"\n"
 
 
+def wrong_types(data: bytes, random: Random, every: int = 1) -> Iterator[tuple[str, bytes]]:
+    """(what was changed, the bytes) for each value of the JSON, or each so-manieth: one of another type."""
+    try:
+        rows = [json.loads(data)]
+    except ValueError:
+        rows = [json.loads(line) for line in data.splitlines() if line]
+    places = list(_places(rows, 0))
+    for at in range(random.randrange(every), len(places), every):
+        holder, key = places[at]
+        if holder is rows:
+            continue
+        before = holder[key]
+        for holder[key] in [random.choice(WRONG), *_inner_wrong(before, random)]:
+            yield f"{key} = {holder[key]!r}", b"\n".join(json.dumps(row).encode() for row in rows)
+        holder[key] = before
+
+
+def _inner_wrong(text: Any, random: Random) -> Iterator[str]:
+    """The same for the JSON inside of a text."""
+    if not isinstance(text, str) or text[:1] not in ("{", "["):
+        return
+    try:
+        row = json.loads(text)
+    except ValueError:
+        return
+    for holder, key in list(_places(row, 0)):
+        before, holder[key] = holder[key], random.choice(WRONG)
+        yield json.dumps(row)
+        holder[key] = before
+
+
 def _places(value: Any, depth: int) -> Iterator[tuple[Any, Any]]:
-    """Every (holder, key) in a value; also in the JSON inside of its texts' places."""
+    """Every (holder, key) in a value."""
     if depth > 40:
         return
     if isinstance(value, list | dict):

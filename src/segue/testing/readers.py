@@ -205,6 +205,12 @@ class ReaderSuite(ABC):
             names = "+".join(one.__name__ for one in chosen)
             self.survives(data, f"seed {self.seed}/{number}: {names}", brief=number % 10 == 0)
 
+    def test_every_field_may_be_of_another_type(self) -> None:
+        data = self.written(self.story(2, 8))
+        every = max(1, round(1 / self.scale))
+        for what, changed in damage.wrong_types(data, Random(self.seed), every):
+            self.survives(changed, f"seed {self.seed}: {what}", brief=len(changed) % 20 == 0)
+
     def test_huge_and_deep_values_are_survived(self) -> None:
         for number in range(self.count(40)):
             random = Random(f"{self.seed}/{number}")
