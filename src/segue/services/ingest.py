@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from .attach import Attaching
 from .cursor import Stamp
 from .reading import recognised
 from .runs import Run, facts_of, row_of, seen
-from .taking import Job, Taken, Taker, Worker, halves
+from .taking import Job, Shares, Taken, Taker, Worker
 
 if TYPE_CHECKING:
     from .segue import Segue
@@ -135,7 +136,7 @@ class _Sync:
         return found
 
     def _jobs(self, found: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunRow, Run]]]:
-        """What must be read, and what has not changed since."""
+        """What must be read, the largest first, and what has not changed since."""
         jobs, same, twice = [], [], set()
         for one in found:
             key = self.capture.key(one)
@@ -154,7 +155,7 @@ class _Sync:
                 jobs.append(Job(one, stamp, full.reading if full else None, stamp.size))
             else:
                 jobs.append(Job(one, stamp, None, stamp.size))
-        return jobs, same
+        return sorted(jobs, key=lambda job: -job.size), same
 
     def _about(self, found: Found, run: Run) -> About:
         return About(
@@ -167,35 +168,41 @@ class _Sync:
 
     def _take(self, jobs: list[Job], taker: Taker, workers: int) -> list[Taken]:
         total = sum(job.size for job in jobs)
-        places = list(range(len(jobs)))
-        theirs: list[int] = []
         if workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork"):
-            places, theirs = halves(jobs)
-        worker = Worker(taker, jobs, theirs) if theirs else None
-        taken = self._take_here(jobs, places, taker, total)
-        if worker is not None:
-            told = worker.results()
-            taken += told if told is not None else self._take_here(jobs, theirs, taker, total)
+            taken = self._take_shared(jobs, taker)
+        else:
+            taken = self._take_here(jobs, range(len(jobs)), taker)
         for one in taken:
             if one.fault:
                 found = jobs[one.job].found
                 self.unreadable.append(Unreadable(found.agent, found.path, one.fault))
         return taken
 
-    def _take_here(self, jobs: list[Job], places: list[int], taker: Taker, total: int) -> list[Taken]:
-        own = sum(jobs[place].size for place in places) or 1
+    def _take_shared(self, jobs: list[Job], taker: Taker) -> list[Taken]:
+        shares = Shares(len(jobs))
+        worker = Worker(taker, jobs, shares)
+        try:
+            taken = self._take_here(jobs, shares, taker)
+        finally:
+            shares.close()
+            told = worker.results()
+        done = {one.job for one in (*taken, *told)}
+        left = [place for place in range(len(jobs)) if place not in done]
+        return [*taken, *told, *self._take_here(jobs, left, taker)]
+
+    def _take_here(self, jobs: list[Job], places: Iterable[int], taker: Taker) -> list[Taken]:
         taken: list[Taken] = []
-        done = unsaved = 0
+        ahead = [0, *accumulate(job.size for job in jobs)]
+        saved = unsaved = 0
         for place in places:
             if self.progress:
-                self.progress(total * done // own, total, jobs[place].found.path)
+                self.progress(ahead[place], ahead[-1], jobs[place].found.path)
             taken.append(taker.take(place, jobs[place]))
-            done += jobs[place].size
             unsaved += taken[-1].size
             if unsaved > ROWS_BYTES:
                 taker.flush()
-                self._save([one for one in taken if one.run is not None])
-                unsaved = 0
+                self._save([one for one in taken[saved:] if one.run is not None])
+                saved, unsaved = len(taken), 0
         taker.flush()
         return taken
 

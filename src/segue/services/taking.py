@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import msgspec
@@ -22,6 +22,9 @@ from . import cursor
 from .cursor import Stamp
 from .reading import Reading, final, read_on
 from .runs import Run, key_of, run_of
+
+SHARES_MAX = 4096
+"""More would not fit into the smallest pipe."""
 
 
 class Job(msgspec.Struct):
@@ -128,10 +131,31 @@ class Taker:
         self._copies, self._chunks = [], {}
 
 
-class Worker:
-    """A second process for half of the work, while this one does the other half."""
+class Shares:
+    """Places of jobs that two processes take from, so that both end at about the same time.
 
-    def __init__(self, taker: Taker, jobs: list[Job], places: list[int]) -> None:
+    A pipe holds those that nobody has taken; whoever reads one has it."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._step = count // SHARES_MAX + 1
+        self._read, write = os.pipe()
+        os.write(write, b"".join(n.to_bytes(2, "big") for n in range(-(-count // self._step))))
+        os.close(write)
+
+    def __iter__(self) -> Iterator[int]:
+        while number := os.read(self._read, 2):
+            at = int.from_bytes(number, "big") * self._step
+            yield from range(at, min(at + self._step, self._count))
+
+    def close(self) -> None:
+        os.close(self._read)
+
+
+class Worker:
+    """A second process that takes its share of the work, while this one takes its own."""
+
+    def __init__(self, taker: Taker, jobs: list[Job], shares: Shares) -> None:
         self._read, write = os.pipe()
         self._pid = os.fork()
         if self._pid:
@@ -140,7 +164,7 @@ class Worker:
         code = 1
         try:
             os.close(self._read)
-            taken = [taker.take(place, jobs[place]) for place in places]
+            taken = [taker.take(place, jobs[place]) for place in shares]
             taker.flush()
             with os.fdopen(write, "wb") as pipe:
                 pipe.write(msgspec.msgpack.encode(taken))
@@ -148,22 +172,11 @@ class Worker:
         finally:
             os._exit(code)
 
-    def results(self) -> list[Taken] | None:
-        """What it took in; None if it came to grief."""
+    def results(self) -> list[Taken]:
+        """What it took in; nothing if it came to grief."""
         with os.fdopen(self._read, "rb") as pipe:
             body = pipe.read()
         _, status = os.waitpid(self._pid, 0)
         with suppress(msgspec.DecodeError):
-            return msgspec.msgpack.decode(body, type=list[Taken]) if status == 0 else None
-        return None
-
-
-def halves(jobs: list[Job]) -> tuple[list[int], list[int]]:
-    """Two shares of about the same size."""
-    shares: tuple[list[int], list[int]] = ([], [])
-    sizes = [0, 0]
-    for place in sorted(range(len(jobs)), key=lambda place: -jobs[place].size):
-        smaller = int(sizes[1] < sizes[0])
-        shares[smaller].append(place)
-        sizes[smaller] += jobs[place].size
-    return shares
+            return msgspec.msgpack.decode(body, type=list[Taken]) if status == 0 else []
+        return []
