@@ -1,0 +1,101 @@
+"""`segue brief FILE`: nothing but the brief on standard output, and no store is made for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from segue.testing.transcripts import written
+from segue.testing.transcripts.story import facts, story
+
+from .conftest import Cli
+
+
+@pytest.fixture
+def transcript(project: Path) -> Path:
+    path = project / "rollout.jsonl"
+    path.write_bytes(written("codex", story(1, calls=60)[:-4]))
+    return path
+
+
+def test_only_the_brief_is_on_standard_output_and_no_store_is_made(
+    cli: Cli, transcript: Path, home: Path
+) -> None:
+    ran = cli("brief", str(transcript))
+    assert ran.err == ""
+    assert ran.out.startswith("[segue] Where the last run stopped (codex")
+    assert ran.out.splitlines()[-1].startswith("[/segue]")
+    assert ran.out.endswith("\n") and not ran.out.endswith("\n\n")
+    assert facts(1).goal.split(" and ")[0] in ran.out
+    assert not (home / "segue").exists()
+
+
+@pytest.mark.parametrize("budget", [256, 300, 777, 2_048, 4_096])
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_brief_keeps_to_its_budget_in_every_form(
+    cli: Cli, transcript: Path, budget: int, form: str
+) -> None:
+    ran = cli("brief", "rollout.jsonl", "--max-bytes", str(budget), "--format", form)
+    assert 100 < len(ran.out.rstrip("\n").encode()) <= budget
+
+
+def test_json_is_the_manifest_by_either_option(cli: Cli, transcript: Path) -> None:
+    by_flag = cli("brief", str(transcript), "--json").value
+    assert by_flag == json.loads(cli("brief", str(transcript), "--format", "json").out)
+    assert by_flag["session_metadata"]["goal"]
+    assert by_flag["context_compression_metrics"]["compressed_tokens"] < 500
+
+
+def test_the_markdown_form_is_a_list(cli: Cli, transcript: Path) -> None:
+    assert "\n- **GOAL:** " in cli("brief", str(transcript), "--format", "markdown").out
+
+
+def test_the_agent_is_recognised_or_named(cli: Cli, transcript: Path) -> None:
+    known = cli("brief", str(transcript)).out
+    assert cli("brief", str(transcript), "--agent", "codex").out == known
+
+
+def test_an_unknown_agent_exits_64_and_names_those_that_are_known(cli: Cli, transcript: Path) -> None:
+    ran = cli("brief", str(transcript), "--agent", "hal-9000", code=64)
+    assert ran.out == ""
+    assert "no agent is called 'hal-9000'" in ran.err
+    assert "codex" in ran.err
+
+
+@pytest.mark.parametrize("content", [b"", b"just words\n", b"{}\n", b"\x00\xff\xfe"])
+def test_a_file_that_no_agent_wrote_exits_69(cli: Cli, project: Path, content: bytes) -> None:
+    (project / "notes.txt").write_bytes(content)
+    ran = cli("brief", str(project / "notes.txt"), code=69)
+    assert ran.out == ""
+    assert "no agent that Segue knows wrote it" in ran.err
+
+
+def test_a_file_that_is_not_there_exits_69(cli: Cli, project: Path) -> None:
+    ran = cli("brief", str(project / "gone.jsonl"), "--json", code=69)
+    assert ran.value["error"]["code"] == "transcript_unreadable"
+
+
+@pytest.mark.parametrize("budget", ["255", "0", "-5"])
+def test_a_budget_that_is_too_small_exits_64(cli: Cli, transcript: Path, budget: str) -> None:
+    ran = cli("brief", str(transcript), f"--max-bytes={budget}", code=64)
+    assert ran.out == ""
+    assert "at least 256 bytes" in ran.err
+
+
+def test_a_torn_last_line_costs_only_itself(cli: Cli, transcript: Path) -> None:
+    whole = cli("brief", str(transcript)).out
+    with transcript.open("ab") as file:
+        file.write(b'{"timestamp": "2026-11-15T00:00:00Z", "type": "resp')
+    assert cli("brief", str(transcript)).out == whole
+
+
+def test_a_secret_in_a_transcript_is_not_shown(cli: Cli, project: Path) -> None:
+    from segue.core.steps import Prompt
+
+    key = "AKIA" + "QWERTZUIOPASDFGH"
+    path = project / "secret.jsonl"
+    path.write_bytes(written("codex", [Prompt(1, f"Use the key {key} for the upload of the parser rows")]))
+    for form in ("text", "json", "markdown"):
+        assert key not in cli("brief", str(path), "--format", form).out
