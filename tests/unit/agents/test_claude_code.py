@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from segue.agents.claude_code import AGENT
+from segue.core.digest import fold
 from segue.core.steps import (
     Call,
     Compact,
@@ -27,6 +28,7 @@ from segue.core.steps import (
     Title,
     Usage,
 )
+from segue.testing.transcripts import written
 
 AT = 1_700_000_000.0
 STAMP = "2023-11-14T22:13:20.000Z"
@@ -231,6 +233,28 @@ def test_a_brief_of_ours_is_given_once_and_no_prompt(records):
 )
 def test_what_is_not_ours_or_not_from_a_hook_is_not_given(record):
     assert not [step for step in read(record) if isinstance(step, Given)]
+
+
+def test_a_prompt_typed_while_a_call_runs_waits_in_the_queue_and_is_told_once():
+    story = [
+        Call(AT, "c1", "Bash", "run", "make", "make"),
+        Prompt(AT + 1, "and the tax"),
+        Result(AT + 2, "c1", True),
+    ]
+    data = written("claude-code", story)
+    assert b'"operation":"enqueue"' in data and b'"queued_command"' in data
+    assert [type(step) for step in told(*data.splitlines())] == [Call, Prompt, Result]
+
+
+def test_a_plan_of_tasks_is_written_with_their_numbers():
+    items = (PlanItem("Write the test", "pending", "1"), PlanItem("Write the code", "active", "2"))
+    found = told(*written("claude-code", [Plan(AT, items, whole=False)]).splitlines())
+    digest = fold(found)
+    assert [item[:3] for item in digest.plan] == [
+        ["Write the test", "pending", "1"],
+        ["Write the code", "active", "2"],
+    ]
+    assert not digest.pending
 
 
 # What was said and done

@@ -170,6 +170,21 @@ def test_only_what_the_user_typed_is_a_prompt(content: Any, text: str | None) ->
     assert prompts == ([] if text is None else [text])
 
 
+BRIEF = "[segue] Where the last run stopped.\nGOAL: x\n[/segue]"
+
+
+def test_a_brief_of_ours_is_given_where_a_hook_put_it_and_nowhere_else() -> None:
+    hook, files = f"<hook_context>{BRIEF}</hook_context>", "\n--- Content from referenced files ---"
+    assert told(message("user", [{"text": f"{hook}\n\nbuild"}])) == [
+        s.Given(NOW, BRIEF),
+        s.Prompt(NOW, "build"),
+    ]
+    named = [{"text": "look at @notes"}, {"text": files}, {"text": hook}, {"text": BRIEF}]
+    assert told(message("user", named)) == [s.Prompt(NOW, "look at @notes")]
+    answer = {"functionResponse": {"id": "c9", "name": "read_file", "response": {"output": hook}}}
+    assert not [step for step in told(message("user", [answer])) if isinstance(step, s.Given)]
+
+
 def test_what_the_user_typed_is_preferred_to_what_became_of_it() -> None:
     read = told(message("user", [{"text": "a long expansion"}], displayContent=[{"text": "/init"}]))
     assert read == [s.Prompt(NOW, "/init")]

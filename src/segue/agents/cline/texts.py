@@ -42,6 +42,10 @@ _LONG_HEADER = re.compile(
 _SUBTASK = re.compile(r"\A\s*\[new_task completed\] Result:\s*", re.S)
 _UNUSED = re.compile(r"\A\s*Tool \[(\w+)\] was not executed")
 _WORDS = re.compile(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
+_ATTACHED = re.compile(  # what the user's words name is added behind them
+    r"</?(?:file_content|folder_content|url_content|workspace_diagnostics|git_working_state|git_commit"
+    r"|terminal_output|final_file_content)\b"
+)
 _SET = re.compile(
     r"\A\s*(?:<(?:task|user_message|answer|feedback)>|\[TASK RESUMPTION\]"
     r"|New instructions for task continuation:"
@@ -160,7 +164,8 @@ def briefs_of(at: float, text: str) -> Iterator[Step]:
 
 
 def _told(text: str) -> list[str]:
-    return [words for _, words in _WORDS.findall(_ENVIRONMENT.sub("", text))]
+    own = _ATTACHED.split(_ENVIRONMENT.sub("", text), maxsplit=1)[0]
+    return [words for _, words in _WORDS.findall(own)]
 
 
 def is_set(text: str) -> bool:

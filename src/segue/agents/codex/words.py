@@ -47,7 +47,7 @@ def is_harness(said: str) -> bool:
 def asked(said: str) -> str:
     """The user's request without what an editor put above it; empty if it is not the user's."""
     if said.startswith(_ABOVE_IDE_REQUEST):
-        _, marker, request = said.partition(_IDE_REQUEST)
+        _, marker, request = said.rpartition(_IDE_REQUEST)  # what is selected above may hold one too
         said = request if marker else said
     return without_brief(said)
 

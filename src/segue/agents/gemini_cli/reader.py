@@ -205,8 +205,8 @@ class Reader:
             answer = part.function_response
             if answer is not None and answer.id not in self._answered:
                 yield from self._answer(answer, answer.id or "", "", at)
-        for part in parts:
-            yield from hooked(at, part.text or "")
+        for text in _texts(parts):
+            yield from hooked(at, text)
         shown = self._parts(record.display_content)
         said = []
         for text in _texts(shown if any(part.text for part in shown) else parts):
