@@ -20,6 +20,7 @@ from segue.services.rebuild import rebuild
 from segue.services.recover import Recovery, inspect, recover
 from segue.settings import resolve
 from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite.schema import SCHEMA
 
 SETTINGS = resolve(flags={})
 
@@ -384,7 +385,7 @@ def test_a_recovered_store_is_private(store: tuple[Home, dict[str, SessionState]
     wide = [p for p in (home.path, home.database, *Path(outcome.kept).iterdir()) if p.stat().st_mode & 0o077]
     assert wide == []
     journal = SqliteJournal(home.database)
-    assert journal.database.connection().pragma("user_version") == 1
+    assert journal.database.connection().pragma("user_version") == SCHEMA
     journal.close()
 
 

@@ -390,9 +390,9 @@ def sync_forever(home: str, name: str) -> None:
         with open_agents(home) as seg:
             seg.sync()
         Path(home, "rounds").write_text(f"{place}\n")
-        for path in Path(home, "segue").glob("segue.db*"):
-            path.unlink()
         shutil.rmtree(Path(home, "segue", "backups"), ignore_errors=True)
+        for path in sorted(Path(home, "segue").glob("segue.db*"), reverse=True):  # the store itself last
+            path.unlink()
         if place % 2:
             Path(home, "segue", "archive", "transcripts.db").unlink()
 

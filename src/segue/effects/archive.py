@@ -273,9 +273,11 @@ class Archive:
             if sys.platform == "darwin":
                 db.pragma("fullfsync", 1)
             if make and not db.pragma("user_version"):
+                db.execute("BEGIN IMMEDIATE")  # one commit for all of it
                 for statement in _TABLES.split(";"):
                     db.execute(statement)
                 db.pragma("user_version", 1)
+                db.execute("COMMIT")
         self._local.db, self._local.pid = db, os.getpid()
         return db
 
