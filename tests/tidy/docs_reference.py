@@ -21,6 +21,8 @@ from segue import errors, settings
 from segue.core import events
 from segue.testing import all_failpoints
 
+from .docs_manifest import manifest_page, schema_text
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
 PACKAGE = ROOT / "src" / "segue"
@@ -384,6 +386,8 @@ PAGES = {
     "library.md": library_page,
     "events.md": events_page,
     "failpoints.md": failpoints_page,
+    "manifest.md": lambda: manifest_page(NOTICE),
+    "manifest.schema.json": schema_text,
 }
 
 

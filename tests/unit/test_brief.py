@@ -103,6 +103,13 @@ def test_the_world_now_is_told_apart_from_what_the_run_did() -> None:
     assert "branch dev" in text
 
 
+def test_a_probe_that_was_cut_short_says_so() -> None:
+    text = brief(Prompt(1, GOAL), probe=Probe(branch="dev", cut=True))
+    assert line(text, "UNCOMMITTED") == "not known: git did not answer in time"
+    text = brief(Prompt(1, GOAL), probe=Probe(branch="dev", dirty=("a.py",), cut=True))
+    assert line(text, "UNCOMMITTED") == "a.py, and maybe more: git did not answer in time"
+
+
 def test_long_items_of_a_plan_are_cut_and_short_ones_are_not() -> None:
     items = [Task("Move " + "the rows of large customers " * 12, "active"), Task("Write docs", "next")]
     told = line(compose(Picture(goal=GOAL, plan=items), 1_024), "PLAN")

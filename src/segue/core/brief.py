@@ -322,7 +322,11 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
     page.say("LEARNT", _list(declared, int(0.08 * budget), 4), 0.08 * budget)
     page.say("COMMITTED", _list(shown.commits, int(0.055 * budget), 3), 0.055 * budget)
     page.say("SINCE THEN", _list(shown.since, int(0.05 * budget), 4), 0.05 * budget)
-    page.say("UNCOMMITTED", _list(shown.dirty, int(0.05 * budget), LIST_MAX, ", "), 0.05 * budget)
+    dirty = _list(shown.dirty, int(0.05 * budget), LIST_MAX, ", ")
+    if shown.probe_cut:
+        dirty = f"{dirty}, and maybe more" if dirty else "not known"
+        dirty += ": git did not answer in time"
+    page.say("UNCOMMITTED", dirty, max(0.05 * budget, 96))
 
 
 FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.40, 7, 20
@@ -373,12 +377,18 @@ def _files(page: Page, shown: Picture, budget: int) -> None:
     lines = [heading]
     for line in chosen[:named]:
         mark = f" ({line.mark})" if line.mark else ""
-        names = ", ".join(homes[line.name])
+        names = _and(homes[line.name])
         lines.append(f"  {line.name}{mark}: {names}" if names else f"  {line.name}{mark}")
     others = [line.name for line in chosen[named:]]
-    lines += [f"  elsewhere: {', '.join(loose[at : at + LIST_MAX])}" for at in range(0, len(loose), LIST_MAX)]
-    lines += [f"  also: {', '.join(others[at : at + LIST_MAX])}" for at in range(0, len(others), LIST_MAX)]
-    page.put("FILES", "\n".join(lines))
+    lines += [f"  elsewhere: {_and(loose[at : at + LIST_MAX])}" for at in range(0, len(loose), LIST_MAX)]
+    lines += [f"  also: {_and(others[at : at + LIST_MAX])}" for at in range(0, len(others), LIST_MAX)]
+    while len(lines) > 1 and not page.put("FILES", "\n".join(lines)):
+        lines.pop()
+
+
+def _and(names: list[str]) -> str:
+    """A list as one would say it."""
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part) if names else ""
 
 
 def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:

@@ -287,8 +287,7 @@ def _findings(sheet: _Sheet, shown: Picture) -> None:
 def _pointers(sheet: _Sheet, shown: Picture) -> None:
     sheet.set("memory_pointers", "git_branch", shown.branch, 60)
     edited = [line for line in shown.files if line.mark]
-    if edited:
-        sheet.set("active_state", "last_file_modified", edited[0].path, 120)
+    sheet.set("active_state", "last_file_modified", shown.last_edited, 120)
     if shown.commands:
         last = max(shown.commands, key=lambda pair: pair[1].last)
         state = {True: " (passed)", False: " (failed)", None: ""}[last[1].ok]
@@ -320,7 +319,9 @@ def _bootstrap(more: str) -> Callable[[_Sheet, Picture], None]:
 
 def _rest(state_file: str) -> Callable[[_Sheet, Picture], None]:
     def fill(sheet: _Sheet, shown: Picture) -> None:
-        if shown.dirty:
+        if shown.probe_cut:
+            sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
+        elif shown.dirty:
             sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(shown.dirty[:8])}", 120)
         elif shown.branch:
             sheet.set("active_state", "environment_status", f"on branch {shown.branch}", 80)

@@ -83,6 +83,7 @@ class Picture(msgspec.Struct):
     latest: str = ""
     before: list[str] = []  # earlier requests, newest first
     first: str = ""
+    last_edited: str = ""  # path
     inherits: bool = False  # it began with a brief of ours
     standing: list[str] = []
     plan: list[Task] = []
@@ -158,6 +159,8 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     shown.commands = sorted(digest.commands.items(), key=lambda use: -command_value(use[1], digest.steps))
     shown.worth = worth(digest)
     shown.files = _files(digest)
+    edited = {path: use.edited for path, use in digest.files.items() if use.edited}
+    shown.last_edited = max(edited, key=lambda path: edited[path], default="")
     shown.sentences = _sentences(digest)
 
 
@@ -356,7 +359,7 @@ def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
             if not fresh:
                 continue
             label = "ASKED THE USER"
-        if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text:
+        if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text and text.count(",") < 8:
             text = text[0].upper() + text[1:]
             found.append(
                 Sentence(text.rstrip(":") + "." if text.endswith(":") else text, label, said.at, weight)

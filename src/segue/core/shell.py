@@ -47,7 +47,7 @@ _LOOKS = frozenset(
     "ls cat grep egrep sed head tail find rg fd wc pwd which awk nl less more tree stat file du df sort uniq "
     "diff jq cut tr xargs printf type env date whoami ps true test [ read basename dirname realpath readlink "
     "tac od hexdump echo cd sleep for if while case export set source tee touch chmod mkdir rm cp mv ln kill "
-    "pkill wait".split()
+    "pkill wait foreach".split()
 )
 _GIT_LOOKS = frozenset(
     "status diff log show branch remote rev-parse blame ls-files config describe reflog add".split()
@@ -152,7 +152,7 @@ def _short(part: str) -> str:
     words = [word for word in part.split()[:12] if not _ASSIGNED.match(word)]
     while words and (words[0] in _PREFIXES or words[0] == "timeout"):
         words = words[2:] if words[0] == "timeout" else words[1:]
-    if not words or words[0].startswith(_STOPS):
+    if not words or words[0].startswith((*_STOPS, "@{")) or (words[0][0] == "[" and words[0] != "["):
         return ""
     head = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
     if head in _LOOKS:

@@ -1,0 +1,102 @@
+"""Writes docs/reference/manifest.md and manifest.schema.json from the code; ``docs_reference`` calls it.
+
+What a field means stands here; a field without a meaning is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from segue.core.digest import fold
+from segue.core.manifest import TIGHT_BYTES, Manifest, manifest, schema
+from segue.core.picture import picture
+from segue.testing.transcripts.story import story
+
+MEANINGS = {
+    "session_metadata.project": "the project's name",
+    "session_metadata.goal": "what the user asked for last that is a request by itself",
+    "session_metadata.first_asked": "what was asked first, where the run began with another brief",
+    "session_metadata.phase": "the session's status, and how much of the plan is done",
+    "session_metadata.timestamp": "when the run was last heard of, UTC",
+    "session_metadata.context_usage_before": "the share of the context window that was full",
+    "completed_tasks": "items that are finished, newest first, then commits",
+    "pending_tasks.task": "an item that is open",
+    "pending_tasks.priority": "HIGH under way, MEDIUM next, LOW later or blocked",
+    "pending_tasks.status": "in_progress, pending or blocked",
+    "pending_tasks.context": "why it is blocked",
+    "active_state.current_work": "the item under way; else what the agent said that it does",
+    "active_state.last_file_modified": "the file that was changed last",
+    "active_state.last_command_run": "its short form, and whether it passed",
+    "active_state.environment_status": "uncommitted files, else the branch",
+    "critical_context.key_decisions": "declared decisions, answers of the user, choices of the agent",
+    "critical_context.important_findings": "what was learnt",
+    "critical_context.blockers": "what is broken, its reason quoted; blocked items; open questions",
+    "critical_context.next_steps": "a call that was cut off, to be checked; then the next items",
+    "critical_context.standing_instructions": "rules and corrections of the user that hold on",
+    "memory_pointers.project_state_file": "an exported state, where there is one",
+    "memory_pointers.session_logs": "ids of runs, for `segue show RUN`",
+    "memory_pointers.modified_files": "files that the run changed",
+    "memory_pointers.git_branch": "the branch",
+    "bootstrap_instructions": "numbered steps that can be done as they stand; the last one gives more",
+    "context_compression_metrics.original_tokens": "what was condensed, in tokens (estimated: 4 bytes each)",
+    "context_compression_metrics.compressed_tokens": "what the manifest takes",
+    "context_compression_metrics.compression_ratio": "the share that was saved",
+}
+
+
+def schema_text() -> str:
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _rows(key: str, rule: dict[str, Any], whole: dict[str, Any]) -> list[tuple[str, str, str]]:
+    many = rule.get("type") == "array"
+    inner = rule["items"] if many else rule
+    name = inner.get("$ref") or next((one["$ref"] for one in inner.get("anyOf", []) if "$ref" in one), "")
+    if not name:
+        return [(f"`{key}`", "list of texts" if many else _kind(rule), MEANINGS[key])]
+    fields = whole["$defs"][name.rsplit("/", 1)[-1]]["properties"]
+    return [
+        (f"`{key}{'[]' if many else ''}.{field}`", _kind(one), MEANINGS[f"{key}.{field}"])
+        for field, one in fields.items()
+    ]
+
+
+def _kind(rule: dict[str, Any]) -> str:
+    if "enum" in rule:
+        return ", ".join(f"`{one}`" for one in rule["enum"])
+    if rule["type"] == "array":
+        return "list of texts"
+    return {"string": "text", "number": "number", "integer": "whole number"}[rule["type"]]
+
+
+def example() -> str:
+    """The manifest of a made session, laid out."""
+    shown = picture([fold(story(5, calls=100)[:-7])], agent="codex")
+    found = msgspec.json.decode(manifest(shown, 2_048, "segue show run-1 --timeline"))
+    return json.dumps(found, indent=1, ensure_ascii=False)
+
+
+def manifest_page(notice: str) -> str:
+    whole = schema()
+    top = whole["$defs"][whole["$ref"].rsplit("/", 1)[-1]] if "$ref" in whole else whole
+    rows = [row for key in Manifest.__struct_fields__ for row in _rows(key, top["properties"][key], whole)]
+    lines = ["| field | form | what it says |", "| --- | --- | --- |"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(
+        [
+            "# The recovery manifest\n",
+            notice,
+            "`segue brief --json` gives the brief as JSON: the same facts as the [text](../guides/brief.md),",
+            "for programs. It takes at most `--max-bytes` bytes and, at the usual 2,048, fewer than 500",
+            f"tokens. From {TIGHT_BYTES:,} bytes on every key is there, if need be empty; below, those are",
+            "left out so that goal, work, next step and blockers keep their room. The schema is",
+            "[manifest.schema.json](manifest.schema.json); fields may be added, none is taken away.\n",
+            *lines,
+            "\n## An example\n",
+            "Of a session that nobody had, laid out for reading; the command prints it on one line.\n",
+            f"```json\n{example()}\n```\n",
+        ]
+    )
