@@ -12,6 +12,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownAgent          404
     │  ├─ UnknownRun            404
     │  ├─ UnknownFeature        404
+    │  ├─ UnknownMemory         404
     │  ├─ BudgetTooSmall
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
@@ -22,7 +23,6 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ NothingToUndo
     │  ├─ FeatureExists                with other steps, checks or covered paths
     │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
-    │  ├─ UntrustedChecks              (checks): they come from a file or an agent
     │  └─ Paused                       a PAUSE file is in force
     ├─ ConflictError         66 / 409   somebody else was faster
     │  ├─ StaleVersion                 (stream, expected, actual)
@@ -105,6 +105,13 @@ class UnknownFeature(UsageError):
     http_status = 404
 
 
+class UnknownMemory(UsageError):
+    """No memory has this id, or none that may be seen by who asks."""
+
+    code = "unknown_memory"
+    http_status = 404
+
+
 class BudgetTooSmall(UsageError):
     """The brief cannot say what it must within so few bytes."""
 
@@ -170,16 +177,6 @@ class UnverifiedFeatures(RefusedError):
 
     def facts(self) -> dict[str, object]:
         return {"counts": self.counts, "features": list(self.features)}
-
-
-class UntrustedChecks(RefusedError):
-    """Checks that came from a file or an agent, and that nobody has accepted yet."""
-
-    code = "untrusted_checks"
-    checks: tuple[str, ...] = ()
-
-    def facts(self) -> dict[str, object]:
-        return {"checks": list(self.checks)}
 
 
 class Paused(RefusedError):

@@ -322,8 +322,9 @@ def _refusal(unproven: list[Verdict], counts: Counts) -> str:
     for verdict in unproven:
         kind = verdict.status if verdict.status in ("failing", "stale", "blocked") else "not proven"
         kinds[kind] = kinds.get(kind, 0) + 1
-    summary = ", ".join(f"{number} {kind}" for kind, number in kinds.items())
-    text = f"{len(unproven)} of {counts.total} features stand in the way: {summary}"
+    parts = [f"{number} {kind}" for kind, number in kinds.items()]
+    parts[0] = parts[0].replace(" ", " feature " if parts[0][:2] == "1 " else " features ", 1)
+    text = f"{', '.join(parts)}; {counts.passing} of {counts.total} proven"
     for place, verdict in enumerate(unproven):
         reason = " ".join(verdict.reason.split())
         line = f"\n- {_cut(verdict.id, 80)} {verdict.status}: {_cut(reason, 160)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .features import Verdict
 from .state import AgentState, Decision, Finding, Focus, Metrics, Question, SessionState, Thread, Trouble
 from .values import Value
 
@@ -86,6 +87,7 @@ class SessionStatus(Value):
     gaps: list[tuple[int, int]]
     updated: str
     held_by: str = ""
+    features: Sequence[Verdict] = ()
 
 
 class Card(Value, omit_defaults=True):
@@ -144,7 +146,7 @@ def hints_of(state: SessionState) -> Hints:
     return Hints(notes, questions, actions)
 
 
-def status_of(state: SessionState, *, held_by: str = "") -> SessionStatus:
+def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verdict] = ()) -> SessionStatus:
     """The whole view."""
     items = state.items.flat()
     lasting = Lifecycle(
@@ -184,6 +186,7 @@ def status_of(state: SessionState, *, held_by: str = "") -> SessionStatus:
         gaps=list(state.gaps),
         updated=state.updated,
         held_by=held_by,
+        features=features,
     )
 
 

@@ -55,6 +55,19 @@ def environment_of(
     return {"PATH": os.defpath, **kept, **own}
 
 
+def compiled(pattern: str) -> Any:
+    """A pattern of a check, in time linear in what it looks at; UsageError if it is none."""
+    import re2  # type: ignore[import-untyped]
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    try:
+        return re2.compile(b"(?m)" + pattern.encode(), options)
+    except re2.error as fault:
+        raise UsageError(f"not a regular expression: {pattern}", hint=str(fault)) from fault
+
+
 class Runner:
     """Runs commands beside each other: ``start``, then ``wait`` for what ended."""
 

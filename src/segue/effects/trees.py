@@ -16,8 +16,9 @@ import stat
 import subprocess
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -84,17 +85,13 @@ class Tree:
         if is_literal(plain):
             path = os.fsencode(plain)
             return [span for span in (self._span(path, b"\0", b"\1"), self._below(path)) if span[0] < span[1]]
-        fixed = os.fsencode(re.split(r"[*?]", pattern)[0].rpartition("/")[0])
-        first, last = self._below(fixed) if fixed else (0, len(self.lines))
-        fits = _fitting(pattern)
-        found: list[tuple[int, int]] = []
-        for place in range(first, last):
-            if fits(self.lines[place]):
-                if found and found[-1][1] == place:
-                    found[-1] = (found[-1][0], place + 1)
-                else:
-                    found.append((place, place + 1))
-        return found
+        fixed, slash, _ = re.split(r"[*?]", pattern)[0].rpartition("/")
+        first, last = self._below(os.fsencode(fixed)) if slash else (0, len(self.lines))
+        fits, skip = _rule(pattern[len(fixed + slash) :]).match, len(os.fsencode(fixed + slash))
+        places = [place for place in range(first, last) if fits(self.lines[place], skip)]
+        if len(places) == last - first:
+            return [(first, last)] if places else []
+        return [(place, place + 1) for place in places]
 
     def _span(self, path: bytes, first: bytes, last: bytes) -> tuple[int, int]:
         start = bisect_left(self.lines, path + first)
@@ -119,29 +116,10 @@ class Tree:
         return self._loose[path]
 
 
-_COMMON = re.compile(r"((?:[^*?]*/)?)(\*\*/)?([^*?/]*)\*([^*?/]*)")
-
-
-def _fitting(pattern: str) -> Callable[[bytes], object]:
-    """Whether a line's path fits a glob; a regular expression takes longer to make than to use."""
-    common = _COMMON.fullmatch(pattern)
-    if common is None:
-        return re.compile(b"(?s:" + os.fsencode(glob_regex(pattern)) + b")\0").match
-    start, size = os.fsencode(common[1]), len(os.fsencode(common[1]))
-    deep, first, last = bool(common[2]), os.fsencode(common[3]), os.fsencode(common[4])
-    least = len(first) + len(last)
-
-    def fits(line: bytes) -> bool:
-        path = line[: line.index(b"\0")]
-        if not path.startswith(start):
-            return False
-        names = path[size:].split(b"/")
-        return any(
-            len(name) >= least and name.startswith(first) and name.endswith(last)
-            for name in (names if deep else names[:1])
-        )
-
-    return fits
+@lru_cache(maxsize=1024)
+def _rule(glob: str) -> re.Pattern[bytes]:
+    """What the rest of a line's path must fit; many features share the end of their globs."""
+    return re.compile(b"(?s:" + os.fsencode(glob_regex(glob)) + b")\0")
 
 
 def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) -> Tree:

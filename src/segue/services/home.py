@@ -24,6 +24,16 @@ def moment(later_seconds: float) -> str:
     return f"{_second(seconds)}.{rest // 1000:06d}Z"
 
 
+def days_between(earlier: str, later: str) -> float:
+    """How many days lie between two moments; 0 if one of them is none."""
+    from datetime import datetime
+
+    try:
+        return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds() / 86_400
+    except (ValueError, TypeError):
+        return 0.0
+
+
 @lru_cache(maxsize=4)
 def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
@@ -74,6 +84,11 @@ class Home:
     def transcripts(self) -> Path:
         """The archive of transcripts, a file."""
         return self.path / "archive" / "transcripts.db"
+
+    @property
+    def evidence(self) -> Path:
+        """Whole outputs of checks."""
+        return self.path / "evidence"
 
     @property
     def damaged(self) -> Path:

@@ -15,6 +15,7 @@ from ..core import commands as do
 from ..core import events as ev
 from ..core.commands import Command
 from ..core.door import clean_name
+from ..core.features import HANDLERS
 from ..core.state import SessionState
 from ..core.status import SessionStatus, status_of
 from ..errors import NothingToUndo, UnknownCheckpoint, UsageError
@@ -23,6 +24,7 @@ from .holds import Hold, Holds, new_run
 
 if TYPE_CHECKING:
     from .emergency import Guard
+    from .features import Features
     from .segue import Segue
 
 Texts = str | Iterable[str]
@@ -61,8 +63,9 @@ class Session:
 
     def status(self) -> SessionStatus:
         """What is done, under way, next and blocked, and all the rest worth showing."""
-        living = self._holds.living(self.id)
-        return status_of(self.state, held_by=", ".join(f"{h.holder} ({h.run})" for h in living))
+        living, state = self._holds.living(self.id), self.state
+        verdicts = self.features.verdicts(state) if state.features else []
+        return status_of(state, held_by=", ".join(f"{h.holder} ({h.run})" for h in living), features=verdicts)
 
     def log(self, *, after: int = 0, limit: int = 0) -> list[ev.Event]:
         """The journal, in order."""
@@ -235,8 +238,17 @@ class Session:
         """Go on. A session that is over stays over: the caller looks at ``status``."""
         return self.apply(do.Resume())
 
-    def complete(self, summary: str = "") -> Saved:
-        """The goal is reached."""
+    @property
+    def features(self) -> Features:
+        """Its criteria of success: declare, verify, look."""
+        from .features import Features
+
+        return Features(self)
+
+    def complete(self, summary: str = "", *, force: str = "") -> Saved:
+        """The goal is reached. UnverifiedFeatures unless every feature is proven, or a reason is given."""
+        if self.state.features:
+            return self.features.complete(summary, force=force)
         return self.apply(do.Complete(summary))
 
     def abandon(self, reason: str = "") -> Saved:
@@ -362,6 +374,10 @@ def _pair(value: str | tuple[str, str]) -> tuple[str, str]:
     return (value, "") if isinstance(value, str) else value
 
 
+_LASTING = {ev.Erased.KIND} | {body.KIND for body in HANDLERS}
+"""What no undo takes back: a scrub, and what was declared or found of features."""
+
+
 def _before_last_command(events: Sequence[ev.Event]) -> int:
     """The version before the newest command that was not taken back yet."""
     version = len(events)
@@ -377,7 +393,7 @@ def _before_last_command(events: Sequence[ev.Event]) -> int:
         kinds = {e.kind for e in events[start - 1 : version]}
         if kinds & {ev.Created.KIND, ev.Gap.KIND}:
             return 0
-        if kinds <= {ev.Erased.KIND}:
+        if kinds <= _LASTING:
             version = start - 1
             continue
         return start - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...errors import UsageError
 from ..render import ago, count, one_line
 from .command import Command
 from .context import Context, text_or_stdin
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
     from ...services.sessions import Session
     from .parsing import Parser
 
-NOT_PROVEN = "No features: nothing was proven."
 AS_BEFORE = "nothing changed: it was so already"
 
 
@@ -84,7 +84,10 @@ def pause(context: Context) -> int:
 def complete(context: Context) -> int:
     """The goal is reached."""
     session = context.session()
-    saved = session.complete(text_or_stdin(context.args.summary))
+    if context.args.force is not None and not context.args.force.strip():
+        raise UsageError("--force needs a reason", hint="say why it is completed although it is not proven")
+    gate = session.features.gate()
+    saved = session.complete(text_or_stdin(context.args.summary), force=context.args.force or "")
     status = session.status()
     left = [*status.active, *status.next, *(blocked.item for blocked in status.blocked)]
     lines = [f"completed: {one_line(status.goal)}" if saved.events else AS_BEFORE]
@@ -92,7 +95,13 @@ def complete(context: Context) -> int:
         names = ", ".join(one_line(item) for item in left[:5]) + (", …" if len(left) > 5 else "")
         verb = "is" if len(left) == 1 else "are"
         lines.append(f"{count(len(left), 'item')} {verb} left open: {names}")
-    return context.saved(saved, *lines, NOT_PROVEN, left_open=left, proven=False)
+    lines += [one_line(gate.text)] if gate.ok else ["forced, although:", *gate.text.splitlines()]
+    lines += [f"changed on the way: {one_line(change)}" for change in gate.changes]
+    unproven = [{"id": one.id, "status": one.status, "reason": one.reason} for one in gate.unproven]
+    proven = gate.ok and bool(gate.counts.total)
+    return context.saved(
+        saved, *lines, left_open=left, proven=proven, unproven=unproven, changes=list(gate.changes)
+    )
 
 
 def abandon(context: Context) -> int:
@@ -150,6 +159,7 @@ def _pause_arguments(parser: Parser) -> None:
 
 def _complete_arguments(parser: Parser) -> None:
     parser.add_argument("--summary", default="", metavar="TEXT", help="how it ended, in a sentence or two")
+    parser.add_argument("--force", metavar="REASON", help="although not every feature is proven; recorded")
 
 
 def _handoff_arguments(parser: Parser) -> None:
@@ -182,7 +192,7 @@ COMMANDS = (
     ),
     Command(
         "complete", complete, _complete_arguments, session="id",
-        json="Saved with `left_open` (items) and `proven` (false while there are no features)",
+        json="Saved with `left_open` (items), `proven` (false without features), `unproven` and `changes`",
         examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
     ),
     Command(

@@ -42,12 +42,31 @@ def _rewound(body: ev.Rewound) -> str:
     return f"back to checkpoint {body.name}" if body.name else f"undone, back to version {body.to}"
 
 
+def _completed(body: ev.Completed) -> str:
+    text = _with("completed", body.summary)
+    if body.forced:
+        return f"{text} (forced, {len(body.unproven)} not proven: {body.forced})"
+    return f"{text} ({body.proven} proven)" if body.proven else text
+
+
+def _feature_changed(body: ev.FeatureChanged) -> str:
+    named = ("description", "category", "steps", "checks", "covers")
+    what = ", ".join(name for name in named if getattr(body, name) is not None)
+    return _with(f"feature {body.id}: {what} changed", body.reason, ", because: ")
+
+
+def _ran(body: ev.CheckRan) -> str:
+    ended = f"exit {body.exit_code}" if body.exit_code is not None else f"signal {body.signal}"
+    told = body.fault or ("timed out" if body.timed_out else ended)
+    return f"feature {body.feature}: ran {body.command}: {told} in {body.duration_seconds:.1f} s"
+
+
 WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Created: lambda b: f"session begun: {b.goal}",
     ev.Started: lambda b: "started",
     ev.SessionPaused: lambda b: _with("paused", b.reason) + ("" if b.cause == "user" else f" ({b.cause})"),
     ev.Resumed: lambda b: "resumed",
-    ev.Completed: lambda b: _with("completed", b.summary),
+    ev.Completed: _completed,
     ev.Abandoned: lambda b: _with("abandoned", b.reason),
     ev.Described: _described,
     ev.Handed: lambda b: _with(f"handed to {b.to}", b.note),
@@ -78,6 +97,15 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.AgentSaved: lambda b: f"agent {b.agent}: state saved, {b.size:,} bytes",
     ev.AgentDropped: lambda b: f"agent {b.agent}: forgotten",
     ev.Marked: lambda b: _with(f"checkpoint {b.name}", b.note),
+    ev.FeatureAdded: lambda b: _with(f"feature {b.id}: {b.description}", b.source, ", from "),
+    ev.FeatureChanged: _feature_changed,
+    ev.FeatureRemoved: lambda b: _with(f"feature {b.id}: removed", b.reason, ", because: "),
+    ev.FeatureMoved: lambda b: _with(_with(f"feature {b.id}: {b.status}", b.reason), b.claim, ", "),
+    ev.StepAttested: lambda b: f"feature {b.feature}: {b.who} attests {b.step}: {b.note}",
+    ev.ChecksBegun: lambda b: f"feature {b.feature}: {len(b.checks)} of its checks begun",
+    ev.CheckRan: _ran,
+    ev.CheckReported: lambda b: f"feature {b.feature}: {b.source} says {b.passed} passed, {b.failed} failed",
+    ev.EvidenceVoided: lambda b: f"evidence of {b.feature or 'all features'} no longer counts: {b.reason}",
 }
 _COLOURS = {
     "item.done": "green",

@@ -109,6 +109,7 @@ def status_lines(
     head = [*header(status, style), ""]
     view.lines = list(head)
     _plan(view, status, numbered(state))
+    _features(view, status)
     _known(view, status, state)
     _around(view, status)
     if view.lines == head:
@@ -128,6 +129,27 @@ def _plan(view: View, status: SessionStatus, number: Callable[[str], str]) -> No
     view.newest("Blocked", blocked, 8, colour="yellow")
     if view.all:
         view.rows("Dropped", [(style.mark("dropped"), one_line(t)) for t in status.dropped], colour="dim")
+
+
+def _features(view: View, status: SessionStatus) -> None:
+    if not status.features:
+        return
+    style, open_ = view.style, [one for one in status.features if not one.passes]
+    proven = len(status.features) - len(open_)
+    marks = {
+        "failing": style.mark("dropped"),
+        "stale": style.mark("thread"),
+        "blocked": style.mark("blocked"),
+    }
+    rows = [
+        (
+            marks.get(one.status, style.mark("next")),
+            f"{one_line(one.id)} {one.status}: {one_line(one.reason)}",
+        )
+        for one in sorted(open_, key=lambda one: one.status != "failing")
+    ]
+    view.rows("Features", [("", f"{proven} of {len(status.features)} proven")])
+    view.newest("", rows, 6, colour="yellow", last=False)
 
 
 def _known(view: View, status: SessionStatus, state: SessionState | None) -> None:
