@@ -148,8 +148,11 @@ def written(
     while True:
         text = redact(as_form(shown, form, room, more))
         over = len(text.encode("utf-8", "replace")) - budget
-        if over <= 0 or room <= BYTES_MIN:
+        if over <= 0:
             return text
+        if room <= BYTES_MIN:  # masks are longer than what they hide: choose among masked texts
+            shown = msgspec.json.decode(redact_bytes(msgspec.json.encode(shown)), type=Picture)
+            return redact(as_form(shown, form, budget, more))
         room = max(BYTES_MIN, room - over)
 
 
