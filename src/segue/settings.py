@@ -105,6 +105,26 @@ DECLARED: tuple[Setting, ...] = (
         "SEGUE_EVIDENCE_BYTES_MAX",
         False,
     ),
+    Setting(
+        "embedder",
+        str,
+        "auto",
+        "how memories are compared: auto, hash, minilm or endpoint",
+        "SEGUE_EMBEDDER",
+        False,
+    ),
+    Setting(
+        "embedder_url",
+        str,
+        "",
+        "an endpoint that speaks OpenAI's form, up to /v1",
+        "SEGUE_EMBEDDER_URL",
+        False,
+    ),
+    Setting(
+        "embedder_model", str, "", "the model that the endpoint is asked for", "SEGUE_EMBEDDER_MODEL", False
+    ),
+    Setting("embedder_key", str, "", "the key for that endpoint", "SEGUE_EMBEDDER_KEY", False),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

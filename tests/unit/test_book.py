@@ -58,7 +58,7 @@ def test_a_command_that_does_not_commute_is_told(two: tuple[Segue, Segue], journ
     append = journal.append
     faster = iter([lambda: b.note("in between")])
 
-    def slow(*appends, pieces=None):
+    def slow(*appends, pieces=None, memories=None):
         for act in faster:
             journal.append = append  # type: ignore[method-assign]
             act()

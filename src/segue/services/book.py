@@ -16,7 +16,7 @@ import msgspec
 
 from .. import errors
 from ..core import canon, snapshot
-from ..core.commands import Command, Refusal, apart, decide_all, merges
+from ..core.commands import Command, Learn, Refusal, apart, decide_all, merges
 from ..core.door import clean_command, clean_name
 from ..core.events import Body, Draft, Erased, Event
 from ..core.session import fold, fold_body
@@ -24,7 +24,7 @@ from ..core.state import SessionState
 from ..core.status import Card, card_of
 from ..core.values import Value
 from ..errors import SegueError, StaleVersion, StoreError, UnknownSession
-from ..stores.base import Append, Journal, Snapshot
+from ..stores.base import Append, Journal, MemoryChange, Snapshot
 from .home import now
 from .place import Brake
 
@@ -89,6 +89,8 @@ def refuse(refusal: Refusal) -> SegueError:
 
 
 Guards = Callable[[], Sequence[Append]]
+Learnt = Callable[[str, Sequence[str]], MemoryChange]
+"""What a session learnt, as memories."""
 
 
 class Book:
@@ -105,6 +107,8 @@ class Book:
         self.mask = mask
         self._clean = partial(clean_command, mask=mask)
         self._after_write = after_write
+        self.learnt: Learnt | None = None
+        """Set where the store keeps memories: what is learnt is also one, in the same commit."""
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
 
@@ -228,9 +232,13 @@ class Book:
         ``actor`` is who declares them, if that is another one than usual."""
         self.brake.check()
         commands = tuple(map(self._clean, commands))
-        usual = guards is None and not actor
+        texts = [command.text for command in commands if type(command) is Learn]
+        memories = self.learnt(session, texts) if texts and self.learnt is not None else None
+        usual = guards is None and not actor and memories is None
         saved = self._commit_apart(session, commands, pieces, since) if usual else None
-        return saved or self._commit_merging(session, commands, pieces, guards, since, actor or self.actor)
+        return saved or self._commit_merging(
+            session, commands, pieces, guards, since, actor or self.actor, memories
+        )
 
     def _commit_apart(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None, since: int | None
@@ -272,9 +280,10 @@ class Book:
 
     def _commit_merging(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,
-        guards: Guards | None, since: int | None, actor: str,
+        guards: Guards | None, since: int | None, actor: str, memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
         stream = stream_of(session)
+        more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
         optimistic = all(c.MERGES and not c.LOOKS for c in commands)
         cached = self.cached(session) if optimistic else None
         state = cached or self._refresh(session)
@@ -293,7 +302,7 @@ class Book:
                 return Saved(session, state.version, 0)
             try:
                 own = Append(stream, state.version, outcome.drafts)
-                events = self.journal.append(own, *(guards() if guards else ()), pieces=pieces)
+                events = self.journal.append(own, *(guards() if guards else ()), pieces=pieces, **more)
             except StaleVersion as stale:
                 if stale.stream != stream:
                     if guards is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,11 +35,15 @@ from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
 if TYPE_CHECKING:
+    from ..effects.embed import Embedder
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
+    from .memories import Recalled, Remembered
+    from .remembering import PlaceMemories
     from .runs import Run
 
     Runs = list[Run]
+    Found = list[Recalled]
     from .scrub import Scrubbed
 
 _NUMBERS = 100_000
@@ -59,6 +63,7 @@ class Segue:
     def __init__(
         self, store: Journal | str | None = None, *, home: Path | str | None = None,
         folder: Path | str | None = None, actor: str | None = None, run: str = "", session: str = "",
+        embedder: Embedder | None = None,
         environment: Mapping[str, str] | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         bare = store is None and home is None and environment is None
@@ -91,6 +96,9 @@ class Segue:
             self.journal, brake=self.brake, lease_seconds=self.settings.number("lease_seconds")
         )
         self.agents = AgentStates(self.book)
+        self._embedder = embedder
+        if hasattr(type(self.journal), "memories"):
+            self.book.learnt = lambda session, texts: self.memories.learnt(session, texts)
         self.quiet_until: dict[str, float] = {}
         """Until when (monotonic) nobody looks whether another run holds a session."""
         self._given = session or variables.get("SEGUE_SESSION", "")
@@ -115,6 +123,8 @@ class Segue:
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""
+        if "memories" in self.__dict__:
+            self.memories.flush()
         self.backups.if_due()
         self.journal.close()
 
@@ -305,6 +315,27 @@ class Segue:
         from .ingest import sync
 
         return sync(self, agent=agent, paths=paths, session=session, progress=progress, workers=workers)
+
+    # -- memories ------------------------------------------------------------------------------
+
+    @cached_property
+    def memories(self) -> PlaceMemories:
+        """What was learnt, as this actor sees it from here."""
+        from .remembering import memories_of
+
+        return memories_of(self, self._embedder)
+
+    def remember(self, content: str, **about: Any) -> Remembered:
+        """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`."""
+        return self.memories.remember(content, **about)
+
+    def recall(self, query: str, **wishes: Any) -> Found:
+        """What answers a query, the best first; see `MemoryService.recall`."""
+        return self.memories.recall(query, **wishes)
+
+    def playbook(self, task: str, **wishes: Any) -> Found:
+        """Strategies that worked, for a task."""
+        return self.memories.playbook(task, **wishes)
 
     # -- keeping -------------------------------------------------------------------------------
 

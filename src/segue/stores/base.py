@@ -4,16 +4,21 @@ A journal holds streams: a session, a working tree, a project or a ledger. An ap
 over all of its streams and has reached the disk when it returns. Snapshots are a cache that
 may be dropped at any time. Everything else can be made anew from the events and the pieces.
 Runs stand beside it: what was observed, kept to save time, and made anew from transcripts.
+Memories are a truth of their own: whatever is read of them is read by somebody, and scopes hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..core.events import Draft, Event
 from ..core.values import Value
 from ..errors import StaleVersion
+
+if TYPE_CHECKING:  # most commands have nothing to do with memories
+    from ..core.memory import Memory, Reader, Trace, Vote, Where
+    from ..core.recall import Texts
 
 
 class Append(Value):
@@ -92,6 +97,74 @@ class Runs(Protocol):
         ...
 
 
+class Kept(Value):
+    """A memory as it is kept: with its words for full text, and its vector if there is one."""
+
+    memory: Memory
+    words: str = ""
+    model: str = ""
+    """What made the vector."""
+    vector: bytes = b""
+
+
+class MemoryChange(Value):
+    """What happens to memories, all or nothing."""
+
+    adds: Sequence[Kept] = ()
+    puts: Sequence[Kept] = ()
+    """In the place of the one with this id, which must be of the revision before."""
+    votes: Sequence[Vote] = ()
+    recalls: Sequence[tuple[str, int, str]] = ()
+    """(id, how often more, when last)."""
+    vectors: Sequence[Kept] = ()
+    """Only the vector, of memories that are as they were."""
+    trail: Sequence[Trace] = ()
+
+
+class Memories(Protocol):
+    """What was learnt. Every read is by a reader, who sees what ``core.memory.may_read`` allows; a
+    memory that may not be read is not there. Raises as a journal does."""
+
+    def write(self, change: MemoryChange) -> list[str]:
+        """Durably, all or nothing; the ids of ``adds``, in order: what is there already, live, for the
+        same audience keeps its id. StaleVersion if a put came too late."""
+        ...
+
+    def get(self, ids: Sequence[str], reader: Reader) -> list[Memory]:
+        """Those of these that the reader may see, dead ones too, in this order."""
+        ...
+
+    def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
+        """What fits, the newest first; all of it when ``limit`` is 0."""
+        ...
+
+    def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
+        """Live memories that hold any of these words; of ``where`` types, agents and sessions count."""
+        ...
+
+    def near(
+        self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
+    ) -> list[tuple[int, float]]:
+        """(number, cosine) of live memories whose vectors are nearest; of ``where`` as in ``match``."""
+        ...
+
+    def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
+        """Memories by the numbers that ``match`` and ``near`` gave."""
+        ...
+
+    def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
+        """The audit trail of what the reader may see, the newest first."""
+        ...
+
+    def unembedded(self, model: str, limit: int) -> list[tuple[int, Memory]]:
+        """Live memories without a vector of this model, the newest first. For upkeep: not for showing."""
+        ...
+
+    def everything(self) -> list[Kept]:
+        """All memories, dead ones too, without vectors. For upkeep, recovery and scrub: not for showing."""
+        ...
+
+
 class Journal(Protocol):
     """Streams of events, appended by ``expect``.
 
@@ -99,9 +172,13 @@ class Journal(Protocol):
     when bytes are not what was written; then nothing of an append was kept.
     """
 
-    def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
+        memories: MemoryChange | None = None,
+    ) -> list[Event]:  # fmt: skip
         """Commit all or nothing, durably, in this order; a stream may come more than once.
-        StaleVersion if any stream is not at its ``expect``."""
+        StaleVersion if any stream is not at its ``expect``. ``memories`` is given only to a store that
+        has some (``journal.memories``), and is part of the commit."""
         ...
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from ..core import canon
 from ..core.events import Event, seal
 from ..errors import StaleVersion
-from .base import Append, Head, Rewrite, RunRow, Snapshot, check_beside
+from .base import Append, Head, MemoryChange, Rewrite, RunRow, Snapshot, check_beside
+from .volatile_memories import VolatileMemories
 
 
 class VolatileJournal:
@@ -26,9 +27,20 @@ class VolatileJournal:
         self._pieces: dict[str, bytes] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self.runs = VolatileRuns()
+        self._memories = VolatileMemories()
 
-    def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
+    @property
+    def memories(self) -> VolatileMemories:
+        """What was learnt."""
+        return self._memories
+
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
+        memories: MemoryChange | None = None,
+    ) -> list[Event]:  # fmt: skip
         with self._lock:
+            if memories is not None:
+                self._memories.check(memories)
             heads: dict[str, int] = {}
             for wish in appends:
                 actual = heads.get(wish.stream, len(self._streams.get(wish.stream, ())))
@@ -43,6 +55,8 @@ class VolatileJournal:
                     events += sealed
             for address, body in (pieces or {}).items():
                 self._pieces.setdefault(address, body)
+            if memories is not None:
+                self._memories.write(memories)
             return events
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:

@@ -195,6 +195,11 @@ class Database:
             self._local.writer = db.cursor()
         return db
 
+    @property
+    def inode(self) -> int:
+        """The file that is open; 0 while none is."""
+        return self._inode
+
     def replaced(self) -> bool:
         """Whether another file has our path since we opened it."""
         try:

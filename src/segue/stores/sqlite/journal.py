@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 import msgspec
@@ -25,6 +26,10 @@ from ..base import Append, Head, Rewrite, Snapshot, check_beside
 from .database import BUSY_TIMEOUT_MS, Database
 from .runs import SqliteRuns
 from .schema import STREAM_BITS, id_of
+
+if TYPE_CHECKING:
+    from ..base import MemoryChange
+    from .memories import SqliteMemories
 
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
 INSERT = "INSERT INTO events (id, header, body, hash, erased) VALUES (?, ?, ?, ?, ?)"
@@ -47,18 +52,31 @@ class SqliteJournal:
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
+        self._memories: SqliteMemories | None = None
 
     @property
     def runs(self) -> SqliteRuns:
         """What was observed of runs, in the same file."""
         return SqliteRuns(self)
 
+    @property
+    def memories(self) -> SqliteMemories:
+        """What was learnt, in the same file."""
+        if self._memories is None:
+            from .memories import SqliteMemories
+
+            self._memories = SqliteMemories(self)
+        return self._memories
+
     # -- writing -------------------------------------------------------------------------------
 
-    def append(self, *appends: Append, pieces: Mapping[str, bytes] | None = None) -> list[Event]:
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
+        memories: MemoryChange | None = None,
+    ) -> list[Event]:  # fmt: skip
         writer = self.database.writer()
-        if writer is None or len(appends) != 1 or len(appends[0].drafts) != 1:
-            return self._append_all(appends, pieces)
+        if writer is None or memories is not None or len(appends) != 1 or len(appends[0].drafts) != 1:
+            return self._append_all(appends, pieces, memories)
         wish = appends[0]
         stream, expect = wish.stream, wish.expect
         seen, prev = self._seen.get(stream, (0, b""))
@@ -90,7 +108,10 @@ class SqliteJournal:
         if isinstance(fault, apsw.Error) and not isinstance(fault, apsw.ConstraintError):
             raise self.database.translate(fault) from fault
 
-    def _append_all(self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None) -> list[Event]:
+    def _append_all(
+        self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None,
+        memories: MemoryChange | None = None,
+    ) -> list[Event]:  # fmt: skip
         """The long way: any number of streams and events."""
         self._current()
         numbers: dict[str, int] = {}
@@ -103,6 +124,8 @@ class SqliteJournal:
                 events += self._append_many(db, numbers[wish.stream], wish)
             if pieces:
                 db.executemany(_INSERT_PIECE, _piece_rows(pieces))
+            if memories is not None:
+                self.memories.apply(db, memories)
             trip("store.append.before_commit")
             return events
 

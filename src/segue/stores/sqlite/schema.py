@@ -47,6 +47,43 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE INDEX runs_by_project ON runs (project, last);
     CREATE INDEX runs_by_session ON runs (session);
     """,
+    """
+    CREATE TABLE audiences (no INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, live INTEGER NOT NULL,
+        words INTEGER NOT NULL);
+    CREATE TABLE memories (
+        no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, audience INTEGER NOT NULL, live INTEGER NOT NULL,
+        length INTEGER NOT NULL, hash BLOB NOT NULL, type TEXT NOT NULL, agent TEXT NOT NULL,
+        session TEXT NOT NULL, created TEXT NOT NULL, revision INTEGER NOT NULL
+    );
+    CREATE UNIQUE INDEX memories_by_hash ON memories (audience, hash) WHERE live;
+    CREATE INDEX memories_by_time ON memories (audience, created);
+    CREATE INDEX memories_by_session ON memories (session) WHERE session != '';
+    CREATE TABLE memory_bodies (no INTEGER PRIMARY KEY, hash BLOB NOT NULL, body BLOB NOT NULL);
+    CREATE TABLE memory_counts (
+        no INTEGER PRIMARY KEY, helpful INTEGER NOT NULL DEFAULT 0, harmful INTEGER NOT NULL DEFAULT 0,
+        recalled INTEGER NOT NULL DEFAULT 0, recalled_at TEXT NOT NULL DEFAULT ''
+    );
+    CREATE TABLE memory_votes (
+        no INTEGER NOT NULL, voter TEXT NOT NULL, vote TEXT NOT NULL, at TEXT NOT NULL,
+        context TEXT NOT NULL, PRIMARY KEY (no, voter)
+    ) WITHOUT ROWID;
+    CREATE TABLE memory_trail (
+        line INTEGER PRIMARY KEY, no INTEGER NOT NULL, act TEXT NOT NULL, at TEXT NOT NULL,
+        actor TEXT NOT NULL, reason TEXT NOT NULL
+    );
+    CREATE INDEX memory_trail_by_memory ON memory_trail (no);
+    CREATE TABLE memory_bits (
+        model TEXT NOT NULL, no INTEGER NOT NULL, audience INTEGER NOT NULL, bits BLOB NOT NULL,
+        PRIMARY KEY (model, no)
+    ) WITHOUT ROWID;
+    CREATE TABLE memory_vectors (no INTEGER PRIMARY KEY, model TEXT NOT NULL, body BLOB NOT NULL);
+    CREATE TABLE memory_stamp (stamp INTEGER PRIMARY KEY);
+    INSERT INTO memory_stamp VALUES (1);
+    CREATE VIRTUAL TABLE memory_words USING fts5(
+        words, content='', contentless_delete=1, detail=none,
+        tokenize="ascii tokenchars '_./\\:#@+$=~-'"
+    );
+    """,
 )
 STREAM_BITS = 32
 

@@ -1,0 +1,129 @@
+"""Which memories answer a query: full text and vectors put together, the same on every store.
+
+A query is routed by its shape. One that names things (``parse_user_id``, ``E0308``, a path) is for full text:
+what holds the exact name comes first. Prose is for vectors, with full text beside them; where the
+embedder is only a hash of letters it is the other way round. Scores are added, not ranks (that hurts
+prose). A memory without a vector gets what its words let expect. Freshness, trust and votes move a memory
+a little, never past a much better answer. Word statistics are taken from what the reader may see, and so
+say nothing of the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from .memory import Memory
+from .tokens_code import EXACT
+from .values import Value
+
+K1, B = 1.2, 0.75
+TEXT_WEIGHT = 0.06
+TEXT_WEIGHT_NAMES = 0.15
+HASH_WEIGHT = 0.25
+NEAR_BY_TEXT, NEAR_BY_TEXT_MAX = 0.045, 0.5
+EXACT_LIFT = 0.6
+PRIOR = 0.06
+SESSION_TEXT_WEIGHT = 0.1
+
+
+class Hit(Value):
+    """A memory that holds words of a query."""
+
+    no: int
+    held: int
+    """Which of the asked words, as bits."""
+    length: int
+
+
+class Texts(Value):
+    """What full text found: complete where ``counts`` are exact, else the newest and best of it."""
+
+    hits: Sequence[Hit] = ()
+    counts: Sequence[int] = ()
+    """How many memories hold each word."""
+    total: int = 0
+    """Of how many that the reader may see."""
+    length_mean: float = 1.0
+
+
+class Scored(Value):
+    """A place in the ranking, and what it is made of."""
+
+    no: int
+    score: float
+    text: float
+    near: float | None
+
+
+def text_scores(found: Texts) -> dict[int, float]:
+    """BM25 with each word counted once a memory."""
+    total = max(found.total, len(found.hits), 1)
+    weights = [math.log(1 + (total - min(n, total) + 0.5) / (n + 0.5)) for n in found.counts]
+    mean = max(found.length_mean, 1.0)
+    scores: dict[int, float] = {}
+    for hit in found.hits:
+        norm = (K1 + 1) / (1 + K1 * (1 - B + B * hit.length / mean))
+        scores[hit.no] = norm * sum(w for place, w in enumerate(weights) if hit.held >> place & 1)
+    return scores
+
+
+def rank(
+    asked: Sequence[str], found: Texts, near: Mapping[int, float], *, semantic: bool, embedded: bool = True
+) -> list[Scored]:
+    """The candidates of both, the best first; ``semantic``: the vectors know what words mean."""
+    texts = text_scores(found)
+    names = sum(1 << place for place, word in enumerate(asked) if word.startswith(EXACT))
+    held = {hit.no: hit.held for hit in found.hits}
+    weight = TEXT_WEIGHT_NAMES if names else TEXT_WEIGHT
+    scored = []
+    for no in texts.keys() | near.keys():
+        text, close = texts.get(no, 0.0), near.get(no)
+        if close is None and not embedded:
+            meaning = 0.0
+        elif close is None:
+            meaning = min(NEAR_BY_TEXT_MAX, NEAR_BY_TEXT * text) if semantic else 0.0
+        else:
+            meaning = close
+        score = weight * text + (meaning if semantic else HASH_WEIGHT * meaning)
+        if names:
+            part = (held.get(no, 0) & names).bit_count() / names.bit_count()
+            score += EXACT_LIFT * part
+        scored.append(Scored(no, score, text, close))
+    scored.sort(key=lambda one: (-one.score, -one.no))
+    return scored
+
+
+def with_priors(score: float, memory: Memory, age_days: float) -> float:
+    """The score, a little higher for what is fresh, trusted and was of help."""
+    fresh = 0.5 ** (max(0.0, age_days) / 30)
+    trust = {"user": 1.0, "agent": 0.6, "imported": 0.3, "transcript": 0.2}.get(memory.trust, 0.0)
+    lift = (fresh + trust) / 2 * 0.5 + 0.5 * memory.effectiveness
+    return score * (1 + PRIOR * lift) if score > 0 else score
+
+
+def by_session(
+    ranked: Sequence[Scored], sessions: Mapping[int, str], found: Texts, most: int
+) -> list[tuple[str, float]]:
+    """Sessions by the best of their memories, and by how much of the query all of them hold together."""
+    best: dict[str, float] = {}
+    for one in ranked:
+        name = sessions.get(one.no, "")
+        if name:
+            best[name] = max(best.get(name, -1.0), one.score)
+    counts: dict[str, list[int]] = {}
+    for hit in found.hits:
+        name = sessions.get(hit.no, "")
+        if name:
+            row = counts.setdefault(name, [0] * len(found.counts))
+            for place in range(len(row)):
+                row[place] += hit.held >> place & 1
+    total = len(set(sessions.values())) or 1
+    weights = []
+    for place in range(len(found.counts)):
+        holding = sum(1 for row in counts.values() if row[place])
+        weights.append(math.log(1 + (total - holding + 0.5) / (holding + 0.5)))
+    for name, row in counts.items():
+        said = sum(w * n * (K1 + 1) / (n + K1) for w, n in zip(weights, row, strict=True) if n)
+        best[name] = best.get(name, 0.0) + SESSION_TEXT_WEIGHT * said
+    return sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))[:most]
