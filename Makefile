@@ -95,11 +95,13 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
-.PHONY: bench-store bench-startup bench-resume
+.PHONY: bench-store bench-startup bench-resume bench-capture
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
 	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
 	$(call clean_python,$(PLAIN_VENV)) bench/startup.py $(ARGS)
+bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, beside decoding them
+	$(call clean_python,$(PLAIN_VENV)) bench/capture.py $(CORPUS) $(ARGS)
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
