@@ -161,7 +161,7 @@ class Capture:
             return True
         if found.pid and found.pid in self._ancestors:
             return True
-        return found.path in self._open or self._runs_us(found)
+        return os.path.realpath(found.path) in self._open or self._runs_us(found)
 
     @cached_property
     def _ancestors(self) -> tuple[int, ...]:

@@ -310,8 +310,8 @@ class Segue:
     ) -> Synced:  # fmt: skip
         """Take in what is new of the runs of this project: digests, sessions, copies of transcripts.
 
-        ``paths`` names transcripts or folders of them instead; with two ``workers`` half of the
-        work is done in a forked process."""
+        ``paths`` names transcripts or folders of them instead; with two ``workers`` a forked
+        process shares the work."""
         from .ingest import sync
 
         return sync(self, agent=agent, paths=paths, session=session, progress=progress, workers=workers)
