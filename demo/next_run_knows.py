@@ -19,7 +19,7 @@ from pathlib import Path
 from crash_and_resume import Broken, Stage, check, fail, paint, plain_terminal, scene
 
 from segue.core.steps import Call, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
-from segue.testing.transcripts import placed
+from segue.testing.transcripts import placed, written
 
 NATIVE = "0193a7c4-5a10-7d11-9c0e-1f2e3d4c5b6a"
 AGENT = """
@@ -139,4 +139,7 @@ def main() -> None:
 
 if __name__ == "__main__":
     plain_terminal()
-    main()
+    if "--transcript" in sys.argv:  # only what the killed agent left behind
+        sys.stdout.buffer.write(written("codex", story(os.getcwd()), native=NATIVE, cwd=os.getcwd()))
+    else:
+        main()
