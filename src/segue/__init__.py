@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .core.events import Event
+    from .core.evidence import Check
+    from .core.features import Gate, Verdict
     from .core.state import SessionState
     from .core.status import Card, SessionStatus
     from .errors import (
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         BudgetTooSmall,
         ConflictError,
         DamagedError,
+        FeatureExists,
         NothingToUndo,
         Paused,
         RefusedError,
@@ -44,15 +47,19 @@ if TYPE_CHECKING:
         TranscriptUnreadable,
         UnknownAgent,
         UnknownCheckpoint,
+        UnknownFeature,
         UnknownRun,
         UnknownSession,
+        UnverifiedFeatures,
         UsageError,
     )
     from .services.book import Saved
+    from .services.features import FeatureList
     from .services.ingest import Synced
     from .services.runs import Run
     from .services.segue import Segue
     from .services.sessions import Session
+    from .services.verifying import Verified
 
 __version__ = "0.1.0"
 
@@ -66,6 +73,11 @@ _HOMES = {
     "SessionState": "core.state",
     "SessionStatus": "core.status",
     "Card": "core.status",
+    "Check": "core.evidence",
+    "FeatureList": "services.features",
+    "Gate": "core.features",
+    "Verdict": "core.features",
+    "Verified": "services.verifying",
     "Event": "core.events",
 }
 __all__ = [
@@ -76,9 +88,13 @@ __all__ = [
     "BadSettings",
     "BudgetTooSmall",
     "Card",
+    "Check",
     "ConflictError",
     "DamagedError",
     "Event",
+    "FeatureExists",
+    "FeatureList",
+    "Gate",
     "NothingToUndo",
     "Paused",
     "RefusedError",
@@ -102,9 +118,13 @@ __all__ = [
     "TranscriptUnreadable",
     "UnknownAgent",
     "UnknownCheckpoint",
+    "UnknownFeature",
     "UnknownRun",
     "UnknownSession",
+    "UnverifiedFeatures",
     "UsageError",
+    "Verdict",
+    "Verified",
     "__version__",
 ]
 

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from segue.core import commands as do
 from segue.core import events as ev
+from segue.core import feature_commands as fc
 from segue.core.commands import Command, Decided, decide_all
+from segue.core.evidence import Check
+from segue.core.features import DECLARED
 from segue.core.state import AgentState, Context, Metrics, SessionState
 from segue.services.book import fold_all
 
@@ -45,6 +48,9 @@ def _values_for(part: Any) -> st.SearchStrategy[dict[str, Any]]:
 splices = st.tuples(
     st.integers(-1, 4), st.integers(0, 3), st.lists(st.sampled_from(["aa" * 16, "bb" * 16]), max_size=2)
 )
+checks: st.SearchStrategy[Check] = st.builds(
+    Check, st.tuples(st.sampled_from(["true", "pytest"])), proves=st.sampled_from([(), (1,), (2,), (9,)])
+)
 commands: st.SearchStrategy[Command] = st.one_of(
     st.builds(do.Add, words),
     st.builds(do.Begin, words, st.booleans()),
@@ -75,6 +81,11 @@ commands: st.SearchStrategy[Command] = st.one_of(
     st.builds(do.Complete, texts),
     st.builds(do.Abandon, texts),
     st.builds(do.Hand, words, texts),
+    st.builds(fc.AddFeature, names, words, texts, st.tuples(words, words), st.tuples(checks) | st.just(())),
+    st.builds(fc.ChangeFeature, names, st.none() | words, steps=st.none() | st.tuples(words)),
+    st.builds(fc.RemoveFeature, names, texts),
+    st.builds(fc.MoveFeature, names, st.sampled_from([*DECLARED, "passing", "complete"]), texts),
+    st.builds(fc.Report, names, words, st.integers(0, 9), st.integers(0, 9), texts),
 )
 
 

@@ -217,6 +217,8 @@ def why_not(check: Check, ran: CheckRan) -> str:
         return ran.first or f"{told}: {check.text}"
     if check.pattern and not ran.found:
         return f"its output does not hold /{check.pattern}/"
+    if not ran.covered:
+        return "nobody looked at the covered files"
     return "covered files changed while it ran" if ran.covered != ran.after else ""
 
 

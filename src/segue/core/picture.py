@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from segue.core import telling
 from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest, Words
+from segue.core.features import verdict_of
 from segue.core.shell import kind_of
 from segue.core.state import SessionState
 from segue.core.values import Value
@@ -114,15 +115,18 @@ def picture(
     memories: Sequence[str] = (),
     *,
     agent: str = "",
+    covered: Mapping[str, str] | None = None,
 ) -> Picture:
-    """Put together what is known; ``runs`` newest first."""
+    """Put together what is known; ``runs`` newest first.
+
+    ``covered`` has of each feature the hash over its files of now: what is stale is told only with it."""
     shown = Picture(agent=agent, memories=list(memories))
     if runs:
         _run(shown, runs[0])
         for older in runs[1:3]:
             _older(shown, older)
     if session is not None:
-        _session(shown, session)
+        _session(shown, session, covered)
     if probe is not None:
         _probe(shown, probe)
     return shown
@@ -387,7 +391,7 @@ def _older(shown: Picture, digest: RunDigest) -> None:
     shown.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
 
 
-def _session(shown: Picture, state: SessionState) -> None:
+def _session(shown: Picture, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
     """Declared facts: they come first, and what they finished is no longer open."""
     shown.session, shown.status = state.id, state.status
     shown.project = state.project_name or shown.project
@@ -410,7 +414,19 @@ def _session(shown: Picture, state: SessionState) -> None:
     shown.learnt = [one.text for one in reversed(list(state.findings))]
     shown.questions = [one.text for one in state.questions if not one.answer]
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
-    shown.broken = [*troubles, *shown.broken]
+    shown.broken = [*_unproven(state, covered), *troubles, *shown.broken]
+
+
+def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
+    """Features that fail, and those whose files changed since they were proven."""
+    wanted = ("failing",) if covered is None else ("failing", "stale")
+    found = [verdict_of(one, (covered or {}).get(id, "")) for id, one in state.features.items()]
+    return [
+        Failure(f"segue verify --feature {one.id}", f"{one.status}: {one.reason}", 0)
+        for status in wanted
+        for one in found
+        if one.status == status
+    ]
 
 
 def _because(text: str, why: str) -> str:

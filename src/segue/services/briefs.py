@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from segue.services.capture import Capture
 
 Format = Literal["text", "json", "markdown"]
+Covered = Mapping[str, str] | None
 MORE_BYTES = 8_192
 RUNS_MAX = 3
 
@@ -46,31 +47,39 @@ def of_place(
     """The brief of a run by its id, of a session by its id, or of where the work in this project stands."""
     from segue.agents import agent as agent_of
     from segue.effects.probe import probe
+    from segue.services.brief_memories import remembered
     from segue.services.capture import Capture
 
     check(budget)
     capture = Capture.here(folder, environment)
     found: Found | None = None
     session: SessionState | None = None
+    covered: Covered = None
     try:
         found = capture.find_run(what) if what else capture.newest(agent)
     except UnknownRun:
-        session = _session(folder, environment, what)
+        session, covered = _session(folder, environment, what)
         if session is None:
             raise
     if found is None:
         world = probe(folder)
         more = f"segue show {session.id}" if session else ""
-        return written([], session=session, probe=world, budget=budget, form=form, more=more)
+        memories = remembered(folder, environment, session, [])
+        return written(
+            [], session=session, memories=memories, covered=covered, probe=world, budget=budget, form=form,
+            more=more,
+        )  # fmt: skip
     reading = capture.reading(found)
     digests = [masked(final(reading, agent_of(found.agent)))]
     if not what:
         row = capture.row(found)
-        session = _session(folder, environment, row.session if row else "")
+        session, covered = _session(folder, environment, row.session if row else "")
         digests += _before(capture, found, digests[0], row.session if row else "")
+    memories = remembered(folder, environment, session, digests)
     world = probe(folder, digests[0].last)
     return written(
-        digests, agent=found.agent, session=session, probe=world, budget=budget, form=form,
+        digests, agent=found.agent, session=session, memories=memories,
+        covered=covered, probe=world, budget=budget, form=form,
         more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline",
     )  # fmt: skip
 
@@ -84,21 +93,25 @@ def check(budget: int) -> None:
         )
 
 
-def _session(folder: Path, environment: Mapping[str, str], id: str) -> SessionState | None:
-    """The session of this id, or the current one; None without a store, if unknown, or if it is over."""
+def _session(folder: Path, environment: Mapping[str, str], id: str) -> tuple[SessionState | None, Covered]:
+    """The session of this id, or the current one; None without a store, if unknown, or if it is over.
+
+    With it, the hashes over the files that its features cover."""
     from segue.services.home import Home
     from segue.services.segue import Segue
     from segue.settings import data_folder
 
     home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
     if not home.database.is_file():
-        return None
+        return None, None
     with Segue(folder=folder, environment=environment) as segue:
         try:
-            state = segue.session(id).state
+            session = segue.session(id)
+            state = session.state
         except UnknownSession:
-            return None
-    return state if id or state.status in OPEN else None
+            return None, None
+        covered = session.features.covered(state) if state.features else None
+    return (state, covered) if id or state.status in OPEN else (None, None)
 
 
 def _before(capture: Capture, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:
@@ -139,11 +152,11 @@ def masked(digest: RunDigest) -> RunDigest:
 
 def written(
     runs: Sequence[RunDigest], *, agent: str = "", session: SessionState | None = None,
-    probe: Probe | None = None, memories: Sequence[str] = (), budget: int = BYTES_DEFAULT,
-    form: Format = "text", more: str = "",
+    covered: Covered = None, probe: Probe | None = None, memories: Sequence[str] = (),
+    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
 ) -> str:  # fmt: skip
     """The brief of what is given, in a form, masked; masks never make it longer than the budget."""
-    shown = picture(runs, session, probe, memories, agent=agent)
+    shown = picture(runs, session, probe, memories, agent=agent, covered=covered)
     room = budget
     while True:
         text = redact(as_form(shown, form, room, more))

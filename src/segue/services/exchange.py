@@ -178,7 +178,10 @@ def import_session(seg: Segue, data: bytes, format: str | None = None, as_id: st
         return _import_document(seg, data, as_id)
     parcel = unpack(data)
     _pass_the_door(parcel)
-    return deliver(seg, parcel, as_id)
+    void: list[ev.Draft] = []
+    if any(one.ran or one.attested for one in fold_all(parcel.events).features.values()):
+        void = [ev.draft(ev.EvidenceVoided("it came in a file"), at=now(), actor=seg.book.actor)]
+    return deliver(seg, parcel, as_id, behind=void)
 
 
 def _recognised(data: bytes) -> str:
@@ -275,22 +278,23 @@ def _texts(value: Any) -> Iterable[str]:
 # -- into the journal --------------------------------------------------------------------------
 
 
-def deliver(seg: Segue, parcel: Parcel, as_id: str = "") -> Session:
-    """Append what the store does not have of a proven session."""
+def deliver(seg: Segue, parcel: Parcel, as_id: str = "", *, behind: Sequence[ev.Draft] = ()) -> Session:
+    """Append what the store does not have of a proven session; ``behind`` it, if anything was missing."""
     seg.brake.check()
     id = as_id or parcel.session
-    added = _append_missing(seg.journal, id, parcel)
+    added = _append_missing(seg.journal, id, parcel, behind)
     seg.book.forget(id)
     seg.backups.written(added)
     return Session(seg, id)
 
 
-def _append_missing(journal: Journal, id: str, parcel: Parcel) -> int:
+def _append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
     stream = stream_of(id)
     commits = _commits(parcel.events, id if id != parcel.session else "")
     chain = _sealed(stream, commits)
     own = [event.hash for event in parcel.events] if id == parcel.session else []
     there = _agreed(journal, stream, [event.hash for event in chain], own)
+    commits += [list(behind)] if behind and there < len(chain) else []
     _append(journal, stream, commits, there, parcel)
     return max(0, len(chain) - there)
 

@@ -24,8 +24,9 @@ from ..core.session import fold
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import write_whole
+from ..effects.outputs import Outputs
 from ..errors import SegueError, UsageError
-from ..stores.base import Append, Journal, Rewrite, RunRow, Runs
+from ..stores.base import Append, Journal, Memories, MemoryChange, Rewrite, RunRow, Runs
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.upkeep import compact
 from . import cursor, emergency
@@ -52,6 +53,8 @@ class Scrubbed(Value):
     """Runs whose digest or whose copy in the archive held it."""
     originals: list[str] = []
     """Transcripts of agents that hold it: not ours to change."""
+    memories: int = 0
+    """Memories that held it."""
 
 
 def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
@@ -62,6 +65,7 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
         segue.brake.check()
     events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
     runs = scrub_runs(segue.observed.runs, text, dry_run)
+    memories = scrub_memories(segue.memories.store, text, dry_run)
     if isinstance(segue.journal, SqliteJournal) and not dry_run:
         compact(segue.journal.database)
     segue.forget()
@@ -74,9 +78,11 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
         scrubbed = _scrub_backup if whole_backup else _scrub_file
         if scrubbed(path, text, segue.book.actor, dry_run):
             hit.append(str(path))
+    hit += Outputs(segue.home.evidence).rewrite(partial(mask_all, text=text), dry_run=dry_run)
     runs |= set(segue.observed.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
     originals = [path for path in segue.observed.runs.known() if _holds(path, text)]
-    return Scrubbed(events, pieces, hit, sessions, _stays(segue.journal, text), len(runs), sorted(originals))
+    stays = _stays(segue.journal, text)
+    return Scrubbed(events, pieces, hit, sessions, stays, len(runs), sorted(originals), memories)
 
 
 def _stays(journal: Journal, text: str) -> list[str]:
@@ -204,6 +210,18 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
     return {row.key for row in changed}
 
 
+def scrub_memories(memories: Memories, text: str, dry_run: bool) -> int:
+    """Erase a text from memories and their trail; how many held it."""
+    from .recover_memories import scrubbed
+
+    changed = scrubbed(memories.everything(), lambda value: _replace(value, text))
+    if not dry_run:
+        if changed:
+            memories.write(MemoryChange(puts=changed))
+        memories.compact(text)
+    return len(changed)
+
+
 def mask_all(body: bytes, text: str) -> bytes:
     """The text in every spelling that it may have in JSON, in JSON within JSON, or by itself."""
     once = _escaped(text)
@@ -228,7 +246,8 @@ def _holds(path: str, text: str) -> bool:
 def _files(segue: Segue) -> list[Path]:
     home = segue.home
     found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
-    for folder in (home.archive, home.emergency, home.damaged, home.path / "manifests"):
+    raw = home.evidence / "running"
+    for folder in (home.archive, home.emergency, home.damaged, home.path / "manifests", raw):
         found += sorted(path for path in folder.rglob("*") if path.is_file())
     return [*found, *home.path.glob("segue.db.recover*"), home.path / "segue.log"]
 
@@ -257,10 +276,11 @@ def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
     try:
         events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
         runs = scrub_runs(journal.runs, text, dry_run)
+        memories = scrub_memories(journal.memories, text, dry_run)
         if not dry_run:
             compact(journal.database)
             journal.database.connection().pragma("journal_mode", "delete")
-        return bool(events or pieces or runs)
+        return bool(events or pieces or runs or memories)
     except SegueError:  # a damaged one: at least its bytes
         return _scrub_file(path, text, actor, dry_run)
     finally:

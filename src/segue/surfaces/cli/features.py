@@ -252,12 +252,11 @@ COMMANDS = (
     Command(
         "feature", feature, _arguments, session="flag",
         json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
-        "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; export: the "
-        "file itself",
+        "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "
+        "export: the file itself",
         examples=(
             'segue feature add jwt "Users log in with a JWT" --check "pytest tests/test_auth.py -q" '
             '--covers "src/auth/**"',
-            'segue feature change jwt --step "expired token rejected"',
             'segue feature attest design --note "looked at every screen" --by ana',
             "segue feature show jwt --output", "segue feature import feature_list.json",
         ),
