@@ -107,7 +107,8 @@ def sections(brief: str, wanted: frozenset[str]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.lower().split())
+    """A text for comparing: quotation marks may have been changed where it was quoted."""
+    return " ".join(text.lower().replace('"', "'").split())
 
 
 def finished_as_open(brief: str, cut: Cut) -> int:
