@@ -55,7 +55,10 @@ def test_a_failure_is_open_until_the_same_command_passes() -> None:
 
 
 def test_an_old_failure_that_nobody_repeated_is_history() -> None:
-    steps = [*ran("pytest tests", ok=False, text="error: 3"), *[Say(3, f"word {n}") for n in range(100)]]
+    steps: list[Step] = [
+        *ran("pytest tests", ok=False, text="error: 3"),
+        *[Say(3, f"word {n}") for n in range(100)],
+    ]
     assert picture([fold(steps)]).broken == []
 
 
@@ -98,7 +101,10 @@ def test_a_commit_counts_once_it_succeeded() -> None:
 
 
 def test_an_answer_of_the_user_is_a_decision() -> None:
-    steps = [Call(1, "q", "Ask", "ask", note="Which store?"), Result(2, "q", ok=True, text="Postgres")]
+    steps: list[Step] = [
+        Call(1, "q", "Ask", "ask", note="Which store?"),
+        Result(2, "q", ok=True, text="Postgres"),
+    ]
     assert picture([fold(steps)]).decided == ["Which store? Postgres"]
 
 
