@@ -53,8 +53,10 @@ DEATHS = [
     Death("archive.drop.before_commit", 1, "syncing"),
     Death("store.runs.before_commit", 1, "syncing"),
     Death("store.runs.after_commit", 1, "syncing"),
+    *(Death("store.memories.before_commit", n, "remembering") for n in (1, 7)),
+    *(Death("store.memories.after_commit", n, "remembering") for n in (1, 7)),
 ]
-ELSEWHERE = {"files", "recovery", "cleaning", "syncing"}
+ELSEWHERE = {"files", "recovery", "cleaning", "syncing", "remembering"}
 """Tasks whose remains are looked at by tests of their own."""
 
 

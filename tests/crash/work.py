@@ -382,6 +382,32 @@ def syncing(home: str, name: str) -> None:
 
 
 @task
+def remembering(home: str, name: str, count: str = "10") -> None:
+    """Remember one thing after the other and tell, fsynced, what was acknowledged."""
+    from segue.effects.embed import HashEmbedder
+
+    with (
+        Segue(home=home, folder=home, embedder=HashEmbedder()) as seg,
+        open(f"{home}/{name}.told", "a") as told,
+    ):
+        for place in range(int(count)):
+            seg.remember(f"{name} learnt fact number {place}", scope="global")
+            told.write(f"{name} learnt fact number {place}\n")
+            told.flush()
+            os.fsync(told.fileno())
+
+
+@task
+def recalling(home: str, name: str, go_on: str) -> None:
+    """Recall until a file is there; any error ends it."""
+    from segue.effects.embed import HashEmbedder
+
+    with Segue(home=home, folder=home, embedder=HashEmbedder()) as seg:
+        while not Path(go_on).exists():
+            seg.recall("fact number 3", top_k=5)
+
+
+@task
 def sync_forever(home: str, name: str) -> None:
     """Take in what is there, again and again from nothing."""
     import shutil

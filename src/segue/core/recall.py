@@ -22,7 +22,7 @@ TEXT_WEIGHT = 0.06
 TEXT_WEIGHT_NAMES = 0.15
 HASH_WEIGHT = 0.25
 NEAR_BY_TEXT, NEAR_BY_TEXT_MAX = 0.045, 0.5
-EXACT_LIFT = 0.6
+EXACT_LIFT = 1.0
 PRIOR = 0.06
 SESSION_TEXT_WEIGHT = 0.1
 
@@ -76,13 +76,14 @@ def rank(
     names = sum(1 << place for place, word in enumerate(asked) if word.startswith(EXACT))
     held = {hit.no: hit.held for hit in found.hits}
     weight = TEXT_WEIGHT_NAMES if names else TEXT_WEIGHT
+    best = max(texts.values(), default=0.0) or 1.0
     scored = []
     for no in texts.keys() | near.keys():
         text, close = texts.get(no, 0.0), near.get(no)
         if close is None and not embedded:
             meaning = 0.0
         elif close is None:
-            meaning = min(NEAR_BY_TEXT_MAX, NEAR_BY_TEXT * text) if semantic else 0.0
+            meaning = min(NEAR_BY_TEXT_MAX, NEAR_BY_TEXT * text) if semantic else 0.8 * text / best
         else:
             meaning = close
         score = weight * text + (meaning if semantic else HASH_WEIGHT * meaning)

@@ -226,6 +226,22 @@ class MemoryService:
     ) -> list[Recalled]:  # fmt: skip
         """What answers a query, the best first; ``*`` lists the newest. ``agent`` and the like say who asks;
         ``agents``, ``sessions``, ``types``, ``scopes`` say of whom and what."""
+        found = self.search(
+            query, top_k=top_k, types=types, scopes=scopes, agents=agents, sessions=sessions,
+            metadata=metadata, since=since, until=until, agent=agent, session=session, user=user,
+            namespace=namespace,
+        )  # fmt: skip
+        if min_score is not None:
+            found = [one for one in found if one.score >= min_score]
+        self._count(found)
+        return found
+
+    def search(
+        self, query: str, *, top_k: int = 10, types: Names = None, scopes: Names = None, agents: Names = None,
+        sessions: Names = None, metadata: Mapping[str, Any] | None = None, since: str = "", until: str = "",
+        agent: str = "", session: str = "", user: str = "", namespace: str = "",
+    ) -> list[Recalled]:  # fmt: skip
+        """As ``recall``, and not counted as one: nothing is written."""
         if not 1 <= top_k <= mem.TOP_K_MAX:
             raise UsageError(f"top_k is {top_k}", hint=f"between 1 and {mem.TOP_K_MAX:,}")
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
@@ -239,16 +255,9 @@ class MemoryService:
             until,
         )
         if query.strip() in ("", EVERYTHING):
-            found = [
-                Recalled(m, 0.0, not mem.may_restore(m))
-                for m in self.store.listing(reader, where, now(), top_k)
-            ]
-        else:
-            found = self._search(reader, query, where, top_k)
-        if min_score is not None:
-            found = [one for one in found if one.score >= min_score]
-        self._count(found)
-        return found
+            listed = self.store.listing(reader, where, now(), top_k)
+            return [Recalled(memory, 0.0, not mem.may_restore(memory)) for memory in listed]
+        return self._search(reader, query, where, top_k)
 
     def _search(self, reader: Reader, query: str, where: Where, top_k: int) -> list[Recalled]:
         ranked, _ = self._ranked(reader, query, where, max(CANDIDATES, 2 * top_k))

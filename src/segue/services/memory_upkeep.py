@@ -137,9 +137,7 @@ def forget(service: MemoryService, id: str, reason: str, **asks: str) -> Memory:
     service.store.write(
         MemoryChange(puts=[Kept(stone)], trail=[service.trace(stone, "forget", stone.reason)])
     )
-    erase = getattr(service.store, "compact", None)
-    if erase is not None:
-        erase()
+    service.store.compact()
     return stone
 
 

@@ -10,6 +10,8 @@ Rungs, each tried only where those above it do not hold:
    other source has.
 5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
    copies, tell it (``recover_runs``).
+6. *memories*: a session that not even a transcript tells, from the memories that name it
+   (``recover_memories``). Memories themselves are brought back with the events.
 
 A new file is built beside the damaged one and put in its place only when it is proven; the
 original is kept. What no source had is named by session and version, never papered over.
@@ -42,6 +44,7 @@ from . import emergency
 from .book import fold_all, snapshot_of, stream_of
 from .home import Home, now
 from .place import Brake
+from .recover_memories import gathered, put_back
 
 Progress = Callable[[int, int, str], None]
 ACTOR = "segue recover"
@@ -121,6 +124,9 @@ def _climb(home: Home, *, dry_run: bool, progress: Progress | None) -> Recovery:
     rungs.append(rung)
     there = rebuilt if dry_run and rebuilt is not None else _sessions(path)
     rung, told = _transcripts(home, path, there, dry_run=dry_run)
+    rungs.append(rung)
+    missing += told
+    rung, told = _memories(home, path, dry_run=dry_run)
     rungs.append(rung)
     missing += told
     if not (dry_run and trouble):
@@ -212,6 +218,7 @@ def _build(home: Home, path: Path, progress: Progress | None) -> tuple[Path, lis
     new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
     _remove(new)
     missing = _write(new, sources)
+    put_back(new, gathered(place for _, place in places))
     problems = [p for p in inspect(new) if "pieces" not in p and "rest of its commit" not in p]
     if problems:
         _remove(new)
@@ -414,6 +421,25 @@ def _transcripts(home: Home, path: Path, there: set[str], *, dry_run: bool) -> t
     return Rung("transcript", "used", f"recovered from a transcript: {names}"), list(
         map(recover_runs.missing, back)
     )
+
+
+def _memories(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+    """Sessions that only memories still know."""
+    from . import recover_memories as rung
+
+    lost = rung.lost_sessions(home, path, _sessions(path)) if path.exists() else []
+    if not lost:
+        return Rung("memories", "none", "no session is known from memories alone"), []
+    if dry_run:
+        names = ", ".join(told.session for told in lost)
+        return Rung("memories", "ok", f"could bring back: {names}"), []
+    journal = SqliteJournal(path)
+    try:
+        back = [told for told in lost if rung.bring_back(journal, told)]
+    finally:
+        journal.close()
+    names = ", ".join(told.session for told in back)
+    return Rung("memories", "used", f"reconstructed from memories: {names}"), list(map(rung.missing, back))
 
 
 def _heads(path: Path) -> list[tuple[str, int]]:

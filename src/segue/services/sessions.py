@@ -25,6 +25,7 @@ from .holds import Hold, Holds, new_run
 if TYPE_CHECKING:
     from .emergency import Guard
     from .features import Features
+    from .remembering import PlaceMemories
     from .segue import Segue
 
 Texts = str | Iterable[str]
@@ -321,6 +322,11 @@ class Session:
             self.id, holder=holder or self._book.actor, run=name, share=share, lease_seconds=lease_seconds
         )
         return SessionHold(self, held)
+
+    @property
+    def memories(self) -> PlaceMemories:
+        """What was learnt, as this session's actor sees it."""
+        return self._segue.memories
 
     def guard(self, **agents: Any) -> Guard:
         """Save what is not durable yet when the process is ended: ``with s.guard(): ...``.

@@ -164,6 +164,10 @@ class Memories(Protocol):
         """All memories, dead ones too, without vectors. For upkeep, recovery and scrub: not for showing."""
         ...
 
+    def compact(self, text: str = "") -> None:
+        """What was erased is gone from the disk too; with a text, also from trail and votes."""
+        ...
+
 
 class Journal(Protocol):
     """Streams of events, appended by ``expect``.

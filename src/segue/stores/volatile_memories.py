@@ -167,3 +167,13 @@ class VolatileMemories:
     def everything(self) -> list[Kept]:
         with self._lock:
             return [replace(kept, memory=self._whole(no), vector=b"") for no, kept in self._rows.items()]
+
+    def compact(self, text: str = "") -> None:
+        if text:
+            with self._lock:
+                masked = [(no, replace(t, reason=t.reason.replace(text, "***"))) for no, t in self._trail]
+                self._trail = masked
+                self._votes = {
+                    key: replace(vote, context=vote.context.replace(text, "***"))
+                    for key, vote in self._votes.items()
+                }

@@ -1,9 +1,9 @@
 """The port of memories on SQLite: rows, full text and vectors in the file of the journal.
 
 An operation is one transaction. The table ``audiences`` has a row for each audience that memories are
-meant for; a read begins with those that its reader may see, and looks at memories of no other. Full text keeps,
-beside the words, marks for audience, type, agent and session (``~a7``), so that the index itself leaves out what
-is not asked for.
+meant for; a read begins with those that its reader may see, and looks at memories of no other. Full text
+keeps, beside the words, marks for audience, type, agent and session (``~a7``), so that the index itself
+leaves out what is not asked for.
 A body is kept with its hash and proven when it is read.
 """
 
@@ -62,7 +62,9 @@ class SqliteMemories:
     # -- writing -------------------------------------------------------------------------------
 
     def write(self, change: MemoryChange) -> list[str]:
-        self._connected()
+        db = self._connected()
+        if any(kept.memory.forgotten for kept in change.puts):
+            db.pragma("secure_delete", 1)
 
         def work(db: apsw.Connection) -> list[str]:
             ids = self.apply(db, change)
@@ -268,7 +270,7 @@ class SqliteMemories:
     def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
         seen = self._seen(reader)
         if not seen or not words:
-            return Texts()
+            return Texts(counts=[0] * len(words))
         marks = [[mark("a", no) for no in seen]] if len(seen) < len(self._keys) else []
         for kind, wanted in (("t", where.types), ("g", where.agents), ("s", where.sessions)):
             if wanted:
@@ -330,6 +332,19 @@ class SqliteMemories:
 
     def everything(self) -> list[Kept]:
         return [Kept(self._memory(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
+
+    def compact(self, text: str = "") -> None:
+        def work(db: apsw.Connection) -> None:
+            if text:
+                db.execute("UPDATE memory_trail SET reason = replace(reason, ?, '***')", (text,))
+                db.execute("UPDATE memory_votes SET context = replace(context, ?, '***')", (text,))
+            db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
+
+        db = self._connected()
+        db.pragma("secure_delete", 1)
+        self._journal.database.writing(work)
+        if self._journal.database.journal_mode == "wal":
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     # -- inside --------------------------------------------------------------------------------
 

@@ -44,6 +44,8 @@ class Wreck(Value):
     heads: dict[int, int]
     """By stream: a version that it is known to have had, from a snapshot that outlived events."""
     notes: list[str]
+    memories: list[bytes] = []
+    """Bodies of memories, of any revision; what is sure comes first."""
 
 
 def salvage(path: Path, progress: Progress | None = None) -> Wreck:
@@ -72,7 +74,8 @@ def salvage(path: Path, progress: Progress | None = None) -> Wreck:
     if len(body) < wanted * size and not sure:
         notes.append(f"it ends after {len(body):,} of {wanted * size:,} bytes: later events may be missing")
     erased = frozenset(carver.erased)
-    return Wreck(carver.names, list(carver.events.values()), carver.pieces, erased, carver.heads, notes)
+    events, memories = list(carver.events.values()), list(carver.memories)
+    return Wreck(carver.names, events, carver.pieces, erased, carver.heads, notes, memories)
 
 
 def _page_size(body: bytes, notes: list[str]) -> int:
@@ -142,6 +145,7 @@ class _Carver:
         self.pieces: dict[str, bytes] = {}
         self.erased: set[str] = set()
         self.heads: dict[int, int] = {}
+        self.memories: dict[bytes, None] = {}
         self.broken = 0
 
     def carve(self, number: int, page: bytes, *, sure: bool) -> None:
@@ -199,6 +203,9 @@ class _Carver:
                     self.erased.add(address)
         elif len(row) == 5 and isinstance(row[1], int) and isinstance(row[3], bytes):
             self.heads[rowid] = max(row[1], self.heads.get(rowid, 0))
+        elif kinds == [type(None), bytes, bytes] and len(row[1]) == 8:
+            if canon.digest(row[2])[:8] == row[1]:
+                self.memories.setdefault(row[2])
         elif len(row) == 2 and isinstance(row[1], str) and "/" in row[1] and row[0] is None:
             self.names.setdefault(rowid, row[1])
 

@@ -1,0 +1,56 @@
+"""The memories that a brief shows: those that bear on the goal and on what is under way, by their words.
+
+By full text alone: a brief is wanted at once, and no model is loaded for it. What came from a transcript and
+reads like an instruction is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..core.digest import RunDigest
+from ..core.memory import Where
+from ..core.state import SessionState
+from ..errors import SegueError
+
+SHOWN_MAX = 4
+SCORE_MIN = 0.12
+CHARS_MAX = 240
+
+
+def remembered(
+    folder: Path, environment: Mapping[str, str], session: SessionState | None, digests: list[RunDigest]
+) -> list[str]:
+    """The best few, in a line each; none without a store, and none if the store cannot say."""
+    from ..settings import data_folder
+    from .home import Home, now
+
+    home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
+    query = _query(session, digests)
+    if not query or not home.database.is_file():
+        return []
+    from ..effects.embed import HashEmbedder
+    from .segue import Segue
+
+    try:
+        with Segue(folder=folder, environment=environment, embedder=HashEmbedder()) as segue:
+            service = segue.memories
+            name = session.id if session else ""
+            if not service.store.listing(service.reader(session=name), Where(), now(), 1):
+                return []
+            found = service.search(query, top_k=SHOWN_MAX * 2, session=name)
+    except (SegueError, OSError):
+        return []
+    shown = [one for one in found if not one.quoted and one.score >= SCORE_MIN]
+    return [" ".join(one.content.split())[:CHARS_MAX] for one in shown[:SHOWN_MAX]]
+
+
+def _query(session: SessionState | None, digests: list[RunDigest]) -> str:
+    said: list[str] = []
+    if session is not None:
+        said += [session.goal, *(session.items[place].text for place in session.active)]
+    for digest in digests[:1]:
+        said += [words.text[:400] for words in digest.prompts[-1:]]
+        said += [failure.why[:200] for failure in list(digest.failures.values())[-2:]]
+    return " ".join(part for part in said if part)

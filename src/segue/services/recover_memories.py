@@ -1,0 +1,190 @@
+"""Memories in a recovery: brought back from whatever holds them, and the last rung of the ladder.
+
+A memory is taken from the damaged file, its log and the backups, in its newest revision; a tombstone wins
+over what it stands for. Where a session's own events are gone everywhere, the memories that it is named in
+tell its goal, what was done, what is next and what was decided. The session then says of itself that it was
+reconstructed; nothing else is made up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ..core import commands as do
+from ..core.chain import Missing
+from ..core.commands import Command, Refusal, decide_all
+from ..core.door import clean_command
+from ..core.memory import Memory
+from ..core.state import SessionState
+from ..core.tokens_code import words
+from ..core.values import Value
+from ..effects.redact import redact
+from ..errors import BadName, SegueError, StaleVersion
+from ..stores.base import Append, Journal, Kept, MemoryChange
+from ..stores.sqlite import SqliteJournal
+from ..stores.sqlite.salvage import salvage
+from .book import stream_of
+from .home import Home, now
+from .memories import said
+
+ACTOR = "segue recover"
+TEXT_CHARS = 300
+TELLING = ("session-init", "task-result", "task-failure", "history-summary")
+"""Types that only a session's own memories have."""
+
+
+class Told(Value):
+    """What memories say of a session that is gone."""
+
+    session: str
+    memories: list[Memory]
+
+
+def gathered(places: Iterable[Path]) -> list[Memory]:
+    """Every memory that these files still hold, each in its newest revision, oldest first."""
+    found: dict[str, Memory] = {}
+    for place in places:
+        for memory in (*_readable(place), *_carved(place)):
+            there = found.get(memory.id)
+            if there is None or memory.revision > there.revision:
+                found[memory.id] = memory
+    return sorted(found.values(), key=lambda memory: (memory.created, memory.id))
+
+
+def _readable(place: Path) -> list[Memory]:
+    """As SQLite gives them, with votes and recalls; none if it does not."""
+    if not place.exists():
+        return []
+    journal = SqliteJournal(place)
+    try:
+        return [kept.memory for kept in journal.memories.everything()]
+    except (SegueError, OSError):
+        return []
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+
+
+def _carved(place: Path) -> list[Memory]:
+    """From the pages themselves."""
+    found = []
+    for body in salvage(place).memories:
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            found.append(msgspec.json.decode(body, type=Memory))
+    return found
+
+
+def put_back(path: Path, memories: Sequence[Memory]) -> None:
+    """Keep these in a store that was made anew; vectors are made when they are needed."""
+    if not memories:
+        return
+    journal = SqliteJournal(path)
+    try:
+        kept = [Kept(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
+        journal.memories.write(MemoryChange(adds=kept))
+        if journal.database.journal_mode == "wal":
+            journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        journal.close()
+
+
+def scrubbed(kept: Iterable[Kept], clean: Callable[[Any], Any]) -> list[Kept]:
+    """Those that hold a text, without it, as puts; names of agents, sessions and projects stay."""
+    found = []
+    for one in kept:
+        memory = one.memory
+        fields = {name: clean(getattr(memory, name)) for name in ("content", "reason", "error_pattern",
+                  "correct_approach", "metadata")}  # fmt: skip
+        source = memory.provenance
+        said_of = {name: clean(getattr(source, name)) for name in ("file", "commit", "source")}
+        changed = replace(memory, provenance=replace(source, **said_of), **fields)
+        if changed != memory:
+            changed = replace(changed, revision=memory.revision + 1, content=changed.content or "[scrubbed]")
+            if memory.forgotten:
+                changed = replace(changed, content="")
+            found.append(Kept(changed, " ".join(words(said(changed)[:20_000])) if changed.live else ""))
+    return found
+
+
+# -- the rung --------------------------------------------------------------------------------------
+
+
+def lost_sessions(home: Home, path: Path, there: Collection[str]) -> list[Told]:
+    """Sessions that memories tell of and that are nowhere else."""
+    by_session: dict[str, list[Memory]] = {}
+    for memory in _readable(path):
+        if memory.session and memory.session not in there and not memory.forgotten:
+            by_session.setdefault(memory.session, []).append(memory)
+    found = []
+    for session, memories in by_session.items():
+        with contextlib.suppress(BadName):
+            telling = any(memory.type in TELLING for memory in memories)
+            if telling and not home.archived(session).is_file():
+                found.append(Told(session, sorted(memories, key=lambda m: (m.created, m.id))))
+    return found
+
+
+def bring_back(journal: Journal, told: Told) -> bool:
+    """A session made of what its memories say; False if that is nothing."""
+    clean = [clean_command(wish, redact) for wish in wishes_of(told)]
+    outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
+    if isinstance(outcome, Refusal):
+        return False
+    try:
+        journal.append(Append(stream_of(told.session), 0, outcome.drafts))
+    except StaleVersion:
+        return False
+    return True
+
+
+def wishes_of(told: Told) -> list[Command]:
+    """The session as commands: goal, plan, decisions, findings, summary, and where it all comes from."""
+    first = next((m for m in told.memories if m.type == "session-init"), told.memories[0])
+    goal = _short(str(first.metadata.get("goal") or first.content)) or f"session {told.session}"
+    wishes: list[Command] = [
+        do.Create(told.session, goal, first.organization or "personal", first.project or "unknown")
+    ]
+    planned = [_short(str(item)) for item in first.metadata.get("items") or [] if str(item).strip()]
+    wishes += [do.Add(item) for item in dict.fromkeys(planned)]
+    for memory in told.memories:
+        wishes += _wishes(memory)
+    count = len(told.memories)
+    wishes.append(do.Describe(summary=f"reconstructed from {count} memories; what was declared is lost"))
+    wishes.append(
+        do.Note(f"reconstructed from {count} memories, the newest of {told.memories[-1].created[:16]}")
+    )
+    return wishes
+
+
+def _wishes(memory: Memory) -> list[Command]:
+    text = _short(memory.content)
+    item = _short(str(memory.metadata.get("item") or ""))
+    if not text:
+        return []
+    match memory.type:
+        case "task-result" if item:
+            return [do.Done(item)]
+        case "task-failure" if item:
+            return [do.Add(item), do.Fail(f"{item}: {text}")]
+        case "decision":
+            return [do.Decide(text)]
+        case "session-init" | "task-result" | "task-failure":
+            return []
+        case _:
+            return [do.Learn(text)]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
+
+
+def missing(told: Told) -> Missing:
+    """How a recovery names what it could not bring back."""
+    return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; memories told the rest")

@@ -1,0 +1,277 @@
+"""The contract of ``segue.stores.base.Memories`` as tests that any store can run.
+
+Subclass ``MemoriesSuite`` as you would ``JournalSuite``. ``leaks`` is the rule of scopes as a function: what
+a reader gets must be what it would get if nothing that it may not see existed.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..core.memory import Memory, Reader, Trace, Vote, Where, audience_of, may_read, tombstone
+from ..core.recall import rank
+from ..core.tokens_code import asked, words
+from ..errors import StaleVersion
+from ..stores.base import Kept, Memories, MemoryChange
+from ..stores.vectors import packed
+
+NOW = "2026-06-01T00:00:00.000000Z"
+THEN = "2026-05-01T00:00:00.000000Z"
+HERE = Reader(agent="user", projects=("shop",), sessions=("s1",), organization="acme")
+MODEL = "test"
+
+
+def vector_of(text: str) -> bytes:
+    """A vector that knows which letters a text has."""
+    return packed([float(text.count(chr(97 + place))) + 0.01 for place in range(24)])
+
+
+def memory(id: str, content: str = "the pool has ten connections", **fields: Any) -> Memory:
+    """A memory of the project ``shop``."""
+    given = {
+        "scope": "project",
+        "project": "shop",
+        "agent": "user",
+        "created": THEN,
+        "updated": THEN,
+        **fields,
+    }
+    return Memory(id, content, **given)
+
+
+def kept(one: Memory) -> Kept:
+    """With words and a vector."""
+    return Kept(one, " ".join(words(one.content)), MODEL, vector_of(one.content)) if one.live else Kept(one)
+
+
+def add(store: Memories, *memories: Memory) -> list[str]:
+    """Keep these in one change."""
+    return store.write(MemoryChange(adds=[kept(one) for one in memories]))
+
+
+def found(store: Memories, reader: Reader, query: str, where: Where | None = None) -> list[tuple[str, float]]:
+    """(id, score) of what a reader finds."""
+    where = where or Where()
+    text = store.match(reader, asked(query), where, 100)
+    near = dict(store.near(reader, MODEL, vector_of(query), where, 100))
+    ranked = rank(asked(query), text, near, semantic=False)
+    there = store.take([one.no for one in ranked], reader)
+    return sorted((there[one.no].id, round(one.score, 6)) for one in ranked if one.no in there)
+
+
+def seen(store: Memories, reader: Reader, query: str) -> dict[str, Any]:
+    """All that a reader can learn from a store: results, scores, counts, lists and trails."""
+    text = store.match(reader, asked(query), Where(), 100)
+    return {
+        "found": found(store, reader, query),
+        "counts": (sorted(text.counts), text.total, round(text.length_mean, 6)),
+        "listed": [one.id for one in store.listing(reader, Where(dead=True), NOW)],
+        "trail": [(trace.memory, trace.act) for trace in store.trail(reader)],
+    }
+
+
+def leaks(make: Sequence[Memories], memories: Iterable[Memory], reader: Reader, query: str) -> list[str]:
+    """What a reader sees of a full store and not of one with only its own; ``make``: both, empty."""
+    full, own = make
+    everything = list(memories)
+    visible = [one for one in everything if may_read(reader, audience_of(one))]
+    for store, rows in ((full, everything), (own, visible)):
+        for one in rows:
+            store.write(MemoryChange(adds=[kept(one)], trail=[Trace(one.id, "add", THEN, one.agent)]))
+    there, wanted = seen(full, reader, query), seen(own, reader, query)
+    wrong = [
+        f"{name}: {there[name]} instead of {wanted[name]}" for name in there if there[name] != wanted[name]
+    ]
+    hidden = [one.id for one in everything if one not in visible]
+    shown = full.get(hidden, reader)
+    return wrong + [f"get gave {one.id}" for one in shown if not may_read(reader, audience_of(one))]
+
+
+class MemoriesSuite(ABC):
+    """All that a store of memories must do."""
+
+    durable = False
+
+    @abstractmethod
+    def make(self, tmp_path: Path) -> Memories:
+        """A new, empty store that keeps its files, if any, in this folder."""
+
+    def reopen(self, store: Memories, tmp_path: Path) -> Memories:
+        """The same store once more, as another process would see it."""
+        return self.make(tmp_path)
+
+    def test_a_memory_comes_back_as_it_was_kept(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        one = memory("m1", "é 日本 \u2028 'quote\" \\", metadata={"a": [1, {"b": None}]}, shared_with=("x",))
+        assert add(store, one) == ["m1"]
+        assert store.get(["m1", "never"], HERE) == [one]
+
+    def test_the_same_words_for_the_same_readers_are_kept_once(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        assert add(store, memory("m1")) == ["m1"]
+        assert add(store, memory("m2"), memory("m3", "the pool  has ten\nconnections")) == ["m1", "m1"]
+        assert add(store, memory("m4", scope="global"), memory("m5", type="decision")) == ["m4", "m5"]
+        assert len(store.listing(HERE, Where(), NOW)) == 3
+
+    def test_what_no_longer_counts_can_be_learnt_again(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1"))
+        old = replace(memory("m1"), deprecated=NOW, reason="wrong", revision=2)
+        store.write(MemoryChange(puts=[kept(old)]))
+        assert add(store, memory("m2")) == ["m2"]
+        assert [one.id for one in store.listing(HERE, Where(), NOW)] == ["m2"]
+        assert {one.id for one in store.listing(HERE, Where(dead=True), NOW)} == {"m1", "m2"}
+
+    def test_a_put_that_comes_too_late_changes_nothing_at_all(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1"))
+        late = replace(memory("m1", "other words"), revision=3)
+        try:
+            store.write(MemoryChange(adds=[kept(memory("m9", "new"))], puts=[kept(late)]))
+            raise AssertionError("a late put was taken")
+        except StaleVersion as stale:
+            assert (stale.expected, stale.actual) == (2, 1)
+        assert [one.id for one in store.listing(HERE, Where(), NOW)] == ["m1"]
+
+    def test_full_text_finds_words_and_says_how_many_hold_them(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1", "tests fail without JWT_SECRET"), memory("m2", "the tests are slow"))
+        text = store.match(HERE, asked("JWT_SECRET tests"), Where(), 100)
+        assert text.total == 2 and max(text.counts) == 2 and len(text.hits) == 2
+        best = max(found(store, HERE, "JWT_SECRET"), key=lambda pair: pair[1])
+        assert best[0] == "m1"
+
+    def test_odd_queries_are_no_fault(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1", 'a "quoted" NEAR(b) OR c* -d ~a1 日本語'))
+        for query in ('"', "'", "NEAR(", "AND OR NOT", "*", "日本", "~a1", "a\x00b", "(" * 50, ""):
+            found(store, HERE, query)
+
+    def test_vectors_of_another_model_are_not_compared(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1"))
+        assert store.near(HERE, "other", vector_of("pool"), Where(), 10) == []
+        [(_, close)] = store.near(HERE, MODEL, vector_of("the pool has ten connections"), Where(), 10)
+        assert close > 0.99
+        assert [one.id for _, one in store.unembedded("other", 10)] == ["m1"]
+        assert store.unembedded(MODEL, 10) == []
+        store.write(MemoryChange(vectors=[Kept(memory("m1"), "", "other", vector_of("pool"))]))
+        assert len(store.near(HERE, "other", vector_of("pool"), Where(), 10)) == 1
+
+    def test_filters_narrow_both_kinds_of_search(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(
+            store,
+            memory("m1", "alpha one", type="decision"),
+            memory("m2", "alpha two", session="s1"),
+            memory("m3", "alpha three", agent="planner"),
+        )
+        for where, wanted in (
+            (Where(types=("decision",)), {"m1"}),
+            (Where(sessions=("s1",)), {"m2"}),
+            (Where(agents=("planner",)), {"m3"}),
+            (Where(agents=("nobody",)), set()),
+        ):
+            assert {id for id, _ in found(store, HERE, "alpha", where)} == wanted
+            assert {one.id for one in store.listing(HERE, where, NOW)} == wanted
+
+    def test_lists_filter_by_facts_time_and_life(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(
+            store,
+            memory("m1", "one", metadata={"area": "auth", "tags": ["x", "y"]}),
+            memory("m2", "two", created="2026-05-20T00:00:00.000000Z"),
+            memory("m3", "three", expires="2026-05-30T00:00:00.000000Z"),
+        )
+
+        def ids(**where: Any) -> list[str]:
+            return [one.id for one in store.listing(HERE, Where(**where), NOW)]
+
+        assert ids() == ["m2", "m1"] and set(ids(dead=True)) == {"m1", "m2", "m3"}
+        assert ids(metadata={"area": "auth"}) == ids(metadata={"tags": "y"}) == ["m1"]
+        assert ids(metadata={"area": "ui"}) == [] and ids(since="2026-05-10") == ["m2"]
+        assert ids(prefix="m1") == ["m1"] and len(store.listing(HERE, Where(), NOW, 1)) == 1
+
+    def test_one_voter_has_one_vote_and_may_change_it(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1"))
+        for voter, vote in (("a", "helpful"), ("b", "helpful"), ("a", "harmful")):
+            store.write(MemoryChange(votes=[Vote("m1", voter, vote, NOW)]))
+        [one] = store.get(["m1"], HERE)
+        assert (one.helpful, one.harmful) == (1, 1)
+        store.write(MemoryChange(recalls=[("m1", 2, NOW), ("m1", 1, NOW)]))
+        [one] = store.get(["m1"], HERE)
+        assert (one.recalled, one.recalled_at, one.helpful) == (3, NOW, 1)
+
+    def test_a_forgotten_memory_is_found_by_nothing_and_leaves_a_stone(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1", "the launch code is 4711"))
+        store.write(MemoryChange(puts=[Kept(tombstone(memory("m1"), NOW, "asked to"))]))
+        store.compact()
+        assert found(store, HERE, "launch code") == []
+        [stone] = store.get(["m1"], HERE)
+        assert stone.forgotten and stone.content == "" and stone.reason == "asked to"
+
+    def test_the_trail_says_what_was_done_newest_first(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        store.write(MemoryChange(adds=[kept(memory("m1"))], trail=[Trace("m1", "add", THEN, "user", "why")]))
+        store.write(MemoryChange(trail=[Trace("m1", "vote", NOW, "user")]))
+        assert [trace.act for trace in store.trail(HERE, "m1")] == ["vote", "add"]
+        assert store.trail(HERE, "m2") == [] and store.trail(Reader()) == []
+
+    def test_nobody_reads_what_is_not_meant_for_them(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(
+            store,
+            memory("private", "secret pool", scope="agent-private", agent="planner"),
+            memory("shared", "shared pool", scope="agent-shared", agent="planner", shared_with=("coder",)),
+            memory("session", "session pool", scope="session", session="s9"),
+            memory("elsewhere", "other pool", project="bank"),
+            memory("walled", "walled pool", scope="global", namespace="other"),
+            memory("personal", "personal pool", scope="global", user="ann"),
+        )
+        readers = {
+            "nobody": (Reader(agent="x"), set()),
+            "planner": (Reader(agent="planner"), {"private", "shared"}),
+            "coder": (Reader(agent="coder"), {"shared"}),
+            "session": (Reader(agent="x", sessions=("s9",)), {"session"}),
+            "bank": (Reader(agent="x", projects=("bank",)), {"elsewhere"}),
+            "other": (Reader(agent="x", namespace="other"), {"walled"}),
+            "ann": (Reader(agent="x", user="ann"), {"personal"}),
+        }
+        for reader, wanted in readers.values():
+            assert {id for id, _ in found(store, reader, "pool")} == wanted
+            assert {one.id for one in store.listing(reader, Where(), NOW)} == wanted
+            assert store.match(reader, asked("pool"), Where(), 10).total == len(wanted)
+
+    def test_writers_beside_each_other_lose_nothing(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m0"))
+
+        def write(name: int) -> None:
+            for place in range(10):
+                add(store, memory(f"m{name}-{place}", f"fact {name} {place}"))
+
+        threads = [threading.Thread(target=partial(write, name)) for name in range(1, 5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(store.listing(HERE, Where(), NOW)) == 41
+
+    def test_what_was_kept_is_there_when_the_store_is_opened_anew(self, tmp_path: Path) -> None:
+        if not self.durable:
+            return
+        store = self.make(tmp_path)
+        add(store, memory("m1", "one pool"), memory("m2", "two pools"))
+        again = self.reopen(store, tmp_path)
+        assert {id for id, _ in found(again, HERE, "pool")} == {"m1", "m2"}
+        add(store, memory("m3", "three pools"))
+        assert {id for id, _ in found(again, HERE, "pool")} == {"m1", "m2", "m3"}

@@ -1,0 +1,56 @@
+"""Memories under kills and under many hands: what was acknowledged is there, once, whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from segue.core.memory import Where
+from segue.effects.embed import HashEmbedder
+from segue.services.segue import Segue
+from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite.upkeep import integrity
+
+from .kit import child, finish
+from .test_failpoints import Death, deaths, die
+
+# A tenth of what is promised, so that `make test` stays short; `make soak` runs all of it.
+EACH = 10_000 if int(os.environ.get("SEGUE_KILLS", "0")) >= 200 else 1_000
+
+
+def contents(home: Path) -> list[str]:
+    with Segue(home=home, folder=home, embedder=HashEmbedder()) as seg:
+        reader, store = seg.memories.reader(), seg.memories.store
+        return [one.content for one in store.listing(reader, Where(), "9")]
+
+
+@deaths("remembering")
+def test_after_a_kill_every_memory_that_was_acknowledged_is_there_once(death: Death, tmp_path: Path) -> None:
+    die(death, tmp_path)
+    told = tmp_path / "child.told"
+    acknowledged = told.read_text().splitlines() if told.exists() else []
+    there = contents(tmp_path)
+    assert len(there) == len(set(there)) and set(acknowledged) <= set(there)
+    assert len(there) - len(acknowledged) == (1 if "after" in death.failpoint else 0)
+    with Segue(home=tmp_path, folder=tmp_path, embedder=HashEmbedder()) as seg:
+        for text in there:
+            assert seg.recall(text, top_k=1)[0].content == text
+        seg.remember("and on it goes", scope="global")
+    assert integrity(SqliteJournal(tmp_path / "segue.db").database) == []
+
+
+@pytest.mark.timeout(900)
+def test_two_processes_remember_while_a_third_recalls_and_nobody_sees_an_error(tmp_path: Path) -> None:
+    with Segue(home=tmp_path, folder=tmp_path, embedder=HashEmbedder()) as seg:
+        seg.remember("to begin with", scope="global")
+    stop = tmp_path / "stop"
+    reader = child("recalling", tmp_path, "r", stop)
+    writers = [child("remembering", tmp_path, name, EACH) for name in ("a", "b")]
+    finish(*writers, within_seconds=800)
+    stop.touch()
+    finish(reader)
+    wanted = {f"{name} learnt fact number {place}" for name in ("a", "b") for place in range(EACH)}
+    there = contents(tmp_path)
+    assert len(there) == 2 * EACH + 1 and set(there) == wanted | {"to begin with"}
