@@ -114,7 +114,8 @@ def import_features(session: Session, body: bytes, name: str, format: str = "") 
     elif kind == "junit":
         _report(work, forms.read_junit(body))
     else:
-        told = {body.text for event in session.log() if isinstance(body := ev.read_body(event), ev.Noted)}
+        facts = map(ev.read_body, session.log())
+        told = {fact.text for fact in facts if isinstance(fact, ev.Noted)}
         notes = [
             clean_text(text, what="note", mask=session._segue.book.mask) for text in forms.read_progress(body)
         ]

@@ -95,9 +95,9 @@ def verify(
             raise UnknownFeature(f"there is no feature {id!r}", hint="`segue feature list` names them")
     tree = features.look()
     todo = _jobs(features, state, tree, wanted, all)
-    untrusted = _accept(features, todo, trust, ask)
-    blocked = {check.hash for check in untrusted}
-    todo = [job for job in todo if not blocked & {check.hash for check in job.feature.checks}]
+    refused = _accept(features, todo, trust, ask)
+    todo = [job for job in todo if job.feature.id not in refused]
+    untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
     warnings: list[str] = []
     if todo:
         count = jobs if jobs > 0 else max(1, int(segue.settings.number("check_jobs")))
@@ -132,22 +132,24 @@ def _jobs(
 
 def _accept(
     features: Features, jobs: list[_Job], trust: bool, ask: Callable[[Sequence[Check]], bool] | None
-) -> tuple[Check, ...]:
-    """Checks that may not run; those that are accepted now are remembered."""
-    of_agents: dict[str, Check] = {}
-    of_persons: dict[str, Check] = {}
-    for job in jobs:
-        if job.first:
-            found = {check.hash: check for check in features.untrusted(job.feature)}
-            (of_persons if job.feature.by == PERSON else of_agents).update(found)
+) -> dict[str, tuple[Check, ...]]:
+    """Of each feature that may not be run, the checks that nobody accepted; what is accepted now is kept.
+
+    An agent accepts for features of agents only."""
+    found = {job.feature.id: job.feature for job in jobs if job.first}
+    doubtful = {id: features.untrusted(one) for id, one in found.items()}
     person = features.who == PERSON
-    mine = {**of_agents, **(of_persons if person else {})}
-    refused = {} if person else of_persons
+    mine = {
+        check.hash: check
+        for id, checks in doubtful.items()
+        for check in checks
+        if person or found[id].by != PERSON
+    }
     if mine and (trust or (ask is not None and person and ask(tuple(mine.values())))):
         segue = features.segue
         trust_checks(segue.journal, mine.values(), segue.brake, at=now(), actor=features.who)
-        mine = {}
-    return tuple({**refused, **mine}.values())
+        doubtful = {id: features.untrusted(found[id]) if checks else () for id, checks in doubtful.items()}
+    return {id: checks for id, checks in doubtful.items() if checks}
 
 
 class _Verification:

@@ -1,0 +1,188 @@
+"""Every way that a surface offers to say "it passes": none of them makes a feature pass.
+
+A row is a surface and something that somebody may try there. A new surface (MCP, REST, a hook) adds rows;
+the last test fails while one has none.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+
+from segue import Segue, SegueError, Session
+from segue.core import canon
+from segue.core import commands as do
+from segue.core import events as ev
+from segue.core import feature_commands as fc
+from segue.core.evidence import CheckRan
+from segue.core.features import definition_of
+from segue.services import emergency
+from segue.services.exchange import export_session
+from segue.services.feature_files import import_features
+from segue.surfaces.cli import main
+
+SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
+NOT_A_SURFACE = {"__init__", "__pycache__", "render"}
+
+
+class Way(NamedTuple):
+    surface: str
+    name: str
+    attempt: Callable[[Session], object]
+
+
+def cli(*words: str) -> Callable[[Session], object]:
+    return lambda session: main(list(words))
+
+
+def update(**values: Any) -> Callable[[Session], object]:
+    return lambda session: session.features.update("f", **values)
+
+
+def _ran(session: Session, **facts: Any) -> CheckRan:
+    feature = session.state.features["f"]
+    tree = session.features.look()
+    covered, files = tree.covered(())
+    check = feature.checks[0]
+    values = {"exit_code": 0, "covered": covered, "after": covered, "files": files, **facts}
+    return CheckRan("f", definition_of(feature), check.hash, check.text, **values)
+
+
+def _forged_session(session: Session) -> object:
+    """An export of another machine, with evidence that it made up and a right chain."""
+    seg = session._segue
+    events = session.log()
+    ran = ev.draft(_ran(session), at=events[-1].at, actor="user")
+    more = ev.seal("session/s", len(events), events[-1].hash, [ran])
+    other = json.loads(export_session(seg, "s"))
+    [event] = more
+    other["events"].append(
+        {
+            "version": event.version, "kind": event.kind, "at": event.at, "actor": event.actor,
+            "body_hash": event.body_hash.hex(), "prev": event.prev.hex(), "hash": event.hash.hex(),
+            "body": canon.decode(event.body),
+        }
+    )  # fmt: skip
+    rest = {name: value for name, value in other.items() if name != "checksum"}
+    other["checksum"] = canon.digest(canon.encode(rest)).hex()
+    made = seg.import_(canon.encode(other))
+    kinds = [one.kind for one in made.log()]
+    assert kinds[-2:] == ["check.ran", "evidence.voided"], "it was taken in, and does not count"
+    assert seg.import_(canon.encode(other)).state.version == len(kinds), "importing twice is importing once"
+    return made
+
+
+def _emergency(session: Session) -> object:
+    """A file of a dying process that says what it never saw."""
+    raw = [
+        {"command": "RecordRun", "ran": msgspec.to_builtins(_ran(session))},
+        {"command": "AttestStep", "feature": "g", "step": "looked at", "who": "ana", "note": "seen"},
+    ]
+    from segue.core import snapshot
+
+    state = base64.b64encode(snapshot.encode(session.state)).decode()
+    home = session._segue.home.emergency
+    file = emergency.Emergency("s", "o", "p", "t", "r", 1, [], [], [], state, unsaved=raw)
+    path = emergency.write(home, file)
+    assert emergency.read(path) is not None
+    return emergency.merge(session._segue, path)
+
+
+def _undone(session: Session) -> object:
+    """Proven, then failing, then the failure undone and rewound."""
+    session.checkpoint("good")
+    proof = session.features.change("f", checks=["true"], covers=["nothing"])
+    assert session.features.verify(["f"]).ok and proof.events
+    session.checkpoint("proven")
+    session.features.mark_failed("f", "seen to fail")
+    with suppress(SegueError):
+        session.rewind("proven")
+    return session.undo()
+
+
+def _junit(session: Session) -> object:
+    xml = b'<testsuite><testcase classname="check" name="x"/></testsuite>'
+    return import_features(session, xml, "junit.xml")
+
+
+def _list(session: Session) -> object:
+    rows = [{"id": "f", "description": "it works", "passes": True, "status": "passing"}]
+    return import_features(session, json.dumps(rows).encode(), "feature_list.json")
+
+
+def _created(session: Session) -> object:
+    session.features.create("h", "another", ["step"], status="passing")
+    session.features.remove("f")
+    return session.features.remove("g")
+
+
+WAYS = [
+    Way("library", "update passes", update(passes=True)),
+    Way("library", "update status passing", update(status="passing")),
+    Way("library", "update status complete", update(status="complete", passes=True)),
+    Way("library", "update with a verifier", update(passes=True, verified_by="ana", notes="seen")),
+    Way("library", "mark complete", lambda s: s.features.mark_complete("f", "ana")),
+    Way("library", "mark complete by nobody", lambda s: s.features.mark_complete("g", " ")),
+    Way("library", "attest a checked step", lambda s: s.features.attest("f", "seen", who="ana")),
+    Way("library", "attest without a note", lambda s: s.features.attest("g", " ", who="ana")),
+    Way("library", "create as passing", _created),
+    Way("library", "move to passing", lambda s: s.apply(fc.MoveFeature("f", "passing"))),
+    Way("library", "record a run", lambda s: s.apply(fc.RecordRun(_ran(s)))),
+    Way("library", "attest by command", lambda s: s.apply(fc.AttestStep("g", "looked at", "a", "b", "c"))),
+    Way("library", "complete by command", lambda s: s.apply(do.Complete(covered={"f": "x", "g": "x"}))),
+    Way("library", "complete", lambda s: s.complete()),
+    Way("library", "complete for no reason", lambda s: s.complete(force=" ")),
+    Way("library", "undo and rewind", _undone),
+    Way("library", "verify what fails", lambda s: s.features.verify()),
+    Way("library", "verify as an agent", lambda s: Segue(actor="x").session("s").features.verify(trust=True)),
+    Way("library", "a report", _junit),
+    Way("library", "a feature list", _list),
+    Way("library", "a session from elsewhere", _forged_session),
+    Way("library", "an emergency file", _emergency),
+    Way("cli", "verify", cli("verify")),
+    Way("cli", "attest a checked step", cli("feature", "attest", "f", "--note", "seen")),
+    Way("cli", "attest without a note", cli("feature", "attest", "g")),
+    Way("cli", "begin", cli("feature", "begin", "f")),
+    Way("cli", "complete", cli("complete")),
+    Way("cli", "complete without a reason", cli("complete", "--force", "")),
+    Way("cli", "undo", cli("undo")),
+    Way("cli", "drop the check", cli("feature", "change", "f", "--drop-check", "#1", "--actor", "x")),
+    Way("cli", "drop the feature", cli("feature", "remove", "f", "--actor", "x")),
+    Way("cli", "add an easy check", cli("feature", "change", "g", "--check", "true", "--actor", "x")),
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: f"{way.surface}: {way.name}")
+def test_no_surface_makes_a_feature_pass_that_nobody_ran_or_attested(
+    way: Way, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "check.py").write_text("raise SystemExit(1)\n")
+    monkeypatch.chdir(project)
+    with Segue() as seg:
+        session = seg.start("goal", id="s")
+        session.features.add("f", "it works", checks=["python3 check.py"], covers=["check.py"])
+        session.features.add("g", "it is right", steps=["looked at"])
+    with Segue() as seg, suppress(SegueError):
+        way.attempt(seg.session("s"))
+    with Segue() as seg:
+        session = seg.session("s")
+        found = session.features.list()
+        assert found.passing == 0, found
+        assert session.state.status == "active"
+        assert not session.features.gate().ok
+        with pytest.raises(SegueError):
+            session.complete()
+
+
+def test_every_surface_has_rows() -> None:
+    found = {path.stem for path in SURFACES.iterdir()} - NOT_A_SURFACE
+    assert found <= {way.surface for way in WAYS}
