@@ -56,7 +56,10 @@ DEATHS = [
     *(Death("store.memories.before_commit", n, "remembering") for n in (1, 7)),
     *(Death("store.memories.after_commit", n, "remembering") for n in (1, 7)),
 ]
-ELSEWHERE = {"files", "recovery", "cleaning", "syncing", "remembering"}
+DEATHS += [
+    Death(f"verify.{when}", 1, "verifying") for when in ("after_begin", "before_record", "after_record")
+]
+ELSEWHERE = {"verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
 """Tasks whose remains are looked at by tests of their own."""
 
 

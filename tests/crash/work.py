@@ -17,6 +17,7 @@ from typing import Any
 
 from segue.core import canon, snapshot
 from segue.core.events import Erased, draft
+from segue.core.evidence import Check
 from segue.effects.files import write_whole
 from segue.errors import NothingToUndo, SegueError, SessionHeld, StaleVersion
 from segue.services.book import Saved, stream_of
@@ -421,6 +422,34 @@ def sync_forever(home: str, name: str) -> None:
             path.unlink()
         if place % 2:
             Path(home, "segue", "archive", "transcripts.db").unlink()
+
+
+@task
+def verifying(home: str, name: str) -> None:
+    """Prove two features, one behind the other, and both again."""
+    shop = Path(home) / "shop"
+    shop.mkdir(exist_ok=True)
+    (shop / "file").write_text("x")
+    with Segue(home=home, folder=shop) as seg:
+        features = seg.start("prove", id="s").features
+        for id in ("a", "b"):
+            features.add(id, id, checks=["test -f file"], covers=["file"])
+            features.verify([id])
+        features.verify(all=True, jobs=1)
+
+
+@task
+def verify_slow(home: str, name: str) -> None:
+    """Prove again what takes long."""
+    shop = Path(home) / "shop"
+    shop.mkdir(exist_ok=True)
+    with Segue(home=home, folder=shop) as seg:
+        features = seg.start("prove", id="s").features
+        command = ("echo $$ > pid; test -f once && exec sleep 99; touch once",)
+        features.add("a", "a", checks=[Check(command, shell=True)], covers=["nothing"])
+        features.verify()
+        (shop / "pid").unlink()
+        features.verify(all=True)
 
 
 def _await(path: str) -> None:
