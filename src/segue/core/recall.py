@@ -18,7 +18,10 @@ from .tokens_code import EXACT
 from .values import Value
 
 K1, B = 1.2, 0.75
-TEXT_WEIGHT = 0.06
+TEXT_WEIGHT = 0.1
+"""Of full text beside vectors that know meanings; times how much of the query a memory holds: one word in
+common with a question says little, most of its words say much."""
+TEXT_WEIGHT_ALONE = 0.06
 TEXT_WEIGHT_NAMES = 0.15
 HASH_WEIGHT = 0.25
 NEAR_BY_TEXT, NEAR_BY_TEXT_MAX = 0.045, 0.5
@@ -56,15 +59,17 @@ class Scored(Value):
     near: float | None
 
 
-def text_scores(found: Texts) -> dict[int, float]:
-    """BM25 with each word counted once a memory."""
+def text_scores(found: Texts) -> dict[int, tuple[float, float]]:
+    """BM25 with each word counted once a memory, and how much of the query that is, by weight."""
     total = max(found.total, len(found.hits), 1)
     weights = [math.log(1 + (total - min(n, total) + 0.5) / (n + 0.5)) for n in found.counts]
     mean = max(found.length_mean, 1.0)
-    scores: dict[int, float] = {}
+    whole = sum(weights) or 1.0
+    scores: dict[int, tuple[float, float]] = {}
     for hit in found.hits:
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * hit.length / mean))
-        scores[hit.no] = norm * sum(w for place, w in enumerate(weights) if hit.held >> place & 1)
+        held = sum(w for place, w in enumerate(weights) if hit.held >> place & 1)
+        scores[hit.no] = (norm * held, held / whole)
     return scores
 
 
@@ -75,11 +80,12 @@ def rank(
     texts = text_scores(found)
     names = sum(1 << place for place, word in enumerate(asked) if word.startswith(EXACT))
     held = {hit.no: hit.held for hit in found.hits}
-    weight = TEXT_WEIGHT_NAMES if names else TEXT_WEIGHT
-    best = max(texts.values(), default=0.0) or 1.0
+    best = max((text for text, _ in texts.values()), default=0.0) or 1.0
     scored = []
     for no in texts.keys() | near.keys():
-        text, close = texts.get(no, 0.0), near.get(no)
+        text, part = texts.get(no, (0.0, 0.0))
+        close = near.get(no)
+        weight = TEXT_WEIGHT_NAMES if names else TEXT_WEIGHT * part if semantic else TEXT_WEIGHT_ALONE
         if close is None and not embedded:
             meaning = 0.0
         elif close is None:

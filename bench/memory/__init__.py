@@ -1,0 +1,1 @@
+"""Memories, measured: is what was said found again (LoCoMo, coding paraphrases), how fast, how large."""
