@@ -329,8 +329,8 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
     page.say("UNCOMMITTED", dirty, max(0.05 * budget, 96))
 
 
-FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.40, 7, 20
-RESERVE = 0.10
+FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.46, 9, 20
+RESERVE = 0.08
 COMMANDS_SHARE = 0.12
 QUOTED = ("REPORTED",)  # words of others than the user and the agent
 RATE_MIN = 0.004  # a sentence that adds less says nothing

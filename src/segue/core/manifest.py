@@ -129,9 +129,13 @@ class _Sheet:
 
     def put(self, part: str, key: str, value: float) -> None:
         """A number, if it fits."""
-        before = self.sheet.get(part, {})
-        self.sheet[part] = {**before, key: value}
-        if self.bytes() > self.budget:
+        before = self.sheet.get(part)
+        self.sheet[part] = {**(before or {}), key: value}
+        if self.bytes() <= self.budget:
+            return
+        if before is None:
+            del self.sheet[part]
+        else:
             self.sheet[part] = before
 
     def add(self, path: tuple[str, ...], value: Any) -> bool:

@@ -36,7 +36,7 @@ def of_file(path: Path, agent: str = "", *, budget: int = BYTES_DEFAULT, form: F
     check(budget)
     one = recognised(path, agent)
     digest = masked(final(read(path, one), one))
-    more = f"segue brief {path.name} --max-bytes {max(MORE_BYTES, 4 * budget)}"
+    more = f"segue brief FILE --max-bytes {max(MORE_BYTES, 4 * budget)}"
     return written([digest], agent=one.name, budget=budget, form=form, more=more if len(more) < 110 else "")
 
 
