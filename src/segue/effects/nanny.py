@@ -6,7 +6,7 @@ its own is still found, and ended, before the check counts as over. If Segue die
 input ends, and it ends everything; if the nanny dies its wardens are told by the kernel.
 
 In: a JSON object a line, ``{id, argv, cwd, env, out, bytes_max, limit_seconds, grace_seconds}`` or
-``{stop: id}``. Out: a JSON object a line, with what happened.
+``{stop: id}``. Out: a JSON object a line, with what happened, written by the warden.
 """
 
 from __future__ import annotations
@@ -298,11 +298,11 @@ class Nanny:
             os.setsid()
             for end in (told, *self.wardens):
                 os.close(end)
-            os.close(0)
-            os.close(1)
-            os.open(os.devnull, os.O_RDWR)
-            os.dup2(0, 1)
-            os.write(tell, json.dumps(Warden(job).run()).encode())
+            os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+            said = json.dumps(Warden(job).run()).encode() + b"\n"
+            with suppress(BrokenPipeError):
+                os.write(1, said)  # to Segue itself: a line that short is written whole
+            os.write(tell, b"!")
         finally:
             os._exit(0)
 
@@ -318,9 +318,9 @@ class Nanny:
             own = [pid for pid, _ in self.wardens.values()]
             kept = {below for pid in own for below in (pid, *descendants(pid))}
             send([pid for pid in descendants(os.getpid()) if pid not in kept], signal.SIGKILL)
-            said = json.dumps({"id": id, "fault": "the process that ran it was killed"}).encode()
-        with suppress(OSError):  # nobody listens any more; the others are still to be ended
-            os.write(1, said + b"\n")
+            line = json.dumps({"id": id, "fault": "the process that ran it was killed"}).encode()
+            with suppress(OSError):  # nobody listens any more; the others are still to be ended
+                os.write(1, line + b"\n")
 
 
 if __name__ == "__main__":

@@ -166,7 +166,8 @@ def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[li
     gone = {tree.place(path) for path in tracked}
     kept = [line for place, line in enumerate(lines) if place not in gone] if gone else lines
     fresh = {path for path in changed - tracked if not _left_out(path, skip) and not _is_generated(path)}
-    return sorted(kept + _dirty_lines(root, sorted(tracked | fresh))), head
+    dirty = _dirty_lines(root, sorted(tracked | fresh), filtered=_filters(root, kept))
+    return sorted(kept + dirty), head
 
 
 def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | None:
@@ -235,9 +236,35 @@ def _is_generated(path: bytes) -> bool:
     return any(part in GENERATED or part.endswith(".pyc") for part in os.fsdecode(path).split("/"))
 
 
-def _dirty_lines(root: Path, paths: list[bytes]) -> list[bytes]:
-    """Lines of files that must be read; git hashes them, so that its filters are applied."""
-    plain = [path for path in paths if b"\n" not in path and _is_file(root, path)]
+def _filters(root: Path, lines: list[bytes]) -> bool:
+    """Whether git may change files on their way into its index: then it must hash them itself."""
+    if any(line.startswith(b".gitattributes\0") or b"/.gitattributes\0" in line for line in lines):
+        return True
+    home = Path(os.environ.get("HOME") or "/")
+    more = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    given = os.environ.get("GIT_CONFIG_GLOBAL")
+    files = [Path(given)] if given else [home / ".gitconfig", more / "config"]
+    if (root / ".gitattributes").exists() or (more / "attributes").exists():
+        return True
+    git = root / ".git"
+    if not git.is_dir() or (git / "info" / "attributes").exists():
+        return True
+    for file in (*files, git / "config", Path("/etc/gitconfig")):
+        with suppress(OSError):
+            told = file.read_bytes().lower()
+            if (
+                b"autocrlf" in told
+                or b"attributesfile" in told
+                or b"objectformat" in told
+                or b"include" in told
+            ):
+                return True
+    return False
+
+
+def _dirty_lines(root: Path, paths: list[bytes], *, filtered: bool) -> list[bytes]:
+    """Lines of files that must be read; where there are filters git does that, which takes longer."""
+    plain = [path for path in paths if b"\n" not in path and _is_file(root, path)] if filtered else []
     ids: dict[bytes, bytes] = {}
     if plain:
         asked = _git(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)

@@ -169,6 +169,7 @@ class _Verification:
         self.done: list[_Done] = []
         self.running: dict[str, tuple[_Job, Tree, Path]] = {}
         self.warnings: list[str] = []
+        self.begun: set[str] = set()
         self.count = 0
 
     def run(self, todo: list[_Job], jobs: int) -> tuple[Tree, list[str]]:
@@ -178,17 +179,22 @@ class _Verification:
         try:
             with Runner() as runner:
                 while waiting or self.running or self.done:
-                    while waiting and len(self.running) < jobs:
-                        self._start(runner, waiting.pop())
+                    self._fill(runner, waiting, jobs)
+                    self._begin(waiting[-jobs:])  # the next ones, while these run
                     self._tell(total)
                     for outcome in runner.wait(_TICK_SECONDS if not self.done else self._rest()):
                         self._ended(outcome)
+                    self._fill(runner, waiting, jobs)  # looking and writing happens beside the next ones
                     if self.done and (not self.running or not self._rest()):
                         self._record()
         finally:
             for _, _, path in self.running.values():
                 path.unlink(missing_ok=True)
         return self.tree, self.warnings
+
+    def _fill(self, runner: Runner, waiting: list[_Job], jobs: int) -> None:
+        while waiting and len(self.running) < jobs:
+            self._start(runner, waiting.pop())
 
     def _rest(self) -> float:
         """Seconds until the tree may be looked at again."""
@@ -201,10 +207,7 @@ class _Verification:
             self.progress(self.count - len(self.running), total, names)
 
     def _start(self, runner: Runner, job: _Job) -> None:
-        if job.first:
-            begin = fc.BeginChecks(job.feature.id, definition_of(job.feature), job.beside)
-            self.features._apply(begin)
-            trip("verify.after_begin")
+        self._begin([job])
         self.count += 1
         path = self.features.outputs.running(self.count)
         environment = environment_of(self.segue.environment, self.more, job.check.environment)
@@ -214,10 +217,20 @@ class _Verification:
             id, job.check, root=self.root, environment=environment, out=path, bytes_max=self.bytes_max
         )
 
+    def _begin(self, jobs: list[_Job]) -> None:
+        """Take the proofs of these features away, before anything of them runs."""
+        fresh = {job.feature.id: job for job in jobs if job.feature.id not in self.begun}
+        if fresh:
+            self.features._apply(
+                *(fc.BeginChecks(id, definition_of(job.feature), job.beside) for id, job in fresh.items())
+            )
+            self.begun.update(fresh)
+            trip("verify.after_begin")
+
     def _ended(self, outcome: Outcome) -> None:
         job, before, path = self.running.pop(outcome.id)
         raw = path.read_bytes() if path.is_file() else b""
-        text = redact_bytes(raw) if self.segue.settings["redact"] else raw
+        text = redact_bytes(raw) if raw and self.segue.settings["redact"] else raw
         kept = self.features.outputs.keep(text)
         path.unlink(missing_ok=True)
         if outcome.left:
