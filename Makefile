@@ -95,15 +95,21 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
-.PHONY: bench-store bench-startup bench-resume bench-capture
+.PHONY: bench-store bench-startup bench-features bench-resume bench-capture
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
 	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
 	$(call clean_python,$(PLAIN_VENV)) bench/startup.py $(ARGS)
 bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, beside decoding them
 	$(call clean_python,$(PLAIN_VENV)) bench/capture.py $(CORPUS) $(ARGS)
+bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
+	$(call clean_python,$(PLAIN_VENV)) bench/features.py $(ARGS)
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
+
+.PHONY: bench-memory
+bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON
+	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)
 
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference anew from the code
@@ -112,7 +118,7 @@ docs: $(STAMP) ## write docs/reference anew from the code
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and write what they say now
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md
+	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md docs/guides/features.md
 
 .PHONY: clean
 clean: ## remove all that the other targets made, the environments too

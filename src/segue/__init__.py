@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .core.events import Event
     from .core.evidence import Check
     from .core.features import Gate, Verdict
+    from .core.memory import Memory
     from .core.state import SessionState
     from .core.status import Card, SessionStatus
     from .errors import (
@@ -48,14 +49,17 @@ if TYPE_CHECKING:
         UnknownAgent,
         UnknownCheckpoint,
         UnknownFeature,
+        UnknownMemory,
         UnknownRun,
         UnknownSession,
         UnverifiedFeatures,
         UsageError,
     )
+    from .services.agent_loop import RecoverableAgent
     from .services.book import Saved
     from .services.features import FeatureList
     from .services.ingest import Synced
+    from .services.memories import Recalled, Remembered
     from .services.runs import Run
     from .services.segue import Segue
     from .services.sessions import Session
@@ -79,6 +83,10 @@ _HOMES = {
     "Verdict": "core.features",
     "Verified": "services.verifying",
     "Event": "core.events",
+    "Memory": "core.memory",
+    "Recalled": "services.memories",
+    "Remembered": "services.memories",
+    "RecoverableAgent": "services.agent_loop",
 }
 __all__ = [
     "AccessError",
@@ -95,9 +103,13 @@ __all__ = [
     "FeatureExists",
     "FeatureList",
     "Gate",
+    "Memory",
     "NothingToUndo",
     "Paused",
+    "Recalled",
+    "RecoverableAgent",
     "RefusedError",
+    "Remembered",
     "Run",
     "Saved",
     "SchemaTooNew",
@@ -119,6 +131,7 @@ __all__ = [
     "UnknownAgent",
     "UnknownCheckpoint",
     "UnknownFeature",
+    "UnknownMemory",
     "UnknownRun",
     "UnknownSession",
     "UnverifiedFeatures",

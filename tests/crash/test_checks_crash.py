@@ -145,7 +145,7 @@ def test_segue_killed_while_a_check_runs_leaves_the_feature_unproven_and_nothing
 
 
 @pytest.mark.parametrize("failpoint", ["verify.after_begin", "verify.before_record", "verify.after_record"])
-@pytest.mark.parametrize("passing", [1, 2, 3, 4])
+@pytest.mark.parametrize("passing", [1, 2, 3])
 def test_a_kill_around_the_evidence_proves_nothing_that_was_not_recorded(
     failpoint: str, passing: int, tmp_path: Path
 ) -> None:

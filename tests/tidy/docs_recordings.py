@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from segue.services.features import AGENT_MARKS
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"(<!-- recorded -->\n+```console\n)(.*?)(```)", re.DOTALL)
 HOME, HOST = "/home/you", "laptop"
@@ -83,7 +85,8 @@ def play(commands: list[str]) -> list[str]:
         (folder / "shop").mkdir()
         (folder / "demo").symlink_to(ROOT / "demo")
         record = folder / "record"
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("SEGUE_", "GIT_", "XDG_"))}
+        foreign = ("SEGUE_", "GIT_", "XDG_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k not in AGENT_MARKS}
         environment = {
             **kept,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

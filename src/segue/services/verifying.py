@@ -8,6 +8,7 @@ end close together, and cost at most a fraction of the time.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -274,16 +275,17 @@ def _clean(body: bytes, most: int) -> str:
     return "\n".join(cut.rstrip().splitlines()[-20:])
 
 
-_SUMMARY = (b"FAILED ", b"ERROR ", b"--- FAIL: ", b"not ok ", b"FAIL ")
+_SUMMARY = re.compile(rb"\s*(?:FAILED |ERROR |--- FAIL: |not ok |FAIL )")
+_RAISED = re.compile(rb"[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)\b(?:: .+)?$")
 
 
 def first_failure(output: bytes) -> str:
     """The line of an output that says most about why it failed."""
     lines = output[-200_000:].splitlines()
-    told = next((line for line in lines if line.lstrip().startswith(_SUMMARY)), None)
-    text = told if told is not None else b"\n".join(lines[-400:])
-    line = reason(text.decode("utf-8", "replace")).partition("\n")[0] if told is None else text.decode(
-        "utf-8", "replace"
-    )  # fmt: skip
-    clean = " ".join(clean_text(line, limit=1 << 40).split())
+    told = next((line for line in lines if _SUMMARY.match(line)), None)
+    if told is None:  # what a Python program died of stands last
+        told = next((line for line in reversed(lines[-100:]) if _RAISED.match(line)), None)
+    if told is None:
+        told = reason(b"\n".join(lines[-400:]).decode("utf-8", "replace")).partition("\n")[0].encode()
+    clean = " ".join(clean_text(told.decode("utf-8", "replace"), limit=1 << 40).split())
     return clean.encode()[:FIRST_BYTES].decode("utf-8", "ignore")
