@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,18 +95,28 @@ def verify(
     for id in wanted:
         if id not in state.features:
             raise UnknownFeature(f"there is no feature {id!r}", hint="`segue feature list` names them")
-    tree = features.look()
-    todo = _jobs(features, state, tree, wanted, all)
-    refused = _accept(features, todo, trust, ask)
-    todo = [job for job in todo if job.feature.id not in refused]
-    untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
-    warnings: list[str] = []
-    if todo:
-        count = jobs if jobs > 0 else max(1, int(segue.settings.number("check_jobs")))
-        tree, warnings = _Verification(features, tree, progress).run(todo, count)
-        features.outputs.prune(int(segue.settings.number("evidence_bytes_max")))
+    with ExitStack() as stack:
+        runner = stack.enter_context(Runner()) if _likely(state, wanted, all) else None
+        tree = features.look()  # while the runner gets ready
+        todo = _jobs(features, state, tree, wanted, all)
+        refused = _accept(features, todo, trust, ask)
+        todo = [job for job in todo if job.feature.id not in refused]
+        untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
+        warnings: list[str] = []
+        if todo:
+            count = jobs if jobs > 0 else max(1, int(segue.settings.number("check_jobs")))
+            runner = runner or stack.enter_context(Runner())
+            tree, warnings = _Verification(features, tree, progress).run(runner, todo, count)
+            features.outputs.prune(int(segue.settings.number("evidence_bytes_max")))
     shown = [one for one in features.verdicts(features.session.state, tree) if not wanted or one.id in wanted]
     return Verified(tuple(shown), counted(shown), len(todo), untrusted, tuple(warnings))
+
+
+def _likely(state: SessionState, wanted: tuple[str, ...], all: bool) -> bool:
+    """Whether something will be run, as far as it can be told without a look at the tree."""
+    mine = [one for id, one in state.features.items() if not wanted or id in wanted]
+    checks = [(check.hash, one.ran) for one in mine for check in one.checks]
+    return any(all or hash not in ran or not ran[hash].ok for hash, ran in checks)
 
 
 def _jobs(
@@ -173,22 +184,23 @@ class _Verification:
         self.begun: set[str] = set()
         self.count = 0
 
-    def run(self, todo: list[_Job], jobs: int) -> tuple[Tree, list[str]]:
+    def run(self, runner: Runner, todo: list[_Job], jobs: int) -> tuple[Tree, list[str]]:
         """All of it; the tree as it was last seen, and what should be known beside."""
         self.features.outputs.sweep()
         total, waiting = len(todo), list(reversed(todo))
         try:
-            with Runner() as runner:
-                while waiting or self.running or self.done:
-                    self._fill(runner, waiting, jobs)
-                    self._begin(waiting[-jobs:])  # the next ones, while these run
-                    self._tell(total)
-                    for outcome in runner.wait(_TICK_SECONDS if not self.done else self._rest()):
-                        self._ended(outcome)
-                    self._fill(runner, waiting, jobs)  # looking and writing happens beside the next ones
-                    if self.done and (not self.running or not self._rest()):
-                        self._record()
+            while waiting or self.running or self.done:
+                self._fill(runner, waiting, jobs)
+                self._begin(waiting[-jobs:])  # the next ones, while these run
+                self._tell(total)
+                for outcome in runner.wait(_TICK_SECONDS if not self.done else self._rest()):
+                    self._ended(outcome)
+                self._fill(runner, waiting, jobs)  # looking and writing happens beside the next ones
+                if self.done and (not self.running or not self._rest()):
+                    self._record()
         finally:
+            if self.running:
+                runner.close()
             for _, _, path in self.running.values():
                 path.unlink(missing_ok=True)
         return self.tree, self.warnings
