@@ -9,9 +9,14 @@ import pytest
 from tests.run_kit import DAY, HOUR, opened, place
 
 from segue.services.home import Home
-from segue.services.recover import Recovery, recover
+from segue.services.recover import Recovery, Rung, recover
 from segue.services.recover_runs import ACTOR
 from segue.settings import resolve
+
+
+def rung_of(outcome: Recovery) -> Rung:
+    """The rung of transcripts."""
+    return next(rung for rung in outcome.rungs if rung.name == "transcript")
 
 
 @pytest.fixture
@@ -58,9 +63,9 @@ def test_with_all_rungs_above_broken_a_session_comes_back_from_transcripts_or_th
         for path in transcripts:
             path.unlink()
     dry = mend(folder, dry_run=True)
-    assert not dry.changed and "login" in dry.rungs[-1].detail and not folder.database.exists()
+    assert not dry.changed and "login" in rung_of(dry).detail and not folder.database.exists()
     found = mend(folder)
-    rung = found.rungs[-1]
+    rung = rung_of(found)
     assert (rung.name, rung.status) == ("transcript", "used") and "login" in rung.detail
     assert found.changed and found.sessions == 2
     assert {gap.stream for gap in found.missing} >= {"session/login"}
@@ -106,7 +111,7 @@ def test_an_archive_that_cannot_be_read_is_said_and_hinders_no_other_rung(home: 
     folder = Home(home / "segue")
     folder.transcripts.write_bytes(b"no archive at all " * 400)
     found = mend(folder)
-    assert found.rungs[-1].status == "damaged" and found.sessions == 2
+    assert rung_of(found).status == "damaged" and found.sessions == 2
 
 
 def test_a_store_that_is_rebuilt_from_its_remains_keeps_its_runs_after_a_sync(
@@ -129,4 +134,4 @@ def test_a_copy_of_another_store_brings_nothing_into_this_one(home: Path, projec
     with opened(home, project, SEGUE_STORE=f"sqlite://{home}/other/else.db") as seg:
         seg.sync()
     found = mend(Home(home / "segue"))
-    assert found.sessions == 0 and found.rungs[-1].status == "ok"
+    assert found.sessions == 0 and rung_of(found).status == "ok"

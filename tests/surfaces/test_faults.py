@@ -21,6 +21,7 @@ EXAMPLES: list[errors.SegueError] = [
     errors.UnknownAgent("m"),
     errors.UnknownRun("m"),
     errors.UnknownFeature("m"),
+    errors.UnknownMemory("m"),
     errors.BudgetTooSmall("m"),
     errors.BadName("m"),
     errors.TextTooLong("m"),

@@ -9,6 +9,8 @@ reconstructed; nothing else is made up.
 from __future__ import annotations
 
 import contextlib
+import shutil
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,17 +60,24 @@ def gathered(places: Iterable[Path]) -> list[Memory]:
 
 
 def _readable(place: Path) -> list[Memory]:
-    """As SQLite gives them, with votes and recalls; none if it does not."""
+    """As SQLite gives them, with votes and recalls; none if it does not. Of a copy: looking must not change
+    a backup or a damaged file, and opening a store may."""
     if not place.exists():
         return []
-    journal = SqliteJournal(place)
-    try:
-        return [kept.memory for kept in journal.memories.everything()]
-    except (SegueError, OSError):
-        return []
-    finally:
-        with contextlib.suppress(Exception):
-            journal.close()
+    with tempfile.TemporaryDirectory(prefix="segue-look-") as folder:
+        copy = Path(folder) / "segue.db"
+        try:
+            shutil.copyfile(place, copy)
+            log = place.with_name(f"{place.name}-wal")
+            if log.exists():
+                shutil.copyfile(log, copy.with_name(f"{copy.name}-wal"))
+            journal = SqliteJournal(copy)
+            try:
+                return [kept.memory for kept in journal.memories.everything()]
+            finally:
+                journal.close()
+        except (SegueError, OSError):
+            return []
 
 
 def _carved(place: Path) -> list[Memory]:
