@@ -121,20 +121,20 @@ class AegisSide:
 
 
 class LangGraphSide:
-    """LangGraph's SqliteStore with sqlite-vec, with our embedder."""
+    """LangGraph's InMemoryStore, with our embedder: gone with its process, and so without a disk to wait for.
+    (Its SqliteStore needs a Python whose sqlite3 loads extensions.)"""
 
-    name = "LangGraph SqliteStore"
+    name = "LangGraph InMemoryStore"
 
     def __init__(self, folder: Path, embedder: Any) -> None:
-        import sqlite3
+        from langgraph.store.memory import InMemoryStore
 
-        from langgraph.store.sqlite import SqliteStore
-
-        connection = sqlite3.connect(folder / "store.db", check_same_thread=False, isolation_level=None)
         dims = len(embedder.embed(["x"])[0])
-        embed = lambda texts: [embedder.embed([text])[0] for text in texts]  # noqa: E731
-        self._store = SqliteStore(connection, index={"dims": dims, "embed": embed, "fields": ["text"]})
-        self._store.setup()
+
+        def embed(texts: Sequence[str]) -> list[list[float]]:
+            return [embedder.embed([text])[0] for text in texts]
+
+        self._store = InMemoryStore(index={"dims": dims, "embed": embed, "fields": ["text"]})
         self._next = 0
         self.folder = folder
 

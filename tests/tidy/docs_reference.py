@@ -193,7 +193,11 @@ NESTED = (
     "core.state.Handing", "core.status.Progress", "core.status.Blocked", "core.status.Lifecycle",
     "core.status.Hints",
 )  # fmt: skip
-RETURNED = ("services.sessions.SessionHold", "services.emergency.Guard")
+RETURNED = (
+    "services.sessions.SessionHold",
+    "services.emergency.Guard",
+    "services.agent_loop.RecoverableAgent",
+)
 
 
 def found(path: str) -> type:

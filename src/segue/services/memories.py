@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 CANDIDATES = 400
 CATCH_UP_MEMORIES = 24
 """So many that have no vector yet get one when a recall has loaded the model anyway."""
+CATCH_UP_NEWEST = 256
 WORDS_CHARS_MAX = 20_000
 EMBED_CHARS_MAX = 4_000
 RECALLS_WAITING_MAX = 256
@@ -294,13 +295,13 @@ class MemoryService:
         if self.brake.in_force() or self.embedder.name.startswith("endpoint:"):
             return
         try:
-            self.embed_some(CATCH_UP_MEMORIES)
+            self.embed_some(CATCH_UP_MEMORIES, CATCH_UP_NEWEST)
         except (StoreError, OSError):
             pass
 
-    def embed_some(self, most: int) -> list[Memory]:
+    def embed_some(self, most: int, within: int = 0) -> list[Memory]:
         """Give vectors of this embedder to so many that have none, the newest first."""
-        lacking = [memory for _, memory in self.store.unembedded(self.embedder.name, most)]
+        lacking = [memory for _, memory in self.store.unembedded(self.embedder.name, most, within)]
         if lacking:
             self.store.write(MemoryChange(vectors=self.kept(lacking, embed=True)))
         return lacking

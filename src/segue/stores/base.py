@@ -156,8 +156,9 @@ class Memories(Protocol):
         """The audit trail of what the reader may see, the newest first."""
         ...
 
-    def unembedded(self, model: str, limit: int) -> list[tuple[int, Memory]]:
-        """Live memories without a vector of this model, the newest first. For upkeep: not for showing."""
+    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
+        """Live memories without a vector of this model, the newest first; ``within`` so many of the newest
+        only, which is quick. For upkeep: not for showing."""
         ...
 
     def everything(self) -> list[Kept]:

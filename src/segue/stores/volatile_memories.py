@@ -159,9 +159,10 @@ class VolatileMemories:
 
     # -- upkeep --------------------------------------------------------------------------------
 
-    def unembedded(self, model: str, limit: int) -> list[tuple[int, Memory]]:
+    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         with self._lock:
-            rows = [(no, k.memory) for no, k in self._rows.items() if k.memory.live and k.model != model]
+            newest = list(self._rows.items())[-within:] if within else self._rows.items()
+            rows = [(no, k.memory) for no, k in newest if k.memory.live and k.model != model]
             return rows[::-1][:limit]
 
     def everything(self) -> list[Kept]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -323,12 +323,15 @@ class SqliteMemories:
 
     # -- upkeep --------------------------------------------------------------------------------
 
-    def unembedded(self, model: str, limit: int) -> list[tuple[int, Memory]]:
+    def unembedded(self, model: str, limit: int, within: int = 0) -> list[tuple[int, Memory]]:
         sql = (
             f"{_WHOLE} LEFT JOIN memory_vectors v ON v.no = m.no"
-            " WHERE m.live AND v.model IS NOT ? ORDER BY m.no DESC LIMIT ?"
+            " WHERE m.live AND v.model IS NOT ?1 AND (NOT ?3 OR m.no > (SELECT max(no) FROM memories) - ?3)"
+            " ORDER BY m.no DESC LIMIT ?2"
         )
-        return [(row[0], self._memory(row)) for row in self._fetch(sql, (model, limit))]
+        if within:  # so that SQLite looks at no others
+            sql = sql.replace("(NOT ?3 OR m.no", "(m.no")
+        return [(row[0], self._memory(row)) for row in self._fetch(sql, (model, limit, within))]
 
     def everything(self) -> list[Kept]:
         return [Kept(self._memory(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
@@ -388,16 +391,26 @@ class SqliteMemories:
         return db
 
     def _fetch(self, sql: str, values: Row) -> list[Row]:
-        return list(self._rows(sql, values))
+        rows: list[Row] = self._read(lambda db: db.execute(sql, values).fetchall(), [])
+        return rows
 
-    def _rows(self, sql: str, values: Row) -> Iterable[Row]:
+    def _rows(self, sql: str, values: Row) -> Iterator[Row]:
+        """One at a time: whoever has enough stops."""
+        cursor = self._read(lambda db: db.execute(sql, values), None)
+        while cursor is not None:
+            row = self._read(lambda _: cursor.fetchone(), None)
+            if row is None:
+                return
+            yield row
+
+    def _read(self, look: Callable[[apsw.Connection], Any], nothing: Any) -> Any:
         db = self._connected()
         try:
             if not self._journal.database.writable:  # of a newer schema, or older and read-only
                 known = db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'memories'").fetchone()
                 if known is None:
-                    return
-            yield from db.execute(sql, values)
+                    return nothing
+            return look(db)
         except UnicodeDecodeError as fault:
             path = str(self._journal.database.path)
             raise DamagedError("the store", path, "a text is not UTF-8") from fault
@@ -407,6 +420,3 @@ class SqliteMemories:
 
 def _array(values: Iterable[object]) -> str:
     return msgspec.json.encode(list(values)).decode()
-
-
-Fetch = Callable[[str, Row], list[Row]]

@@ -412,8 +412,7 @@ COMMANDS = (
         "memories", memories, _memories_arguments, json="list: an array of Memories; else what was done",
         examples=(
             "segue memories list --type decision", "segue memories audit",
-            "segue memories prune --session leak-hunt",
-            "segue memories export memories.jsonl", "segue memories reembed",
+            "segue memories prune --session leak-hunt", "segue memories export memories.jsonl",
         ),
     ),
 )  # fmt: skip
