@@ -164,7 +164,8 @@ def write_feature_list(pairs: Iterable[Pair]) -> bytes:
         }
         for feature, verdict in pairs
     ]  # fmt: skip
-    return msgspec.json.format(msgspec.json.encode(rows), indent=2) + b"\n"
+    body: bytes = msgspec.json.format(msgspec.json.encode(rows), indent=2)
+    return body + b"\n"
 
 
 def write_node_ids(pairs: Iterable[Pair]) -> bytes:
