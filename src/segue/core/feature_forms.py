@@ -83,8 +83,8 @@ def read_feature_list(body: bytes) -> list[Listed]:
 def _listed(row: Any, place: int) -> Listed:
     if not isinstance(row, dict) or not isinstance(row.get("description"), str) or not row["description"]:
         raise _bad(f"entry {place} has no description")
-    steps = row.get("steps", row.get("test_steps", []))
-    checks = row.get("checks", [row["check"]] if "check" in row else [])
+    steps: Any = row.get("steps", row.get("test_steps", []))
+    checks: Any = row.get("checks", [row["check"]] if "check" in row else [])
     for name, found in (("steps", steps), ("checks", checks)):
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             raise _bad(f"entry {place}: {name} are not a list of texts")
