@@ -13,7 +13,7 @@ import pytest
 from segue.agents import agent
 from segue.agents.base import Found
 from segue.core.digest import RunDigest, encode, fold
-from segue.core.steps import Call, Prompt, Result, Say, Start
+from segue.core.steps import Call, Prompt, Result, Say, Start, Step
 from segue.effects import lines
 from segue.effects.lines import chunks
 from segue.errors import TranscriptUnreadable, UnknownAgent
@@ -245,8 +245,13 @@ def test_memory_is_a_block_and_the_longest_line(tmp_path):
     import tracemalloc
 
     path = tmp_path / "t.jsonl"
-    steps = [Start(1.0, "start"), Call(2.0, "c1", "Bash", "run", "make", "make"), Result(3.0, "c1", True)]
-    record = written("claude-code", [*steps, Say(4.0, "word " * 400)])
+    steps: list[Step] = [
+        Start(1.0, "start"),
+        Call(2.0, "c1", "Bash", "run", "make", "make"),
+        Result(3.0, "c1", True),
+        Say(4.0, "word " * 400),
+    ]
+    record = written("claude-code", steps)
     with path.open("wb") as file:
         for _ in range(8_000_000 // len(record)):
             file.write(record)

@@ -236,7 +236,7 @@ def test_what_is_not_ours_or_not_from_a_hook_is_not_given(record):
 
 
 def test_a_prompt_typed_while_a_call_runs_waits_in_the_queue_and_is_told_once():
-    story = [
+    story: list[Step] = [
         Call(AT, "c1", "Bash", "run", "make", "make"),
         Prompt(AT + 1, "and the tax"),
         Result(AT + 2, "c1", True),
@@ -425,7 +425,7 @@ def test_a_sub_agents_lines_in_the_main_file_are_left_out():
 
 
 def test_a_sub_agents_own_file_is_its_work_and_names_whose_it_is():
-    side = {"isSidechain": True, "agentId": "a1"}
+    side: dict[str, Any] = {"isSidechain": True, "agentId": "a1"}
     found = read(user("Look for callers", **side), assistant(tool("Grep", {"pattern": "x"}), **side))
     assert found[0] == Start(AT, "start", "agent-a1", "/src/shop", "main", "", "2.1.325", "s1")
     assert [type(step) for step in found[1:]] == [Prompt, Model, Call]
