@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..effects.embed import Embedder
 
 CANDIDATES = 400
-CATCH_UP_MEMORIES = 24
+CATCH_UP_MEMORIES = 8
 """So many that have no vector yet get one when a recall has loaded the model anyway."""
 CATCH_UP_NEWEST = 256
 WORDS_CHARS_MAX = 20_000

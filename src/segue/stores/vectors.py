@@ -9,6 +9,7 @@ another index can stand.
 from __future__ import annotations
 
 import heapq
+import sys
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
@@ -17,6 +18,7 @@ from typing import Any, Protocol
 
 EXACT_ROWS_MAX = 2_048
 SHORTLIST_MIN = 256
+PLAIN_ROWS_MAX = 4_096
 Bodies = Callable[[Sequence[int]], dict[int, bytes]]
 
 
@@ -65,8 +67,10 @@ def numpy_or_none() -> Any:
     return numpy if hasattr(numpy, "bitwise_count") else None
 
 
-def index() -> VectorIndex:
-    """The best index that works here."""
+def index(count: int) -> VectorIndex:
+    """The best index that works here for so many: loading numpy takes longer than a scan of a few."""
+    if count <= PLAIN_ROWS_MAX and "numpy" not in sys.modules:
+        return PlainIndex()
     return NumpyIndex() if numpy_or_none() is not None else PlainIndex()
 
 

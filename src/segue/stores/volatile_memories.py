@@ -147,7 +147,7 @@ class VolatileMemories:
     ) -> list[tuple[int, float]]:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
-            made = index()
+            made = index(len(bodies))
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 

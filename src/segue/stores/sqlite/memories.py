@@ -300,9 +300,11 @@ class SqliteMemories:
         now = int(stamp[0][0]) if stamp else 0
         before, last, made = self._indexes.get(model, (0, 0, None))
         if made is None or before != now:
-            last, made = 0, index()
+            last, made = 0, None
         sql = "SELECT no, audience, bits FROM memory_bits WHERE model = ? AND no > ? ORDER BY no"
         rows = self._fetch(sql, (model, last))
+        if made is None:
+            made = index(len(rows))
         if rows:
             made.add(rows)
             last = rows[-1][0]
