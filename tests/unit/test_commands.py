@@ -130,3 +130,19 @@ def test_every_command_has_a_decider_and_every_kind_of_event_is_its_own() -> Non
     own = {c for c in do.Command.__subclasses__() if c.__module__ == do.__name__}
     assert set(do._DECIDERS) == own
     assert len(ev.BODIES) == len(ev.Body.__subclasses__())
+
+
+def leaves(kind: type) -> list[type]:
+    below: list[type] = kind.__subclasses__()
+    return [leaf for one in below for leaf in leaves(one)] if below else [kind]
+
+
+def test_every_command_has_exactly_one_decision():
+    import segue.core.feature_commands  # noqa: F401  (its commands count too)
+
+    ways = {
+        kind: (kind in do._DECIDERS) + hasattr(kind, "outcome")
+        for kind in leaves(do.Command)
+        if kind.__module__.startswith("segue.")
+    }
+    assert len(ways) > 20 and set(ways.values()) == {1}, ways

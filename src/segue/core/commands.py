@@ -9,45 +9,20 @@ pausing the session, no. ``apart`` says which commands can do without each other
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, cast
 
 from msgspec.structs import replace
 
 from . import events as ev
+from .command import Bodies as Bodies
+from .command import Command as Command
+from .command import Decides
+from .command import Refusal as Refusal
 from .features import gate
 from .rewind import difference
 from .session import fold_body
 from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
 from .values import Value
-
-
-class Refusal(Value):
-    """A command that cannot be: the code of the error that the service raises, and its words."""
-
-    code: str
-    message: str
-    hint: str = ""
-
-
-class Command(Value, tag=True, tag_field="command", omit_defaults=True):
-    """Base of all commands."""
-
-    MERGES: ClassVar[bool] = True
-    """Whether it may be decided again behind any event of somebody else."""
-    CLASHES: ClassVar[tuple[str, ...]] = ()
-    """Kinds of events behind which it may not, although MERGES."""
-    ANYTIME: ClassVar[bool] = False
-    """Whether a session that is over takes it."""
-    LOOKS: ClassVar[bool] = False
-    """Whether it replaces something, and so is decided in the newest state, not the last one seen."""
-    SIGNED: ClassVar[bool] = False
-    """Whether it has a field ``by`` that says who declares it: set here, whatever stood in it."""
-    WITNESSED: ClassVar[bool] = False
-    """Whether it says what Segue itself saw, and so comes from a service and from nobody else."""
-
-    def outcome(self, state: SessionState) -> Bodies | Refusal:
-        """What it comes to, for a command that brings its own decision."""
-        raise NotImplementedError(type(self).__name__)
 
 
 class Create(Command):
@@ -240,7 +215,6 @@ class Hand(Command):
 
 
 PAUSE_CAUSES = ("user", "budget", "timeout", "error", "system", "unknown")
-Bodies = list[ev.Body]
 
 
 def decide(state: SessionState, command: Command) -> Bodies | Refusal:
@@ -256,8 +230,8 @@ def decide(state: SessionState, command: Command) -> Bodies | Refusal:
             "start a new one with `segue start`, or take the last command back with `segue undo`",
         )
     decider = _DECIDERS.get(type(command))
-    outcome: Bodies | Refusal = decider(state, command) if decider else command.outcome(state)
-    return outcome
+    found: Bodies | Refusal = decider(state, command) if decider else cast(Decides, command).outcome(state)
+    return found
 
 
 def merges(command: Command, event: ev.Event) -> bool:

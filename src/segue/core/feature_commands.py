@@ -13,7 +13,7 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from . import events as ev
-from .commands import Bodies, Command, Refusal
+from .command import Bodies, Command, Refusal
 from .evidence import PERSON, Check
 from .features import DECLARED, definition_of, steps_of, unchecked_steps
 from .state import Feature, SessionState
