@@ -306,9 +306,9 @@ def test_a_wrong_type_anywhere_is_survived(wrong: Any) -> None:
     records = [json.loads(line) for line in written("gemini-cli", story()).splitlines()]
     for record in records:
         for bad in replaced(record, wrong):
-            told(bad, message("user", "after", "z"))
+            assert s.Prompt in map(type, told(bad, message("user", "after", "z"))), bad
     for bad in replaced({**HEADER, "messages": records}, wrong):
-        steps(json.dumps(bad, indent=1).encode())
+        assert all(isinstance(step.at, float) for step in steps(json.dumps(bad, indent=1).encode()))
 
 
 def test_a_field_of_a_wrong_type_costs_only_that_field() -> None:
