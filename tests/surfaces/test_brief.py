@@ -64,7 +64,7 @@ def test_an_unknown_agent_exits_64_and_names_those_that_are_known(cli: Cli, tran
     assert "codex" in ran.err
 
 
-@pytest.mark.parametrize("content", [b"", b"just words\n", b"{}\n", b"\x00\xff\xfe"])
+@pytest.mark.parametrize("content", [b"just words\n", b"{}\n", b"\x00\xff\xfe"])
 def test_a_file_that_no_agent_wrote_exits_69(cli: Cli, project: Path, content: bytes) -> None:
     (project / "notes.txt").write_bytes(content)
     ran = cli("brief", str(project / "notes.txt"), code=69)
@@ -99,3 +99,22 @@ def test_a_secret_in_a_transcript_is_not_shown(cli: Cli, project: Path) -> None:
     path.write_bytes(written("codex", [Prompt(1, f"Use the key {key} for the upload of the parser rows")]))
     for form in ("text", "json", "markdown"):
         assert key not in cli("brief", str(path), "--format", form).out
+
+
+def test_the_name_of_a_file_that_is_not_there_is_not_taken_for_a_run(cli: Cli, project: Path) -> None:
+    ran = cli("brief", "rollout.jsonl", code=69)
+    assert "cannot read" in ran.err and "No such file" in ran.err
+
+
+def test_an_empty_file_is_said_to_be_empty(cli: Cli, project: Path) -> None:
+    (project / "rollout.jsonl").touch()
+    assert "it is empty" in cli("brief", "rollout.jsonl", code=69).err
+
+
+def test_agent_and_id_name_a_run_not_a_file(cli: Cli, project: Path) -> None:
+    assert "no run is called 'codex/0193a7c4'" in cli("brief", "codex/0193a7c4", code=64).err
+
+
+def test_a_transcript_that_tells_nothing_gives_a_brief_that_says_so(cli: Cli, project: Path) -> None:
+    (project / "rollout.jsonl").write_text("{}\n")
+    assert "nothing of its work is known" in cli("brief", "rollout.jsonl", "--agent", "codex").out

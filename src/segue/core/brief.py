@@ -156,7 +156,9 @@ def _opening(shown: Picture, budget: int) -> str:
         about.append(f"window {100 * shown.context // shown.window} % full")
     if about and budget >= 400:
         parts.append(f" ({', '.join(about)})")
-    if shown.ending and budget >= 400:
+    if not (shown.goal or shown.plan or shown.files or shown.sentences or shown.broken):
+        parts.append("; nothing of its work is known")
+    elif shown.ending and budget >= 400:
         parts.append(f"; {cut(shown.ending, 90)}")
     return "".join(parts) + "."
 

@@ -49,9 +49,12 @@ def recognised(path: Path, name: str = "") -> Agent:
     else:
         try:
             with path.open("rb") as file:
-                found = recognise(file.read(HEAD_BYTES), str(path))
+                head = file.read(HEAD_BYTES)
         except OSError as fault:
             raise unreadable(path, fault.strerror or "it cannot be opened") from fault
+        if not head:
+            raise unreadable(path, "it is empty")
+        found = recognise(head, str(path))
     if found is None:
         raise unreadable(path, "no agent that Segue knows wrote it")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,20 +22,38 @@ def brief(context: Context) -> int:
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
-    import gc
+    _print(_uncollected(lambda: _written(context, path, form)))
+    return 0
 
-    gc.disable()  # many small values, no cycles, and then the process ends
+
+def _written(context: Context, path: Path | None, form: Format) -> str:
     from ...services import briefs
 
+    args = context.args
     agent, most = args.agent or "", args.max_bytes
-    if path is not None and (path.exists() or "/" in args.what.rstrip("/")):
-        text = briefs.of_file(path, agent, budget=most, form=form)
-    else:
-        text = briefs.of_place(
-            context.folder, context.environment, args.what or "", agent, budget=most, form=form
-        )
-    _print(text)
-    return 0
+    if path is not None and (path.exists() or _names_a_file(args.what)):
+        return briefs.of_file(path, agent, budget=most, form=form)
+    return briefs.of_place(
+        context.folder, context.environment, args.what or "", agent, budget=most, form=form
+    )
+
+
+def _uncollected(work: Callable[[], str]) -> str:
+    """Without the garbage collector: many small values, no cycles."""
+    import gc
+
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return work()
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _names_a_file(what: str) -> bool:
+    """Whether it is meant as a file although there is none; ``codex/0193a7c4`` is a run."""
+    return what.startswith(("/", ".", "~")) or what.endswith((".json", ".jsonl", ".db"))
 
 
 def _print(text: str) -> None:
