@@ -146,3 +146,7 @@ def test_scrub_erases_from_runs_and_names_the_agents_own_files(cli: Cli, agents:
     ran = cli("scrub", "use tokens", "--yes")
     assert "3 runs" in ran.out and f"it stays in {agents[1]}: an agent's own file" in ran.out
     assert "use tokens" not in cli("show", "1a1b").out
+
+
+def test_a_sync_of_a_path_that_cannot_be_read_exits_69_and_names_it(cli: Cli, project: Path) -> None:
+    assert "gone.jsonl" in cli("sync", "gone.jsonl", code=69).err

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import TranscriptUnreadable
 from ..render import Style, ago, bytes_words, count, cut, one_line, table
 from .command import Command
 from .context import Context
@@ -81,7 +82,8 @@ def sync(context: Context) -> int:
             context.warn(_keeps(agent, days, context.segue.settings["archive_bytes_max"] > 0))
     for one in done.unreadable:
         context.warn(f"not read: {one_line(one.path or one.agent)}: {one_line(one.reason)}")
-    return 0
+    nothing = done.unreadable and not done.read and not done.unchanged
+    return TranscriptUnreadable.exit_code if paths and nothing else 0
 
 
 def _keeps(agent: str, days: int, archived: bool) -> str:
