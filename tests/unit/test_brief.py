@@ -221,3 +221,13 @@ def test_a_planted_order_never_speaks_with_the_voice_of_the_user(where: str, ord
         assert order not in re.sub(r'"[^"]*"', "", one)
     assert not set(text) - set(string.printable) - set("…")
     assert "\x1b" not in text and "\x07" not in text
+
+
+@pytest.mark.parametrize("budget", [256, 700, 2_048])
+def test_a_goal_of_one_short_word_is_told(budget):
+    shown = Picture(goal="JWT", plan=[Task("a", "next")], plan_total=1)
+    assert "\nGOAL: JWT\n" in compose(shown, budget)
+
+
+def test_a_brief_without_a_run_speaks_of_the_work():
+    assert compose(Picture(goal="Move the login to JWT")).startswith("[segue] Where the work stands")

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 
 from segue.core.digest import Failure
-from segue.core.inherit import BETWEEN, CLOSING, OPENING, UNREACHED, as_item
+from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item
 from segue.core.names import NAME, is_name
 from segue.core.picture import Picture, Sentence, Task
 from segue.core.worth import words
@@ -97,7 +97,9 @@ class Page:
     def say(self, label: str, text: str, share: float | int) -> bool:
         """Add a labelled text, cut to its share."""
         most = min(int(share), self.left - size(label) - 3)
-        return bool(text) and most >= 12 and self.put(label, f"{label}: {cut(text, most)}")
+        told = cut(text, most)
+        whole = size(" ".join(text.split())) <= most
+        return bool(told) and (whole or most >= 12) and self.put(label, f"{label}: {told}")
 
 
 def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -146,7 +148,7 @@ def _bullet(line: str) -> str:
 
 
 def _opening(shown: Picture, budget: int) -> str:
-    parts = [f"{OPENING} Where the last run stopped"]
+    parts = [f"{OPENING} {STOPPED if shown.run or shown.agent else STANDS}"]
     about = [shown.agent] if shown.agent else []
     if shown.branch:
         about.append(f"branch {cut(shown.branch, 40)}")

@@ -19,7 +19,7 @@ import msgspec
 from segue.core import telling
 
 OPENING, CLOSING = "[segue]", "[/segue]"
-BEGINNING = "Where the last run stopped"
+STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
 BETWEEN = " | "  # of items that may hold a semicolon
 UNREACHED = "the model failed: "  # blocked for that run only
 MANIFEST = '"session_metadata"'  # the first key of a manifest
@@ -80,7 +80,7 @@ def parted(text: str) -> tuple[str, str]:
     if start and text[start - 1] != "\n" and text[:start].strip().count("\n") > 2:
         return "", text
     end = text.find(CLOSING, start)
-    if end < 0 and not text.startswith(f"{OPENING} {BEGINNING}", start):
+    if end < 0 and not text.startswith((f"{OPENING} {STOPPED}", f"{OPENING} {STANDS}"), start):
         return "", text  # words about us
     stop = len(text) if end < 0 else text.find("\n", end)
     stop = len(text) if stop < 0 else stop
