@@ -105,7 +105,8 @@ def shell(command: str) -> Shell:
     body = _HEREDOC.sub(" ", command) if "<<" in command else command
     body = body[:4_000].replace("\\\n", " ")
     short, kind = _telling(_QUOTED.sub("''", body))
-    writes = tuple(dict.fromkeys(one or other for one, other in _TARGET.findall(body)))
+    targets = _TARGET.findall(body) if ">" in body or "tee " in body else ()
+    writes = tuple(dict.fromkeys(one or other for one, other in targets))
     places = body[:2_000]
     if "://" in places:
         places = _URL.sub(" ", places)

@@ -7,6 +7,7 @@ cheap test, because these run on every message of every transcript.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 MARK = "[segue]"  # our own briefs begin with it
 
@@ -31,6 +32,10 @@ _STANDING = re.compile(
     r"|\b(?:use|using|with)\b.{1,40}\b(?:not|instead of|rather than)\b|\bnot\b.{1,30}\bbut\b|\bfrom now on\b",
     re.I,
 )
+_STANDS = (  # every rule has one of these in it
+    "not", "n't", "never", "always", "must", "should", "only ", "prefer", "from now on", "make sure", "avoid",
+    "remember", "ensure", "stop ", "no need", "keep in mind", "instead of", "rather than", "dont",
+)  # fmt: skip
 _INSTRUCTS = re.compile(
     r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instruction|prompt|above|previous|rule)|\bsystem prompt\b"
     r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b|^\s*(?:system|"
@@ -59,11 +64,18 @@ def sentences(text: str) -> list[str]:
 
 def standing(prompt: str) -> list[str]:
     """The sentences of a prompt that hold beyond it: rules and corrections."""
-    if len(prompt) > 6_000 or not _STANDING.search(prompt):
+    if len(prompt) > 6_000 or not _may_stand(prompt):
         return []
     return [
-        one for one in sentences(prompt) if 12 <= len(one) <= 200 and one[-1] != "?" and _STANDING.search(one)
+        one
+        for one in sentences(prompt)
+        if 12 <= len(one) <= 200 and one[-1] != "?" and _may_stand(one) and _STANDING.search(one)
     ][:6]
+
+
+def _may_stand(text: str) -> bool:
+    low = text.lower()
+    return any(word in low for word in _STANDS)
 
 
 def is_choice(sentence: str) -> bool:
@@ -129,6 +141,25 @@ def checklist(text: str) -> tuple[list[str], list[str]] | None:
     return (done, todo) if todo and len(done) + len(todo) >= 2 else None
 
 
+def _telling(output: str) -> Iterator[str]:
+    """The lines with a word of failure in them, in order."""
+    low = output.lower()
+    if len(low) != len(output):  # some letters grow: places would not agree
+        yield from (line for line in output.split("\n") if any(word in line.lower() for word in _TELLS))
+        return
+    ahead = {word: place for word in _TELLS if (place := low.find(word)) >= 0}
+    while ahead:
+        start = low.rfind("\n", 0, min(ahead.values())) + 1
+        end = low.find("\n", start)
+        end = len(low) if end < 0 else end
+        yield output[start:end]
+        ahead = {
+            word: later
+            for word, place in ahead.items()
+            if (later := place if place > end else low.find(word, end)) >= 0
+        }
+
+
 def reason(output: str, most: int = 400) -> str:
     """The lines of a failed command's output that say why."""
     if len(output) > 16_000:
@@ -136,16 +167,13 @@ def reason(output: str, most: int = 400) -> str:
     if "\x1b" in output:
         output = _ANSI.sub("", output)
     told: dict[str, None] = {}
-    lines = output.split("\n")
-    for line in lines:
-        low = line.lower()
-        if any(word in low for word in _TELLS) and not _HEADER.match(line) and not _INSTRUCTS.search(line):
+    for line in _telling(output):
+        if not _HEADER.match(line) and not _INSTRUCTS.search(line):
             told[line.strip()] = None  # a quote must not give orders
             if len(told) == 4:
                 break
     if not told:
-        kept = [
-            line.strip() for line in lines[-8:] if not _HEADER.match(line) and not _INSTRUCTS.search(line)
-        ]
+        lines = output.rsplit("\n", 8)[-8:]
+        kept = [line.strip() for line in lines if not _HEADER.match(line) and not _INSTRUCTS.search(line)]
         told = dict.fromkeys(kept[-3:])
     return "\n".join(line[:200] for line in told)[:most]

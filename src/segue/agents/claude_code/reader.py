@@ -18,7 +18,6 @@ from segue.agents.claude_code.wire import (
     ATTACHMENT,
     CONTINUED,
     INTERRUPTED,
-    MESSAGE,
     NOT_TYPED,
     RECORD,
     REJECTED,
@@ -262,10 +261,9 @@ class Reader:
         yield End(at, "exit")
 
     def _message(self, record: Record) -> Message | None:
-        message = decoded(bytes(record.message), MESSAGE, Message)
-        if message is None:
+        if record.message is None:
             self.malformed += 1
-        return message
+        return record.message
 
 
 _HANDLERS = {

@@ -78,7 +78,7 @@ class Record(Struct, gc=False, rename="camel"):
     is_api_error_message: bool | None = None
     api_error_status: int | None = None
     forked_from: Any = None
-    message: Raw = Raw()
+    message: Message | None = None
     content: Raw = Raw()  # of system records and of queue operations
     operation: str | None = None
     attachment: Raw = Raw()
@@ -91,7 +91,6 @@ class Record(Struct, gc=False, rename="camel"):
 
 
 RECORD = msgspec.json.Decoder(Record)
-MESSAGE = msgspec.json.Decoder(Message)
 ATTACHMENT = msgspec.json.Decoder(Attachment)
 
 # Text in a user record that no user typed; so is what stands in a tag of the harness, whose names have a

@@ -97,7 +97,9 @@ def _text(message: wire.Message) -> str:
 def _window(messages: list[wire.Message]) -> int:
     """The size of the window, as the newest message to the model says it."""
     for message in messages[: -_WINDOW_LOOKS - 1 : -1]:
-        if message.role == "user" and (found := WINDOW.search(_text(message))):
+        told = _text(message) if message.role == "user" else ""
+        end = told.find(" tokens used") + 12
+        if end >= 12 and (found := WINDOW.search(told, max(0, end - 80), end)):
             try:
                 return int(float(found[1].replace(",", "")) * _SCALE[found[2]])
             except ValueError:

@@ -34,7 +34,7 @@ _INNER_PATH = re.compile(r"<path>(.*?)</path>", re.S)
 _PATHS = ("path", "file_path", "filePath", "absolutePath")
 _THINKING = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.S)
 
-_ENVIRONMENT = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.S)
+_ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details>"
 _HEADER = re.compile(r"\A\s*\[(\w+)([^\n]*?)\] Result:[ \t]*\n?", re.S)
 _LONG_HEADER = re.compile(
     r"\A\s*\[(new_task|ask_followup_question|switch_mode)\b.*?'?\] Result:[ \t]*\n?", re.S
@@ -126,6 +126,14 @@ def paths_of(given: dict[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _without_environment(text: str) -> str:
+    """A text without what the harness adds about the editor; a torn part ends with the text."""
+    while (start := text.find(_ENVIRONMENT)) >= 0:
+        end = text.find(_ENVIRONMENT_END, start)
+        text = text[:start] + (text[end + len(_ENVIRONMENT_END) :] if end >= 0 else "")
+    return text
+
+
 class Answer(NamedTuple):
     """A part of a user turn: ``kind`` is result, more, report, words, resume or none."""
 
@@ -136,7 +144,7 @@ class Answer(NamedTuple):
 
 def answered(text: str) -> Answer:
     """What a text block of a user turn is."""
-    text = _ENVIRONMENT.sub("", text)
+    text = _without_environment(text)
     if found := _SUBTASK.match(text):
         return Answer("report", text[found.end() :].strip(), "new_task")
     if (found := _HEADER.match(text) or _LONG_HEADER.match(text)) and found[1] in ACTS:
@@ -164,7 +172,7 @@ def briefs_of(at: float, text: str) -> Iterator[Step]:
 
 
 def _told(text: str) -> list[str]:
-    own = _ATTACHED.split(_ENVIRONMENT.sub("", text), maxsplit=1)[0]
+    own = _ATTACHED.split(_without_environment(text), maxsplit=1)[0]
     return [words for _, words in _WORDS.findall(own)]
 
 
@@ -189,4 +197,6 @@ def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | Non
         ok = False
     elif ok is None and text:
         ok = True
-    return ok, code, _SAVED.sub("", text).strip()
+    if "file_content" in text or "IMPORTANT: For any future" in text:
+        text = _SAVED.sub("", text)
+    return ok, code, text.strip()
