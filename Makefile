@@ -71,11 +71,13 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run go on
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
-	$(PYTEST) tests $(ARGS)
+	$(PYTEST) tests --ignore=tests/e2e $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
-.PHONY: test-all test-install
-test-all: test test-install ## `make test`, and everything that it leaves out
+.PHONY: test-all test-install test-e2e
+test-all: test test-install test-e2e ## `make test`, and everything that it leaves out
+test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
+	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
 	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
 	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py

@@ -1,0 +1,54 @@
+"""Real agents against a scripted model. They are installed once by npm into a folder that is kept:
+``$SEGUE_E2E_CACHE``, else ``~/.cache/segue-e2e``. Without npm these tests are skipped, and it is said aloud.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.testing.programs import PROGRAMS, CannotInstall, installed, npm
+from segue.testing.rig import Rig
+
+CACHE = Path(os.environ.get("SEGUE_E2E_CACHE") or Path.home() / ".cache" / "segue-e2e")
+AGENTS = tuple(PROGRAMS)
+
+MakeRig = Callable[..., Rig]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name == "e2e":
+            item.add_marker(pytest.mark.timeout(900))  # the first test of an agent installs it
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = [one for one in terminalreporter.stats.get("skipped", ()) if "e2e" in str(one.nodeid)]
+    if skipped:
+        terminalreporter.write_sep("!", "END-TO-END TESTS DID NOT RUN", red=True, bold=True)
+        terminalreporter.write_line(
+            f"{len(skipped)} tests with real agents were skipped: npm and node 20 or newer are needed. "
+            "Nothing of what they prove is proven here."
+        )
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[MakeRig]:
+    """Make a rig: ``rig("codex", scripts=[…])``, or of several agents; it is closed after the test."""
+    with ExitStack() as stack:
+
+        def make(*agents: str, scripts: Any = (), **more: Any) -> Rig:
+            try:
+                npm()
+            except CannotInstall as fault:
+                pytest.skip(str(fault))
+            for agent in agents:
+                installed(agent, CACHE)
+            return stack.enter_context(Rig(tmp_path / "rig", agents, scripts, cache=CACHE, **more))
+
+        yield make
