@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .services.features import FeatureList
     from .services.ingest import Synced
     from .services.memories import Recalled, Remembered
+    from .services.prepare import Prepared
     from .services.runs import Run
     from .services.segue import Segue
     from .services.sessions import Session
@@ -73,6 +74,7 @@ _HOMES = {
     "Session": "services.sessions",
     "Run": "services.runs",
     "Synced": "services.ingest",
+    "Prepared": "services.prepare",
     "Saved": "services.book",
     "SessionState": "core.state",
     "SessionStatus": "core.status",
@@ -106,6 +108,7 @@ __all__ = [
     "Memory",
     "NothingToUndo",
     "Paused",
+    "Prepared",
     "Recalled",
     "RecoverableAgent",
     "RefusedError",

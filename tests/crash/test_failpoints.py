@@ -14,8 +14,10 @@ import pytest
 from segue import Segue
 from segue.core import snapshot
 from segue.core.events import Erased
+from segue.core.manifest import read
 from segue.services.cleanup import Cleanup
 from segue.services.rebuild import rebuild
+from segue.services.scenes import kept
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
@@ -59,7 +61,17 @@ DEATHS = [
 DEATHS += [
     Death(f"verify.{when}", 1, "verifying") for when in ("after_begin", "before_record", "after_record")
 ]
-ELSEWHERE = {"verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
+DEATHS += [
+    Death(f"{place}", n, "preparing")
+    for place in (
+        "prepare.before_manifest",
+        "prepare.after_manifest",
+        "scene.keep.before",
+        "scene.keep.after",
+    )
+    for n in (1, 2)
+]
+ELSEWHERE = {"preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
 """Tasks whose remains are looked at by tests of their own."""
 
 
@@ -204,6 +216,23 @@ def whole_outcome(folder: Path) -> dict[str, tuple[str, str, int]]:
         seg.sync()
         assert all(run.archived for run in seg.runs())
         return outcome(seg)
+
+
+@deaths("preparing")
+def test_a_preparation_that_a_kill_interrupts_leaves_the_old_one_or_the_new_one(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    latest = tmp_path / "segue" / "manifests" / "shop" / "latest.json"
+    found = read(latest.read_bytes()) if latest.exists() else None
+    done = death.passing - 1 + (death.failpoint != "prepare.before_manifest")
+    assert (found.active_state.current_work if found else "") == ("", "first", "second")[done]
+    with work.open_agents(str(tmp_path)) as seg:
+        scene = kept(seg, "jwt")
+        kept_scenes = death.passing - 1 + (death.failpoint == "scene.keep.after")
+        assert (scene.reason if scene else "") == ("", "1", "2")[kept_scenes]
+        assert seg.prepare().session == "jwt"
+    assert not list(latest.parent.rglob(".*.json.*"))
 
 
 def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(

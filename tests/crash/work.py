@@ -383,6 +383,16 @@ def syncing(home: str, name: str) -> None:
 
 
 @task
+def preparing(home: str, name: str) -> None:
+    """Prepare twice, with other work under way."""
+    with open_agents(home) as seg:
+        session = seg.start("Use tokens", id="jwt")
+        for reason, item in (("1", "first"), ("2", "second")):
+            session.checkpoint(begin=[item], done=["first"] if reason == "2" else ())
+            seg.prepare(reason=reason)
+
+
+@task
 def remembering(home: str, name: str, count: str = "10") -> None:
     """Remember one thing after the other and tell, fsynced, what was acknowledged."""
     from segue.effects.embed import HashEmbedder

@@ -44,6 +44,16 @@ MEANINGS = {
     "context_compression_metrics.original_tokens": "what was condensed, in tokens (estimated: 4 bytes each)",
     "context_compression_metrics.compressed_tokens": "what the manifest takes",
     "context_compression_metrics.compression_ratio": "the share that was saved",
+    "prepared.reason": "why it was written: a trigger, or somebody's words (this and below: `segue prepare`)",
+    "prepared.session": "the session",
+    "prepared.key": "the project's key",
+    "prepared.host": "the machine",
+    "prepared.folder": "the top of the working tree",
+    "prepared.head": "the commit, shortened",
+    "prepared.tools": "programs that the run used and that were there",
+    "prepared.interpreter": "the project's own Python: its folder and version",
+    "prepared.locks": "lock files and what their content is known by",
+    "prepared.checks": "features whose checks had passed",
 }
 
 
@@ -69,6 +79,8 @@ def _kind(rule: dict[str, Any]) -> str:
         return ", ".join(f"`{one}`" for one in rule["enum"])
     if rule["type"] == "array":
         return "list of texts"
+    if rule["type"] == "object":
+        return "object of texts"
     return {"string": "text", "number": "number", "integer": "whole number"}[rule["type"]]
 
 
@@ -94,6 +106,8 @@ def manifest_page(notice: str) -> str:
             f"tokens. From {TIGHT_BYTES:,} bytes on every key is there, if need be empty; below, those are",
             "left out so that goal, work, next step and blockers keep their room. The schema is",
             "[manifest.schema.json](manifest.schema.json); fields may be added, none is taken away.\n",
+            "`segue prepare` writes it to `manifests/<project>/latest.json` of the data folder, with how and",
+            "where that was done under `prepared`; `segue bootstrap` starts from it.\n",
             *lines,
             "\n## An example\n",
             "Of a session that nobody had, laid out for reading; the command prints it on one line.\n",

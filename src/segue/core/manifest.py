@@ -78,6 +78,21 @@ class Compression(msgspec.Struct, kw_only=True):
     compression_ratio: float = 0.0  # share that was saved
 
 
+class Preparation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """How a manifest came to be written, and in what surroundings: what a bootstrap compares."""
+
+    reason: str = ""
+    session: str = ""
+    key: str = ""  # of the project
+    host: str = ""
+    folder: str = ""
+    head: str = ""
+    tools: list[str] = []
+    interpreter: str = ""
+    locks: dict[str, str] = {}  # lock file to hash
+    checks: list[str] = []  # features whose checks had passed
+
+
 class Manifest(msgspec.Struct, kw_only=True):
     """The recovery manifest."""
 
@@ -89,6 +104,7 @@ class Manifest(msgspec.Struct, kw_only=True):
     memory_pointers: Pointers = msgspec.field(default_factory=Pointers)
     bootstrap_instructions: list[str] = []
     context_compression_metrics: Compression = msgspec.field(default_factory=Compression)
+    prepared: Preparation | msgspec.UnsetType = msgspec.UNSET
 
 
 def schema() -> dict[str, Any]:
@@ -171,6 +187,82 @@ def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_
     for fill in fills:
         fill(sheet, shown)
     return _measured(sheet, shown)
+
+
+def prepared(shown: Picture, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
+    """The manifest with how it was prepared, in as many bytes; what surrounds the work yields to the work."""
+    for kept in _shorter(about):
+        tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
+        if budget - len(tail) >= max(BYTES_MIN, budget * 2 // 3):
+            return manifest(shown, budget - len(tail), more)[:-1] + tail
+    return manifest(shown, budget, more)
+
+
+def _shorter(about: Preparation) -> Iterable[Preparation]:
+    yield about
+    yield msgspec.structs.replace(about, locks={}, tools=about.tools[:3], checks=about.checks[:2])
+    yield Preparation(reason=cut(about.reason, 40), session=about.session, folder=about.folder)
+
+
+def read(body: bytes) -> Manifest | None:
+    """A manifest, ours or of the same shape by others; None if it is none.
+
+    Whatever is not as it should be counts as not said: others write these files by hand."""
+    try:
+        raw = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    if not isinstance(raw, dict) or not raw.keys() & set(Manifest.__struct_fields__):
+        return None
+    found = Manifest()
+    for field in msgspec.structs.fields(Manifest):
+        if field.name in raw:
+            value = _lenient(raw[field.name], field.name, field.type)
+            setattr(found, field.name, value if value is not None else getattr(found, field.name))
+    return found
+
+
+def _lenient(value: Any, name: str, kind: Any) -> Any:
+    if name in ("completed_tasks", "bootstrap_instructions"):
+        return [_text(one) for one in value if _text(one)] if isinstance(value, list) else None
+    if name == "pending_tasks":
+        return [one for one in map(_pending, value) if one.task] if isinstance(value, list) else None
+    struct = {"prepared": Preparation}.get(name, kind)
+    if not isinstance(value, dict):
+        return None
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(struct):
+        given = value.get(field.name)
+        try:
+            fields[field.name] = msgspec.convert(given, field.type, strict=False)
+        except msgspec.MsgspecError:
+            if field.type == list[str] and isinstance(given, list):
+                fields[field.name] = [_text(one) for one in given if _text(one)]
+    return struct(**fields)
+
+
+def _pending(value: Any) -> Pending:
+    if not isinstance(value, dict):
+        return Pending(task=_text(value))
+    found = Pending(
+        task=_text(value.get("task") or value.get("description") or ""),
+        context=_text(value.get("context") or ""),
+    )
+    for key, given in (("priority", "upper"), ("status", "lower")):
+        told = getattr(str(value.get(key, "")), given)()
+        if told in _WORDS[key]:
+            setattr(found, key, told)
+    return found
+
+
+_WORDS = {"priority": ("HIGH", "MEDIUM", "LOW"), "status": ("in_progress", "pending", "blocked")}
+
+
+def _text(value: Any) -> str:
+    """A line of what somebody wrote into a list: a text, or the text of an object."""
+    if isinstance(value, dict):
+        value = next((one for one in value.values() if isinstance(one, str)), "")
+    return plain(value) if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
 def _measured(sheet: _Sheet, shown: Picture) -> bytes:

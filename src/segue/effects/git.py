@@ -47,6 +47,42 @@ def _linked(top: Path, marker: Path) -> Repository | None:
         return None
 
 
+def own_folder(repository: Repository) -> Path:
+    """Where this very working tree keeps its head, its index and what is under way."""
+    marker = repository.root / ".git"
+    if marker.is_dir():
+        return marker
+    try:
+        return (repository.root / marker.read_text().partition(":")[2].strip()).resolve()
+    except OSError:
+        return repository.common
+
+
+def head(repository: Repository) -> tuple[str, str]:
+    """(commit, branch); empty where there is none."""
+    try:
+        told = (own_folder(repository) / "HEAD").read_text().strip()
+    except OSError:
+        return "", ""
+    if not told.startswith("ref: refs/heads/"):
+        return told, ""
+    return ref(repository, told.removeprefix("ref: ")), told.removeprefix("ref: refs/heads/")
+
+
+def ref(repository: Repository, name: str) -> str:
+    """The commit that a reference names; empty if there is none."""
+    try:
+        return (repository.common / name).read_text().strip()
+    except OSError:
+        pass
+    try:
+        packed = (repository.common / "packed-refs").read_text(errors="replace")
+    except OSError:
+        return ""
+    found = (line.partition(" ") for line in packed.splitlines())
+    return next((commit for commit, _, full in found if full == name), "")
+
+
 def worktrees(repository: Repository) -> tuple[Path, ...]:
     """Every working tree of the repository, this one first."""
     found = {repository.root: None}

@@ -26,7 +26,7 @@ def probe(
     repository = git.find(folder)
     if repository is None:
         return Probe(now=moment)
-    head, branch = _head(repository)
+    head, branch = git.head(repository)
     deadline = time.monotonic() + seconds
     asked = [_ask(repository.root, "status", "--porcelain", "-z", "--untracked-files=normal")]
     if since:
@@ -35,23 +35,6 @@ def probe(
     dirty = tuple(_paths(told[0] or b""))
     commits = tuple((told[1] or b"").decode("utf-8", "replace").splitlines()) if since else ()
     return Probe(moment, branch, head, dirty[:DIRTY_MAX], commits, None in told)
-
-
-def _head(repository: git.Repository) -> tuple[str, str]:
-    """(commit, branch); empty where there is none."""
-    own = repository.root / ".git"
-    folder = own if own.is_dir() else repository.common
-    try:
-        if own.is_file():
-            folder = (repository.root / own.read_text().partition(":")[2].strip()).resolve()
-        told = (folder / "HEAD").read_text().strip()
-        if not told.startswith("ref: refs/heads/"):
-            return told, ""
-        branch = told.removeprefix("ref: refs/heads/")
-        loose = repository.common / "refs" / "heads" / branch
-        return (loose.read_text().strip() if loose.is_file() else ""), branch
-    except OSError:
-        return "", ""
 
 
 def _ask(root: Path, *words: str) -> subprocess.Popen[bytes] | None:

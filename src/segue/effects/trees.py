@@ -322,18 +322,40 @@ def _blob_of_file(path: bytes) -> bytes:
     return total.hexdigest().encode()
 
 
+def ids(root: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
+    """What git would name the content of these files; without those that are gone or no files."""
+    lines = _dirty_lines(root, list(paths), filtered=_filters(root, []))
+    wanted = set(paths)
+    found = (line.partition(b"\0") for line in lines)
+    return {path: rest.partition(b" ")[2].decode() for path, _, rest in found if path in wanted}
+
+
 # -- without git -------------------------------------------------------------------------------
 
 Seen = dict[bytes, tuple[int, int, int, int, bytes]]
 """Path to size, time of change, time of its entry, inode, and what was read."""
 
 
-def _walked(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> list[bytes]:
+def few(root: Path, *, cache: Path | None, skip: Iterable[Path], most: int) -> dict[bytes, bytes] | None:
+    """Path to hash of all files of a folder without git; None if there are more than so many."""
+    outside = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    try:
+        lines = _walked(root, outside, cache, most)
+    except OverflowError:
+        return None
+    pairs = (line.partition(b"\0") for line in lines)
+    return {path: rest.partition(b" ")[2] for path, _, rest in pairs}
+
+
+def _walked(root: Path, skip: tuple[bytes, ...], cache: Path | None, most: int = 0) -> list[bytes]:
+    """The lines of a folder; OverflowError as soon as there are more than ``most``."""
     before, at = _remembered(cache)
     seen: Seen = {}
     lines: list[bytes] = []
     todo = [b""]
     while todo:
+        if most and len(lines) > most:
+            raise OverflowError
         folder = todo.pop()
         try:
             entries = list(os.scandir(os.path.join(os.fsencode(root), folder)))

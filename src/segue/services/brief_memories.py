@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..core.digest import RunDigest
 from ..core.memory import Where
 from ..core.state import SessionState
 from ..errors import SegueError
+
+if TYPE_CHECKING:
+    from .segue import Segue
 
 SHOWN_MAX = 4
 SCORE_MIN = 0.12
@@ -24,24 +28,35 @@ def remembered(
 ) -> list[str]:
     """The best few, in a line each; none without a store, and none if the store cannot say."""
     from ..settings import data_folder
-    from .home import Home, now
+    from .home import Home
 
     home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
     query = _query(session, digests)
     if not query or not home.database.is_file():
         return []
-    from ..effects.embed import HashEmbedder
     from .segue import Segue
 
     try:
-        with Segue(folder=folder, environment=environment, embedder=HashEmbedder()) as segue:
-            service = segue.memories
-            name = session.id if session else ""
-            if not service.store.listing(service.reader(session=name), Where(), now(), 1):
-                return []
-            found = service.search(query, top_k=SHOWN_MAX * 2, session=name)
+        with Segue(folder=folder, environment=environment) as segue:
+            return bearing(segue, session, digests)
     except (SegueError, OSError):
         return []
+
+
+def bearing(segue: Segue, session: SessionState | None, digests: list[RunDigest]) -> list[str]:
+    """The same of a store that is open."""
+    from ..effects.embed import HashEmbedder
+    from .home import now
+    from .remembering import memories_of
+
+    query = _query(session, digests)
+    if not query:
+        return []
+    service = memories_of(segue, HashEmbedder())
+    name = session.id if session else ""
+    if not service.store.listing(service.reader(session=name), Where(), now(), 1):
+        return []
+    found = service.search(query, top_k=SHOWN_MAX * 2, session=name)
     shown = [one for one in found if not one.quoted and one.score >= SCORE_MIN]
     return [" ".join(one.content.split())[:CHARS_MAX] for one in shown[:SHOWN_MAX]]
 

@@ -74,7 +74,7 @@ def of_place(
     if not what:
         row = capture.row(found)
         session, covered = _session(folder, environment, row.session if row else "")
-        digests += _before(capture, found, digests[0], row.session if row else "")
+        digests += before(capture, found, digests[0], row.session if row else "")
     memories = remembered(folder, environment, session, digests)
     world = probe(folder, digests[0].last)
     return written(
@@ -114,7 +114,14 @@ def _session(folder: Path, environment: Mapping[str, str], id: str) -> tuple[Ses
     return (state, covered) if id or state.status in OPEN else (None, None)
 
 
-def _before(capture: Capture, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:
+def of_found(capture: Capture, found: Found) -> RunDigest:
+    """What a run says, masked."""
+    from segue.agents import agent as agent_of
+
+    return masked(final(capture.reading(found), agent_of(found.agent)))
+
+
+def before(capture: Capture, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:
     """Runs before the newest that belong to the same work: of its session, or when it had no time to say."""
     from segue.agents import agent as agent_of
     from segue.errors import SegueError

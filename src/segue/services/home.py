@@ -91,6 +91,11 @@ class Home:
         return self.path / "evidence"
 
     @property
+    def manifests(self) -> Path:
+        """What was prepared for the next run, and scenes."""
+        return self.path / "manifests"
+
+    @property
     def damaged(self) -> Path:
         """Where a recovery keeps the originals."""
         return self.path / "damaged"

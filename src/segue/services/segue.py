@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
     from .memories import Recalled, Remembered
+    from .prepare import Prepared
     from .remembering import PlaceMemories
     from .runs import Run
 
@@ -315,6 +316,14 @@ class Segue:
         from .ingest import sync
 
         return sync(self, agent=agent, paths=paths, session=session, progress=progress, workers=workers)
+
+    # -- leaving and coming back ---------------------------------------------------------------
+
+    def prepare(self, session: str = "", *, reason: str = "user request", **more: Any) -> Prepared:
+        """Write the manifest of where the work stands, for whoever comes next; see `services.prepare`."""
+        from .prepare import prepare
+
+        return prepare(self, session or None, reason=reason, **more)
 
     # -- memories ------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ The only thing that is read before a command's own module, so that a command pay
 from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff"),
+    "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff", "prepare"),
     "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints", "runs"),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
@@ -27,6 +27,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "complete": ("lifecycle", "the goal is reached"),
     "abandon": ("lifecycle", "the goal is given up"),
     "handoff": ("lifecycle", "pass a session to another agent, by name"),
+    "prepare": ("leaving", "write the manifest of where the work stands, for whoever comes next"),
     "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),
     "status": ("looking", "what is done, under way, next and blocked"),
     "list": ("looking", "the sessions of this project, or of all"),

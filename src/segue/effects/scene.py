@@ -1,0 +1,182 @@
+"""Taking a scene: one ``git status``, and hashes of what is not committed.
+
+In time or not at all: what git has not answered when the time is over is left out, and the scene says so.
+Without git the tree is walked, up to so many files.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ..core.scene import Anchor, Dirty, Kind, Scene, anchor
+from . import git, trees
+from .processes import host_name
+
+TIME_SECONDS = 5.0
+DIRTY_MAX = 1_000
+READ_BYTES_MAX = 8_000_000
+"""Of a file; a larger one is known by its size and time."""
+FILES_MAX = 20_000
+"""Without git."""
+_DOING = (
+    ("rebase-merge", "rebase"), ("rebase-apply", "rebase"), ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert"), ("BISECT_LOG", "bisect"),
+)  # fmt: skip
+
+
+def look(
+    folder: Path, *, seconds: float = TIME_SECONDS, cache: Path | None = None, skip: Iterable[Path] = (),
+    now: float | None = None, hashes: bool = True,
+) -> Scene:  # fmt: skip
+    """The world around a folder; ``cache`` is for trees without git, ``skip`` for folders of ours."""
+    at = time.time() if now is None else now
+    repository = git.find(folder)
+    if repository is None:
+        return _without_git(folder, at, cache, tuple(skip))
+    own = git.own_folder(repository)
+    deadline = time.monotonic() + seconds
+    told = _status(repository.root, deadline)
+    branch, head, dirty = _read(told) if told is not None else _bare(repository)
+    dirty = [one for one in dirty if not _is_ours(repository.root / one.path, skip)]
+    listed = _expanded(repository.root, dirty, deadline)
+    shown = listed[:DIRTY_MAX]
+    if hashes:
+        shown = _hashed(repository.root, shown)
+    return Scene(
+        at=at, host=host_name(), folder=str(repository.root), git=True, branch=branch, head=head,
+        doing=next((word for name, word in _DOING if (own / name).exists()), ""),
+        stash=git.ref(repository, "refs/stash"), shallow=(repository.common / "shallow").exists(),
+        dirty=tuple(shown), more=len(listed) - len(shown), cut=told is None,
+    )  # fmt: skip
+
+
+def _status(root: Path, deadline: float) -> bytes | None:
+    words = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal")
+    return run(root, *words, seconds=max(0.001, deadline - time.monotonic()))
+
+
+def run(root: Path, *words: str, seconds: float) -> bytes | None:
+    """What git says; None if it fails, or not in time."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
+    environment = {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, timeout=seconds, env=environment, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _bare(repository: git.Repository) -> tuple[str, str, list[Dirty]]:
+    head, branch = git.head(repository)
+    return branch, head, []
+
+
+def _read(told: bytes) -> tuple[str, str, list[Dirty]]:
+    """(branch, head, what is not committed) of a status."""
+    branch = head = ""
+    found: list[Dirty] = []
+    parts = iter(told.split(b"\0"))
+    for part in parts:
+        if part.startswith(b"# branch.oid "):
+            head = part[13:].decode().replace("(initial)", "")
+        elif part.startswith(b"# branch.head "):
+            branch = part[14:].decode("utf-8", "replace").replace("(detached)", "")
+        elif part[:2] == b"1 ":
+            found.append(Dirty(os.fsdecode(part.split(b" ", 8)[8]), _kind(part[2:4])))
+        elif part[:2] == b"2 ":
+            path, source = os.fsdecode(part.split(b" ", 9)[9]), os.fsdecode(next(parts, b""))
+            found.append(Dirty(path, "renamed", source=source))
+        elif part[:2] == b"u ":
+            found.append(Dirty(os.fsdecode(part.split(b" ", 10)[10]), "conflict"))
+        elif part[:2] == b"? ":
+            found.append(Dirty(os.fsdecode(part[2:]), "created"))
+    return branch, head, found
+
+
+def _kind(signs: bytes) -> Kind:
+    """The kind of a change, from what git says of index and tree."""
+    if b"D" in signs[1:] or signs == b"D.":
+        return "deleted"
+    return "created" if signs[:1] == b"A" else "modified"
+
+
+def _is_ours(path: Path, skip: Iterable[Path]) -> bool:
+    return any(path == one or one in path.parents for one in skip)
+
+
+def _expanded(root: Path, dirty: Sequence[Dirty], deadline: float) -> list[Dirty]:
+    """With the files of new folders instead of those folders."""
+    folders = [one.path for one in dirty if one.path.endswith("/")]
+    if not folders:
+        return list(dirty)
+    seconds = max(0.001, deadline - time.monotonic())
+    told = run(root, "ls-files", "-z", "-o", "--exclude-standard", "--", *folders[:200], seconds=seconds)
+    if told is None:
+        return list(dirty)
+    fresh = [Dirty(os.fsdecode(path), "created") for path in told.split(b"\0") if path]
+    covered = tuple(one.path for one in fresh)
+    nested = [one for one in dirty if one.path in folders and not _any_below(one.path, covered)]
+    return [*(one for one in dirty if one.path not in folders), *nested, *fresh]
+
+
+def _any_below(folder: str, paths: tuple[str, ...]) -> bool:
+    return any(path.startswith(folder) for path in paths)
+
+
+def _hashed(root: Path, dirty: Sequence[Dirty]) -> list[Dirty]:
+    """With what git would name their content."""
+    names = [os.fsencode(one.path) for one in dirty if one.kind != "deleted"]
+    small = [name for name in names if not name.endswith(b"/") and _size(root, name) <= READ_BYTES_MAX]
+    ids = trees.ids(root, small)
+    return [
+        Dirty(one.path, one.kind, ids.get(os.fsencode(one.path)) or _stamp(root, one), one.source)
+        for one in dirty
+    ]
+
+
+def _size(root: Path, name: bytes) -> int:
+    try:
+        return os.lstat(os.path.join(os.fsencode(root), name)).st_size
+    except OSError:
+        return 0
+
+
+def _stamp(root: Path, one: Dirty) -> str:
+    """A file that is not read, by size and time; the commit of a repository within."""
+    if one.kind == "deleted":
+        return ""
+    path = root / one.path
+    inner = git.find(path) if path.is_dir() else None
+    if inner is not None and inner.root == Path(os.path.normpath(path)):
+        return git.head(inner)[0]
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return ""
+    return f"{facts.st_size}:{facts.st_mtime_ns}"
+
+
+def _without_git(folder: Path, at: float, cache: Path | None, skip: tuple[Path, ...]) -> Scene:
+    found = trees.few(folder, cache=cache, skip=skip, most=FILES_MAX)
+    files = {} if found is None else {os.fsdecode(k): v.decode() for k, v in found.items()}
+    return Scene(at=at, host=host_name(), folder=str(folder), files=files, cut=found is None)
+
+
+def focus_of(root: Path, file: str, position: str) -> Anchor | None:
+    """The anchor of a place in a file of the tree; None if there is no such place."""
+    if not file or not position:
+        return None
+    try:
+        path = root / file
+        if path.stat().st_size > READ_BYTES_MAX:
+            return None
+        return anchor(file, position, path.read_bytes())
+    except (OSError, ValueError):
+        return None

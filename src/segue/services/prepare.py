@@ -1,0 +1,191 @@
+"""Preparing for the next run: the manifest and the scene, written now.
+
+Hooks, supervisors and pauses call it at any moment that may be the last one, so it is cheap, needs no
+agent, no model and no session, and leaves the old file or the new one, never a part. Why it was done
+stands in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .._trip import trip
+from ..core.brief import BYTES_DEFAULT
+from ..core.manifest import TOKEN_BYTES, Preparation, prepared
+from ..core.picture import Probe, picture
+from ..core.scene import Scene
+from ..core.state import OPEN, Feature, SessionState
+from ..core.values import Value
+from ..effects import surroundings
+from ..effects.files import write_whole
+from ..effects.redact import redact_bytes
+from ..errors import SegueError, UnknownSession
+from . import briefs, scenes
+from .reading import final, read, recognised
+
+if TYPE_CHECKING:
+    from ..agents.base import Found
+    from ..core.digest import RunDigest
+    from .capture import Capture
+    from .segue import Segue
+    from .sessions import Session
+
+LATEST = "latest.json"
+HERE = "session_recovery_latest.json"
+SCENE_SECONDS = 2.0
+TOOLS_MAX = 8
+CHECKS_MAX = 6
+
+
+class Prepared(Value):
+    """A manifest that is in place."""
+
+    path: str
+    reason: str
+    session: str
+    """Empty if no session is current here."""
+    run: str
+    """The run that it tells of; empty if there is none."""
+    bytes: int
+    tokens: int
+    """Estimated."""
+    seconds: float
+    scene: Scene
+    """What `segue since` will compare with."""
+
+
+class Told(Value):
+    """What the runs of a session say, the newest first."""
+
+    digests: tuple[RunDigest, ...] = ()
+    agent: str = ""
+    run: str = ""
+
+
+def prepare(
+    segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | str | None = None,
+    agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
+) -> Prepared:  # fmt: skip
+    """Write the manifest of where the work stands, and keep the scene.
+
+    ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
+    one that asks. ``here`` writes into the project instead of the data folder. Git gets ``seconds``."""
+    start = time.monotonic()
+    segue.brake.check()
+    state = state_of(segue, session)
+    told = tell(segue, state, Path(transcript) if transcript else None, agent)
+    scene = scenes.take(segue, state, reason=reason, digests=told.digests, seconds=seconds)
+    body = _written(segue, state, told, scene, reason, budget)
+    path = segue.place.root / HERE if here else scenes.own_folder(segue) / LATEST
+    trip("prepare.before_manifest")
+    write_whole(path, body)
+    trip("prepare.after_manifest")
+    scenes.keep(segue, scene)
+    took = time.monotonic() - start
+    tokens = -(-len(body) // TOKEN_BYTES)
+    return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
+
+
+def state_of(segue: Segue, session: Session | str | None) -> SessionState | None:
+    """The session that is meant; without one, the current one if it is not over; None if there is none."""
+    try:
+        if session is None or isinstance(session, str):
+            state = segue.session(session or "").state
+        else:
+            state = session.state
+    except UnknownSession:
+        if session:
+            raise
+        return None
+    return state if session or state.status in OPEN else None
+
+
+def tell(segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = "") -> Told:
+    """The newest runs of a session, masked; a run that cannot be read is left out."""
+    capture = segue.observed.capture()
+    session = state.id if state else ""
+    try:
+        found = _found(capture, session, transcript, agent)
+        if found is None and transcript is not None:
+            one = recognised(transcript, agent)
+            digest = briefs.masked(final(read(transcript, one), one))
+            return Told((digest,), one.name, digest.native)
+        if found is None:
+            return Told()
+        digest = briefs.of_found(capture, found)
+        row = capture.row(found)
+        older = briefs.before(capture, found, digest, row.session if row else "")
+        return Told((digest, *older), found.agent, found.native)
+    except (SegueError, OSError):
+        return Told()
+
+
+def _found(capture: Capture, session: str, transcript: Path | None, agent: str) -> Found | None:
+    wanted = str(transcript) if transcript else ""
+    for one in capture.found(agent):
+        if wanted and one.path == wanted:
+            return one
+        if wanted or one.parent or not one.size:
+            continue
+        row = capture.row(one)
+        if row is None or row.session in ("", session) or not session:
+            return one
+    return None
+
+
+def _written(
+    segue: Segue, state: SessionState | None, told: Told, scene: Scene, reason: str, budget: int
+) -> bytes:
+    from .brief_memories import bearing
+
+    probe = Probe(
+        scene.at, scene.branch, scene.head, tuple(one.path for one in scene.dirty[:40]), (), scene.cut
+    )
+    digests = list(told.digests)
+    shown = picture(digests, state, probe, bearing(segue, state, digests), agent=told.agent, covered=None)
+    shown.when = shown.when or scene.at
+    shown.project = shown.project or segue.place.project_name(segue.place.project_key(segue.settings)[0])
+    about = _about(segue, state, told.digests, scene, reason)
+    more = f"segue show {told.run[:8]} --timeline" if told.run else f"segue show {state.id}" if state else ""
+    room = budget
+    while True:
+        body = redact_bytes(prepared(shown, about, room, more))
+        if len(body) <= budget or room < 512:
+            return body
+        room -= len(body) - budget
+
+
+def _about(
+    segue: Segue, state: SessionState | None, digests: Sequence[RunDigest], scene: Scene, reason: str
+) -> Preparation:
+    key, _ = segue.place.project_key(segue.settings)
+    checks = [id for id, one in state.features.items() if passed(one)] if state else []
+    names = [word for digest in digests for word in programs(digest)]
+    if state is not None:
+        names += [
+            check.command[0] for one in state.features.values() for check in one.checks if check.command
+        ]
+    root = segue.place.root
+    return Preparation(
+        reason=reason, session=scene.session, key=key, host=scene.host, folder=scene.folder,
+        head=scene.head[:12],
+        tools=surroundings.tools(names, segue.environment.get("PATH"))[:TOOLS_MAX],
+        interpreter=surroundings.interpreter(root, segue.environment),
+        locks=surroundings.locks(root), checks=checks[:CHECKS_MAX],
+    )  # fmt: skip
+
+
+def passed(feature: Feature) -> bool:
+    """Whether every check of a feature had passed when it ran last."""
+    return bool(feature.checks) and all(
+        check.hash in feature.ran and feature.ran[check.hash].ok for check in feature.checks
+    )
+
+
+def programs(digest: RunDigest) -> list[str]:
+    """The programs that a run worked with, those used most first."""
+    used = [(use.runs, short.split(" ")[0]) for short, use in digest.commands.items() if use.kind != "look"]
+    return [name for _, name in sorted(used, key=lambda pair: -pair[0]) if name.replace("-", "").isalnum()]

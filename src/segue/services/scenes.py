@@ -1,0 +1,120 @@
+"""Scenes, and where they are kept: a file for each session, and one for a tree without a session.
+
+A scene is kept at every moment that may be the last: at a pause, when a run stops, when something is
+prepared. Only the newest counts. It is derived from nothing that is still there, so it is written
+whole or not at all; without one, ``services/since.py`` puts together what git remembers of that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from .._trip import trip
+from ..core.door import clean_name
+from ..core.scene import Scene, decode, encode
+from ..effects import scene as effect
+from ..effects.files import write_whole
+from .features import stream_of_tree
+
+if TYPE_CHECKING:
+    from ..core.digest import RunDigest
+    from ..core.state import SessionState
+    from .segue import Segue
+
+TOUCHED_MAX = 400
+OWNER = "project"
+
+
+def folder_of(segue: Segue) -> Path:
+    """Where what is prepared for this project stands: named after it, and after its key if that is taken."""
+    import hashlib
+
+    key, _ = segue.place.project_key(segue.settings)
+    plain = segue.home.manifests / segue.place.project_name(key)
+    owner = plain / OWNER
+    try:
+        if owner.read_text(errors="replace") in ("", key):
+            return plain
+    except OSError:
+        return plain
+    return plain.with_name(f"{plain.name}-{hashlib.sha256(key.encode()).hexdigest()[:8]}")
+
+
+def own_folder(segue: Segue) -> Path:
+    """The same, made ours."""
+    folder = folder_of(segue)
+    if not (folder / OWNER).is_file():
+        key, _ = segue.place.project_key(segue.settings)
+        write_whole(folder / OWNER, key.encode())
+    return folder
+
+
+def path_of(segue: Segue, session: str) -> Path:
+    """The scene of a session, or of the working tree."""
+    name = clean_name(session) if session else f"tree-{stream_of_tree(segue.place.root)}"
+    return folder_of(segue) / "scenes" / f"{name}.json"
+
+
+def take(
+    segue: Segue, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
+    seconds: float = effect.TIME_SECONDS,
+) -> Scene:  # fmt: skip
+    """The world now, with what this work is about."""
+    root = segue.place.root
+    found = effect.look(root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,))
+    mask = segue.book.mask
+    focus = effect.focus_of(root, state.focus.file, state.focus.position) if state else None
+    return replace(
+        found,
+        reason=mask(reason) if mask else reason,
+        session=state.id if state else "",
+        version=state.version if state else 0,
+        focus=focus,
+        touched=touched(root, state, digests),
+    )
+
+
+def cache_of(segue: Segue) -> Path:
+    """What was read of a tree without git; features use the same."""
+    return segue.home.evidence / "trees" / f"{stream_of_tree(segue.place.root)}.tree"
+
+
+def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]) -> tuple[str, ...]:
+    """The files that this work read or changed, changed ones first, from the top of the tree."""
+    names: dict[str, None] = {}
+    if state is not None:
+        names.update((file, None) for file, _ in state.changes)
+        if state.focus.file:
+            names[state.focus.file] = None
+    for digest in digests:
+        base = Path(digest.cwd) if digest.cwd else root
+        used = sorted(digest.files.items(), key=lambda pair: (-(pair[1].edited or 0), -pair[1].last))
+        for path, _ in used:
+            full = Path(path) if path.startswith("/") else base / path
+            with suppress(ValueError):
+                names[full.relative_to(root).as_posix()] = None
+    return tuple(names)[:TOUCHED_MAX]
+
+
+def keep(segue: Segue, scene: Scene) -> Path:
+    """Make a scene the newest of its session."""
+    segue.brake.check()
+    own_folder(segue)
+    path = path_of(segue, scene.session)
+    trip("scene.keep.before")
+    write_whole(path, encode(scene))
+    trip("scene.keep.after")
+    return path
+
+
+def kept(segue: Segue, session: str) -> Scene | None:
+    """The newest scene of a session, or of the tree; None if there is none that can be read."""
+    try:
+        return decode(path_of(segue, session).read_bytes())
+    except OSError:
+        return None
