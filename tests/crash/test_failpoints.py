@@ -22,6 +22,7 @@ from segue.stores.sqlite import SqliteJournal
 from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
 
+from . import test_handover_crash as handover
 from . import work
 from .kit import WORK, Proof, child, open_segue
 
@@ -264,7 +265,7 @@ def whole_outcome_of_new(folder: Path) -> dict[str, tuple[str, str, int]]:
 
 
 def test_every_failpoint_of_the_package_is_died_at() -> None:
-    assert all_failpoints() == {death.failpoint for death in DEATHS}
+    assert all_failpoints() == {death.failpoint for death in DEATHS} | handover.DIED_AT
 
 
 def test_failpoints_are_found_counted_and_raise_once(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from .._trip import trip
 from ..errors import StoreBusy
@@ -68,6 +69,29 @@ def write_whole(path: Path, body: bytes, *, mode: int = PRIVATE_FILE) -> None:
     sync_folder(path.parent)
 
 
+def replace_quickly(path: Path, body: bytes) -> None:
+    """Replace a file's content, atomically but not durably: for what can be made anew."""
+    name = path.parent / f".{path.name}.{os.urandom(6).hex()}"
+    try:
+        with os.fdopen(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE_FILE), "wb") as file:
+            file.write(body)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def tidy_leftovers(path: Path) -> None:
+    """Remove what writers of this file left behind when they were killed; only for who holds its lock."""
+    beginning = f".{path.name}."
+    for name in os.listdir(path.parent):
+        tail = name.removeprefix(beginning)
+        if tail != name and len(tail) == 12 and not set(tail) - set("0123456789abcdef"):
+            with contextlib.suppress(OSError):
+                os.unlink(path.parent / name)
+
+
 def too_open(path: Path) -> bool:
     """Whether others than the owner may read or enter."""
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)
@@ -83,8 +107,27 @@ def only_one(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]
         return
     private_folder(path.parent)
     lock = os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE)
+    with _flocked(lock, fcntl, timeout_seconds, what):
+        yield
+
+
+@contextlib.contextmanager
+def locked(folder: Path, *, timeout_seconds: float, what: str) -> Iterator[None]:
+    """The same for what is in a folder, by a lock on the folder itself: no file is left in it."""
     try:
-        deadline = time.monotonic() + timeout_seconds
+        import fcntl
+    except ImportError:
+        yield
+        return
+    lock = os.open(folder, os.O_RDONLY)
+    with _flocked(lock, fcntl, timeout_seconds, what):
+        yield
+
+
+@contextlib.contextmanager
+def _flocked(lock: int, fcntl: Any, timeout_seconds: float, what: str) -> Iterator[None]:
+    try:
+        deadline, pause_seconds = time.monotonic() + timeout_seconds, 0.0005
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -92,7 +135,8 @@ def only_one(path: Path, *, timeout_seconds: float, what: str) -> Iterator[None]
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise StoreBusy(f"another process is at it: {what}", hint="try again later") from None
-                time.sleep(0.02)
+                time.sleep(pause_seconds)
+                pause_seconds = min(2 * pause_seconds, 0.02)
         yield
     finally:
         os.close(lock)

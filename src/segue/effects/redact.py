@@ -35,3 +35,13 @@ def redact_bytes(chunk: bytes) -> bytes:
     from .redact_scan import mask_chunk
 
     return mask_chunk(chunk)
+
+
+def secrets_in(text: str) -> list[tuple[int, str]]:
+    """(line, kind) of every secret in a text."""
+    masked = redact(text)
+    if masked == text:
+        return []
+    from .redact_scan import places
+
+    return places(text) or [(1, "secret")]

@@ -47,6 +47,18 @@ def mask_text(text: str) -> str:
     return clean
 
 
+def places(text: str) -> list[tuple[int, str]]:
+    """(line, kind) of what would be masked."""
+    import json
+
+    line = json.dumps(text).encode()
+    found = []
+    for start, _, kind in spans(line, [(0, len(line))]):
+        before: str = json.loads(line[:start] + b'"')
+        found.append((before.count("\n") + 1, kind))
+    return found
+
+
 def mask_chunk(chunk: bytes) -> bytes:
     """Until nothing more is found: a mask can uncover what was a part of a longer word before."""
     regions = [(0, len(chunk))]

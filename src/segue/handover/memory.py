@@ -1,0 +1,152 @@
+"""Three layers of Markdown: notes by day, the state now, archives by month.
+
+A note is added to its day, never put in the place of another. The state is replaced whole. Every
+write is synced and renamed into place under a lock on the root, so that a reader, a kill and a
+second writer see the old file or the new one. Tags and dates become names that cannot leave the
+root; a symbolic link below the root is refused, whether it is read or written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from datetime import datetime
+from pathlib import Path
+
+from ..effects.files import locked, tidy_leftovers, write_whole
+
+HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
+LAYERS = (1, 2, 3)
+_DATE = re.compile(r"\d{4}-\d{2}(?:-[0-9A-Za-z][0-9A-Za-z._-]{0,40})?")
+_TAG_BYTES_MAX = 80
+_WAIT_SECONDS = 60.0
+_FILE_MODE = 0o666  # less what the user's umask takes away: these files are meant to be shared
+
+
+class MemoryStore:
+    """The layers under one root."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root)
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def write(
+        self, layer: int, content: str, tag: str = "general", date_str: str | None = None,
+        dry_run: bool = False, *, id: str = "",
+    ) -> Path:  # fmt: skip
+        """Write to a layer; where it is, or with ``dry_run`` would be.
+
+        A note with an ``id`` that its file has already is not added again."""
+        if layer not in LAYERS:
+            raise ValueError(f"invalid layer: {layer}")
+        date = checked_date(date_str or datetime.now().strftime("%Y-%m-%d"))
+        target = self.path_of(layer, tag, date)
+        if dry_run:
+            return target
+        self._prepare(target)
+        body = HEADER.format(layer=layer, date=date) + content
+        with locked(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
+            tidy_leftovers(target)
+            if layer == 1:
+                self._add(target, body, id)
+            else:
+                write_whole(target, body.encode("utf-8", "replace"), mode=_FILE_MODE)
+        return target
+
+    def path_of(self, layer: int, tag: str, date: str) -> Path:
+        """Where a layer keeps what has this tag and date."""
+        name = safe_tag(tag)
+        if layer == 1:
+            return self.root / "layer1" / date[:7] / f"{name}-{date}.md"
+        if layer == 2:
+            return self.root / "layer2" / "current-state.md"
+        return self.root / "layer3" / f"{date[:7]}-{name}-archive.md"
+
+    def _add(self, target: Path, body: str, id: str) -> None:
+        mark = f"<!-- note {id} -->\n" if id else ""
+        before = target.read_bytes() if target.exists() else b""
+        if mark and mark.encode() in before:
+            return
+        if mark:
+            first, _, rest = body.partition("\n")
+            body = f"{first}\n{mark}{rest}"
+        added = body.encode("utf-8", "replace")
+        write_whole(target, before.rstrip() + b"\n\n" + added if before.strip() else added, mode=_FILE_MODE)
+
+    def _prepare(self, target: Path) -> None:
+        self.check_links(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+
+    def check_links(self, target: Path) -> None:
+        """ValueError if anything between the root and a file is a symbolic link."""
+        place = target
+        while place != self.root and place != place.parent:
+            if place.is_symlink():
+                raise ValueError(f"{place} is a symbolic link: nothing is read or written through it")
+            place = place.parent
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def read_latest(self, layer: int, tag: str | None = None) -> str:
+        """The newest text of a layer, of this tag if one is given; empty if there is none."""
+        if layer == 2:
+            target = self.path_of(2, "general", "0000-00")
+            self.check_links(target)
+            return _text(target)
+        newest = max(self.files(layer, tag), key=_age, default=None)
+        return _text(newest) if newest is not None else ""
+
+    def files(self, layer: int, tag: str | None = None) -> list[Path]:
+        """The files of layer 1 or 3, those of a tag if one is given; links are not followed."""
+        found = []
+        for folder, folders, names in os.walk(self.root / f"layer{layer}"):
+            folders[:] = [name for name in folders if not (Path(folder) / name).is_symlink()]
+            found += [Path(folder) / name for name in names if name.endswith(".md") and name[0] != "."]
+        if (self.root / f"layer{layer}").is_symlink():
+            found = []
+        wanted = safe_tag(tag) if tag else None
+        return sorted(p for p in found if not p.is_symlink() and wanted in (None, tag_of(p, layer)))
+
+    def layer1_note_count(self, ym: str | None = None) -> int:
+        """How many files with notes there are, of a month if one is given."""
+        return sum(ym is None or path.parent.name == ym for path in self.files(1))
+
+
+def checked_date(date: str) -> str:
+    """A date that can stand in a path: YYYY-MM, or with a day; else ValueError."""
+    if not _DATE.fullmatch(date) or ".." in date:
+        raise ValueError(f"not a date: {date[:40]!r}; write it as YYYY-MM-DD")
+    return date
+
+
+def safe_tag(tag: str) -> str:
+    """A tag as it stands in file names: never a path, never too long, never empty."""
+    plain = "".join(c if c.isalnum() or c in "._-" else "_" if c == " " else "-" for c in tag)
+    plain = plain.lstrip(".") or "general"
+    if len(plain.encode("utf-8", "replace")) <= _TAG_BYTES_MAX:
+        return plain
+    short = plain.encode("utf-8", "replace")[: _TAG_BYTES_MAX - 9].decode("utf-8", "ignore")
+    return f"{short}-{hashlib.sha256(tag.encode('utf-8', 'replace')).hexdigest()[:8]}"
+
+
+def tag_of(path: Path, layer: int) -> str:
+    """The tag in a file's name; empty if the name has none."""
+    pattern = r"(.+)-(\d{4}-\d{2}(?:-\d{2})?)\.md" if layer == 1 else r"\d{4}-\d{2}-(.+)-archive\.md"
+    match = re.fullmatch(pattern, path.name)
+    if match is None and layer == 1 and f"-{path.parent.name}" in path.name:
+        return path.name.partition(f"-{path.parent.name}")[0]
+    return match[1] if match else ""
+
+
+def _age(path: Path) -> tuple[str, int, str]:
+    dates = re.findall(r"\d{4}-\d{2}(?:-\d{2})?", path.name)
+    return (dates[-1] if dates else "", path.stat().st_mtime_ns, path.name)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,46 @@
+"""The three steps that agent-handover's configuration and adapters give: note, state, publish.
+
+What each is given is a value that can be stored, with the note's date: a resume on another day, by
+another process, writes the note that was meant, once, where it belongs.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .backends import Backend, require
+from .checkpoint import Checkpoint
+from .engine import HandoverEngine, Task, Work
+from .memory import MemoryStore
+
+DEFAULT_CHECKPOINT = ".agent-handover/checkpoint.json"
+
+
+def three_steps(
+    *, note: str, state: str, memory_dir: Path | str, tag: str, backend: Backend, message: str,
+    checkpoint: Path | str, pause_file: Path | str | None,
+) -> HandoverEngine:  # fmt: skip
+    """An engine with the steps session_note, current_state and publish."""
+    store = MemoryStore(memory_dir)
+    date = datetime.now().strftime("%Y-%m-%d")
+
+    def write_note(work: Work) -> Any:
+        given = work.payload
+        return str(store.write(1, given["text"], given["tag"], given["date"], id=work.run))
+
+    def write_state(work: Work) -> Any:
+        return str(store.write(2, work.payload["text"], date_str=work.payload["date"]))
+
+    tasks = [
+        Task("session_note", write_note, {"text": note, "tag": tag, "date": date}, kind="note"),
+        Task("current_state", write_state, {"text": state, "date": date}, kind="state"),
+        Task(
+            "publish",
+            lambda work: require(backend, work.payload["message"]),
+            {"message": message},
+            kind="git",
+        ),
+    ]
+    return HandoverEngine(tasks, Checkpoint(checkpoint), pause_file)
