@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .core.evidence import Check
     from .core.features import Gate, Verdict
     from .core.memory import Memory
+    from .core.pressure import Pressure
     from .core.state import SessionState
     from .core.status import Card, SessionStatus
     from .errors import (
@@ -86,6 +87,7 @@ _HOMES = {
     "Verified": "services.verifying",
     "Event": "core.events",
     "Memory": "core.memory",
+    "Pressure": "core.pressure",
     "Recalled": "services.memories",
     "Remembered": "services.memories",
     "RecoverableAgent": "services.agent_loop",
@@ -109,6 +111,7 @@ __all__ = [
     "NothingToUndo",
     "Paused",
     "Prepared",
+    "Pressure",
     "Recalled",
     "RecoverableAgent",
     "RefusedError",

@@ -125,6 +125,20 @@ DECLARED: tuple[Setting, ...] = (
         "embedder_model", str, "", "the model that the endpoint is asked for", "SEGUE_EMBEDDER_MODEL", False
     ),
     Setting("embedder_key", str, "", "the key for that endpoint", "SEGUE_EMBEDDER_KEY", False),
+    Setting(
+        "windows",
+        str,
+        "",
+        "sizes of context windows that are other than known: MODEL=TOKENS …, or TOKENS for all",
+        "SEGUE_WINDOWS",
+    ),
+    Setting(
+        "pressure_threshold",
+        float,
+        0.8,
+        "from which share of the window on the recovery is prepared",
+        "SEGUE_PRESSURE_THRESHOLD",
+    ),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

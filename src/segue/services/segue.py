@@ -35,6 +35,7 @@ from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
 if TYPE_CHECKING:
+    from ..core.pressure import Pressure
     from ..effects.embed import Embedder
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
@@ -324,6 +325,14 @@ class Segue:
         from .prepare import prepare
 
         return prepare(self, session or None, reason=reason, **more)
+
+    def pressure(
+        self, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
+    ) -> Pressure:
+        """How full the window of a run is: of this one, else of the newest here; or of so many tokens."""
+        from .pressure import pressure
+
+        return pressure(self, run, tokens_used=tokens_used, window=window, threshold=threshold)
 
     # -- memories ------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff", "prepare"),
-    "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints", "runs"),
+    "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure"),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
         "learn", "rewind", "undo",
@@ -36,6 +36,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "resumable": ("looking", "sessions that were paused or left in the middle"),
     "checkpoints": ("looking", "the named checkpoints of a session"),
     "runs": ("runs", "the runs that agents left in this project, or in all"),
+    "pressure": ("pressure", "how full the window of a run is, and whether to prepare"),
     "checkpoint": ("working", "any mix of changes in one commit; with --name, a state to come back to"),
     "done": ("working", "items are finished"),
     "begin": ("working", "items are under way"),
