@@ -141,7 +141,10 @@ class Reader:
 
     def _meta(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
         meta = self._body(payload, wire.META)
-        if meta is None or not (text(meta.id) or text(meta.cwd)):
+        if meta is None:
+            return
+        if not (text(meta.id) or text(meta.cwd)):
+            self.skipped += 1
             return
         kept, native, at = self.kept, text(meta.id), at or seconds(meta.timestamp)
         forked = text(meta.forked_from_id)
