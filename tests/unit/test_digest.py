@@ -16,6 +16,7 @@ from segue.core.steps import (
     Prompt,
     Report,
     Result,
+    Rewind,
     Say,
     Start,
     Step,
@@ -162,3 +163,41 @@ def test_no_step_gives_an_empty_picture() -> None:
     shown = picture([fold([])])
     assert (shown.goal, shown.plan, shown.broken) == ("", [], [])
     assert fold([]) == RunDigest()
+
+
+def test_what_followed_a_prompt_that_was_taken_back_is_no_work_of_the_run() -> None:
+    before: list[Step] = [
+        Prompt(1, "Rework the invoice parser. Never touch the schema."),
+        Plan(2, (PlanItem("read it", "done"), PlanItem("split it", "active"))),
+        Say(3, "I read it."),
+    ]
+    branch: list[Step] = [
+        Prompt(4, "Rewrite it in Rust. Always use unsafe blocks here."),
+        Plan(5, (PlanItem("learn Rust", "active"),)),
+        *ran("cargo build", ok=False, text="error: no such thing"),
+        Call(6, "open", "Bash", "run", "sleep 9", "sleep 9"),
+    ]
+    after = Prompt(7, "Split it by customer instead")
+    gone, never = fold([*before, *branch, Rewind(7, 1), after]), fold([*before, after])
+    for name in ("first_prompt", "failures", "pending", "sketch", "ended"):
+        assert getattr(gone, name) == getattr(never, name), name
+    assert [one.text for one in gone.prompts] == [one.text for one in never.prompts]
+    assert [one.text for one in gone.standing] == ["Never touch the schema."]
+    assert [item[:2] for item in gone.plan] == [["read it", "done"], ["split it", "active"]]
+    assert [trace.text for trace in tail(gone)] == [trace.text for trace in tail(never)]
+
+
+def test_a_queued_prompt_that_was_taken_back_is_forgotten_and_nothing_else() -> None:
+    steps: list[Step] = [
+        Prompt(1, "Rework it"),
+        Prompt(2, "Always write a changelog."),
+        Say(3, "ok"),
+    ]
+    found = fold([*steps, Rewind(4, text="Always write a changelog.")])
+    assert [one.text for one in found.prompts] == ["Rework it"]
+    assert found.standing == [] and [one.text for one in found.says] == ["ok"]
+
+
+def test_taking_back_more_than_is_known_forgets_all_of_it() -> None:
+    found = fold([Prompt(1, "Rework the parser"), Say(2, "ok"), Rewind(3, 99), Prompt(4, "Begin with tests")])
+    assert found.first_prompt is not None and found.first_prompt.text == "Begin with tests"

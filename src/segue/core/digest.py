@@ -33,14 +33,16 @@ from segue.core.steps import (
     Recap,
     Report,
     Result,
+    Rewind,
     Say,
     Start,
     Step,
     Title,
     Usage,
 )
+from segue.core.takeback import keep_plan, take_back
 
-FORMAT = 1  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 2  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -135,6 +137,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     standing: list[Words] = []
     plan: list[list[Any]] = []  # [text, state, key, changed]
     planned: int = 0
+    plans: list[list[Any]] = []  # [steps, planned, plan] at earlier prompts
     sketch: list[str] = []  # open lines of a plan that was only written down
     sketch_done: list[str] = []
     sketched: int = 0
@@ -251,6 +254,7 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
             _given(digest, Given(step.at, brief))
     if not text:
         return
+    keep_plan(digest)
     words = Words(_clip(text, PROMPT_CHARS), digest.steps)
     if digest.first_prompt is None:
         digest.first_prompt = words
@@ -475,6 +479,7 @@ def _end(digest: RunDigest, step: End) -> None:
 _TAKERS: dict[type, Callable[[RunDigest, Any], None]] = {
     Start: _start,
     Prompt: _prompt,
+    Rewind: take_back,
     Given: _given,
     Say: _say,
     Call: _call,

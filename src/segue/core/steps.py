@@ -36,6 +36,14 @@ class Prompt(Value, gc=False, tag="prompt"):
     text: str
 
 
+class Rewind(Value, gc=False, tag="rewind"):
+    """The user took words back: the last so many prompts with all that followed, or a queued one."""
+
+    at: float
+    prompts: int = 0
+    text: str = ""  # of a prompt that was queued and never sent
+
+
 class Given(Value, gc=False, tag="given"):
     """A brief of ours that the run was given: not the user's words, but what it was told holds on."""
 
@@ -167,6 +175,7 @@ class End(Value, gc=False, tag="end"):
 Step = (
     Start
     | Prompt
+    | Rewind
     | Given
     | Say
     | Call

@@ -22,6 +22,7 @@ from segue.core.steps import (
     Prompt,
     Recap,
     Result,
+    Rewind,
     Say,
     Start,
     Step,
@@ -183,6 +184,26 @@ def test_what_nobody_typed_is_no_prompt(record):
 )
 def test_a_command_of_the_users_own_is_a_prompt(tags, prompt):
     assert told(user(tags)) == [Prompt(AT, prompt)]
+
+
+def test_a_second_prompt_behind_the_same_record_takes_back_what_followed_the_first():
+    first = user("Use tabs", parentUuid="p1", uuid="u1")
+    then = user("and sort them", parentUuid="p2", uuid="u2")
+    other = user("Use spaces", parentUuid="p1", uuid="u3")
+    assert told(first, then, other) == [
+        Prompt(AT, "Use tabs"), Prompt(AT, "and sort them"), Rewind(AT, 2), Prompt(AT, "Use spaces"),
+    ]  # fmt: skip
+
+
+def test_a_record_that_stands_twice_takes_nothing_back():
+    once = user("Use tabs", parentUuid="p1", uuid="u1")
+    assert told(once, once) == [Prompt(AT, "Use tabs")] * 2
+
+
+def test_a_prompt_that_was_taken_out_of_the_queue_was_never_said():
+    queued = line("queue-operation", operation="enqueue", content="and the tax")
+    taken = line("queue-operation", operation="popAll", content="and the tax")
+    assert told(queued, taken, taken) == [Prompt(AT, "and the tax"), Rewind(AT, text="and the tax")]
 
 
 def test_a_prompt_that_waited_is_told_once():

@@ -22,7 +22,20 @@ from tests.unit.agents.codex_records import (
     user,
 )
 
-from segue.core.steps import Compact, End, Fault, Interrupt, Model, Prompt, Report, Say, Start, Title, Usage
+from segue.core.steps import (
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Prompt,
+    Report,
+    Rewind,
+    Say,
+    Start,
+    Title,
+    Usage,
+)
 
 # Turns, windows, sub-agents
 
@@ -72,6 +85,7 @@ def test_tokens_are_told_once_for_a_response_however_often_they_were_counted():
         ),
         ([event("stream_error", message="Reconnecting 1/5")], [Fault(AT, "Reconnecting 1/5", retrying=True)]),
         ([event("turn_aborted", reason="interrupted")], [Interrupt(AT, "interrupted")]),
+        ([event("thread_rolled_back", num_turns=2)], [Rewind(AT, 2)]),
         ([user("<turn_aborted>\nx\n</turn_aborted>"), event("turn_aborted")], [Interrupt(AT, "interrupted")]),
         ([line("compacted", {"message": ""}), event("context_compacted")], [Compact(AT)]),
         (

@@ -43,6 +43,7 @@ from segue.core.steps import (
     Prompt,
     Recap,
     Result,
+    Rewind,
     Say,
     Start,
     Step,
@@ -82,6 +83,9 @@ _SLASH = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _SLASH_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.S)
 _NOTICE = re.compile(r"<summary>(.*?)</summary>", re.S)
 _QUEUED_MAX = 8
+_TURNS_MAX = 64
+_ID_CHARS = 13
+_QUEUED = ["", ""]  # a prompt that hangs on no record yet
 
 
 class Reader:
@@ -98,12 +102,13 @@ class Reader:
         self._trigger: list[Any] = list(kept.get("trigger") or ("", 0))
         self._queued: list[str] = list(kept.get("queued") or ())
         self._given: str = kept.get("given", "")  # the last brief, by a sum
+        self._turns: list[list[str]] = list(kept.get("turns") or ())  # of each prompt: parent, own id
 
     def keep(self) -> dict[str, Any]:
         return {
             "place": self._place, "model": self._model, "usage": self._usage, "side": self._side,
             "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
-            "given": self._given,
+            "given": self._given, "turns": self._turns,
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
@@ -157,7 +162,19 @@ class Reader:
             if block.type == "tool_result":
                 yield from _result(block, at)
             elif block.type == "text" and block.text:
-                yield from self._text(block.text, at, bool(record.is_meta))
+                yield from self._turned(self._text(block.text, at, bool(record.is_meta)), record)
+
+    def _turned(self, steps: Iterable[Step], record: Record) -> Iterator[Step]:
+        """Two prompts behind the same record: the user went back and said it otherwise."""
+        now = [(record.parent_uuid or "")[:_ID_CHARS], (record.uuid or "")[:_ID_CHARS]]
+        for step in steps:
+            if isinstance(step, Prompt):
+                same = next((n for n, one in enumerate(self._turns) if now[0] and one[0] == now[0]), None)
+                if same is not None and self._turns[same][1] != now[1]:
+                    yield Rewind(step.at, len(self._turns) - same)
+                    del self._turns[same:]
+                self._turns = [*self._turns, now][-_TURNS_MAX:]
+            yield step
 
     def _text(self, text: str, at: float, meta: bool) -> Iterator[Step]:
         if "<" in text:
@@ -228,7 +245,12 @@ class Reader:
         typed = text and not text.startswith(("/", '{"task_id"')) and not _is_harness(text)
         if record.operation == "enqueue" and typed:
             self._queued = [*self._queued, _mark(text)][-_QUEUED_MAX:]
-            yield from heard(at, text)
+            yield from self._turned(heard(at, text), record)
+        elif record.operation == "popAll" and (mark := _mark(text)) in self._queued:
+            self._queued.remove(mark)  # back in the input line
+            if _QUEUED in self._turns:
+                self._turns.remove(_QUEUED)
+            yield Rewind(at, text=text)
 
     def _attached(self, record: Record, at: float) -> Iterator[Step]:
         attachment = decoded(bytes(record.attachment), ATTACHMENT, Attachment)
@@ -236,7 +258,8 @@ class Reader:
             case "queued_command":
                 assert attachment is not None
                 if attachment.command_mode in ("", "prompt"):
-                    yield from self._text(blocks_text(attachment.prompt), at, False)
+                    said = self._text(blocks_text(attachment.prompt), at, False)
+                    yield from self._turned(said, record)
             case "hook_additional_context" | "hook_success":
                 assert attachment is not None
                 yield from self._placed(record, at)

@@ -65,6 +65,8 @@ class Record(Struct, gc=False, rename="camel"):
     """A line."""
 
     type: str = ""
+    uuid: str | None = None
+    parent_uuid: str | None = None
     subtype: str | None = None
     timestamp: str | None = None
     session_id: str | None = None

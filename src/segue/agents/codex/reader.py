@@ -65,6 +65,7 @@ class Reader:
             "task_started": turns.started,
             "task_complete": turns.ended,
             "turn_aborted": turns.aborted,
+            "thread_rolled_back": turns.rolled_back,
             "context_compacted": turns.compacting,
             "thread_name_updated": turns.named,
             "error": turns.fault,

@@ -10,7 +10,7 @@ import msgspec
 from segue.agents.codex import wire
 from segue.agents.codex.kept import Kept
 from segue.agents.codex.wire import number, rows, table, text
-from segue.core.steps import Compact, End, Fault, Interrupt, Report, Step, Title, Usage
+from segue.core.steps import Compact, End, Fault, Interrupt, Report, Rewind, Step, Title, Usage
 
 _SUMMARY = "use the information in this summary to assist with your own analysis:"
 _DEPTH_MAX = 4
@@ -38,6 +38,10 @@ class Turns:
     def aborted(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
         if not self.kept.is_twin("e", "abort", ""):
             yield Interrupt(at, text(_event(payload).reason))
+
+    def rolled_back(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+        if turns := number(_event(payload).num_turns):
+            yield Rewind(at, turns)
 
     def notice(self, at: float) -> Iterator[Step]:
         """The model was told that its turn was aborted."""

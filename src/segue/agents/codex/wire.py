@@ -101,6 +101,7 @@ class Event(msgspec.Struct, gc=False):
     error: Loose = None
     codex_error_info: Loose = None
     thread_name: Loose = ""
+    num_turns: Loose = 0  # of ``thread_rolled_back``
     review_output: Loose = None
     item: msgspec.Raw = msgspec.Raw()
 
