@@ -129,10 +129,14 @@ def test_a_dead_link_and_a_dead_anchor_are_noticed(tmp_path: Path) -> None:
 
 
 def gone_paths(page: str) -> list[str]:
-    """Paths in backticks that are not there. A folder's name holds for the rest of its line."""
-    gone = []
+    """Paths in backticks that are not there. A folder's name holds for the rest of its line, in a heading
+    for all that is below it."""
+    gone: list[str] = []
+    above: list[Path] = []
     for line in FENCE.sub("", page).splitlines():
-        bases = [ROOT, PACKAGE]
+        if line.startswith("#"):
+            above = [ROOT / name for name in PATH.findall(line)]
+        bases = [ROOT, PACKAGE, *above]
         for name in PATH.findall(line):
             if not name.endswith(("/", ".py", ".md", ".toml")):
                 continue
@@ -150,6 +154,8 @@ def test_every_path_that_a_map_names_exists(page: str) -> None:
 def test_a_path_that_is_gone_is_noticed() -> None:
     page = "`src/segue/core/`: `events.py`, `nowhere.py`\n`events.py` `src/segue/gone/` `make test`\n"
     assert gone_paths(page) == ["nowhere.py", "events.py", "src/segue/gone/"]
+    below = "### In `src/segue/core/`\n- `events.py`\n- `nowhere.py`\n### Elsewhere\n- `events.py`\n"
+    assert gone_paths(below) == ["nowhere.py", "events.py"]
 
 
 def test_the_map_names_every_room_of_the_package() -> None:
