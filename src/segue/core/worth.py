@@ -13,7 +13,7 @@ from collections import Counter
 
 import msgspec
 
-from segue.core.digest import RunDigest, Words, tail
+from segue.core.digest import RunDigest, Trace, Words, tail
 from segue.core.names import NAME, is_name
 
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{3,}")
@@ -58,10 +58,11 @@ class Worth(msgspec.Struct):
     homes: dict[str, str]  # name -> path
 
 
-def worth(digest: RunDigest) -> Worth:
-    """Look at what a digest kept."""
-    names, homes = _names(digest)
-    return Worth(_words(digest), names, homes)
+def worth(digest: RunDigest, traces: list[Trace] | None = None) -> Worth:
+    """Look at what a digest kept, or at more steps than it kept."""
+    traces = tail(digest) if traces is None else traces
+    names, homes = _names(digest, traces)
+    return Worth(_words(digest, traces), names, homes)
 
 
 def _union(texts: list[str], most: int = 1_500) -> set[str]:
@@ -75,8 +76,7 @@ def _chance(score: float) -> float:
     return 1 / (1 + math.exp(-score))
 
 
-def _words(digest: RunDigest) -> dict[str, float]:
-    traces = tail(digest)
+def _words(digest: RunDigest, traces: list[Trace]) -> dict[str, float]:
     says = [words(one.text) for one in digest.says]
     said = Counter(word for one in says for word in one)
     lately = Counter(word for one in says[-12:] for word in one)
@@ -115,8 +115,7 @@ def _words(digest: RunDigest) -> dict[str, float]:
     return found
 
 
-def _names(digest: RunDigest) -> tuple[dict[str, float], dict[str, str]]:
-    traces = tail(digest)
+def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], dict[str, str]]:
     steps: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     by_kind: dict[str, Counter[str]] = {kind: Counter() for kind in ("edit", "read", "result", "failure")}

@@ -23,11 +23,14 @@ from segue.services.reading import final, read, recognised
 
 if TYPE_CHECKING:
     from segue.agents.base import Found
+    from segue.core.material import Block
     from segue.services.capture import Capture
 
 Format = Literal["text", "json", "markdown"]
 Covered = Mapping[str, str] | None
 MORE_BYTES = 8_192
+LONG_BYTES = 6_000
+"""From here on there is room to quote what was said, changed and seen; below it, a brief says more."""
 RUNS_MAX = 3
 
 
@@ -35,9 +38,18 @@ def of_file(path: Path, agent: str = "", *, budget: int = BYTES_DEFAULT, form: F
     """The brief of a transcript, by itself."""
     check(budget)
     one = recognised(path, agent)
-    digest = masked(final(read(path, one), one))
     more = f"segue brief FILE --max-bytes {max(MORE_BYTES, 4 * budget)}"
-    return written([digest], agent=one.name, budget=budget, form=form, more=more if len(more) < 110 else "")
+    more = more if len(more) < 110 else ""
+    if not _is_long(budget, form):
+        digest = masked(final(read(path, one), one))
+        return written([digest], agent=one.name, budget=budget, form=form, more=more)
+    from segue.core.material import Material
+    from segue.services.quoting import masked_blocks
+
+    material = Material()
+    digest = masked(final(read(path, one, also=material.take), one))
+    blocks = masked_blocks(material.blocks)
+    return written([digest], blocks=blocks, agent=one.name, budget=budget, form=form, more=more)
 
 
 def of_place(
@@ -77,11 +89,21 @@ def of_place(
         digests += before(capture, found, digests[0], row.session if row else "")
     memories = remembered(folder, environment, session, digests)
     world = probe(folder, digests[0].last)
+    blocks: Sequence[Block] = ()
+    if _is_long(budget, form):
+        from segue.services.quoting import blocks_of
+
+        blocks = blocks_of(capture, found)
     return written(
-        digests, agent=found.agent, session=session, memories=memories,
+        digests, blocks=blocks, agent=found.agent, session=session, memories=memories,
         covered=covered, probe=world, budget=budget, form=form,
         more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline",
     )  # fmt: skip
+
+
+def _is_long(budget: int, form: Format) -> bool:
+    """Is there room to quote, and a form to quote in?"""
+    return budget >= LONG_BYTES and form != "json"
 
 
 def check(budget: int) -> None:
@@ -158,15 +180,21 @@ def masked(digest: RunDigest) -> RunDigest:
 
 
 def written(
-    runs: Sequence[RunDigest], *, agent: str = "", session: SessionState | None = None,
-    covered: Covered = None, probe: Probe | None = None, memories: Sequence[str] = (),
+    runs: Sequence[RunDigest], *, blocks: Sequence[Block] = (), agent: str = "",
+    session: SessionState | None = None, covered: Covered = None, probe: Probe | None = None,
+    memories: Sequence[str] = (),
     budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
 ) -> str:  # fmt: skip
     """The brief of what is given, in a form, masked; masks never make it longer than the budget."""
     shown = picture(runs, session, probe, memories, agent=agent, covered=covered)
     room = budget
     while True:
-        text = redact(as_form(shown, form, room, more))
+        if blocks and room >= LONG_BYTES:
+            from segue.core.account import account
+
+            text = redact(account(shown, runs[0], blocks, room, more, bullets=form == "markdown"))
+        else:
+            text = redact(as_form(shown, form, room, more))
         over = len(text.encode("utf-8", "replace")) - budget
         if over <= 0:
             return text

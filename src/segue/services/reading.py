@@ -7,7 +7,7 @@ this raise; only a file that cannot be opened, or that no agent wrote, does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from segue.effects.lines import chunks
 from segue.errors import TranscriptUnreadable
 
 Clean = Callable[[bytes], bytes]
+Also = Callable[[Step], None]
 SEEN_BYTES = 256  # of each block
 
 
@@ -67,12 +68,14 @@ def unreadable(path: Path, why: str) -> TranscriptUnreadable:
     )
 
 
-def read(path: Path, agent: Agent, native: str = "", clean: Clean | None = None) -> Reading:
-    """Read a transcript from its start."""
-    return read_on(Reading(agent.name, str(path), native), agent, clean)
+def read(
+    path: Path, agent: Agent, native: str = "", clean: Clean | None = None, also: Also | None = None
+) -> Reading:
+    """Read a transcript from its start; ``also`` is handed every step."""
+    return read_on(Reading(agent.name, str(path), native), agent, clean, also)
 
 
-def read_on(reading: Reading, agent: Agent, clean: Clean | None = None) -> Reading:
+def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Also | None = None) -> Reading:
     """Add what came since; the reading is changed and given back."""
     path = Path(reading.path)
     reader = agent.reader(reading.kept)
@@ -81,11 +84,14 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None) -> Readi
         if agent.form == "lines":
             for step in _lines(reading, reader, path, clean):
                 take(digest, step)
+                if also is not None:
+                    also(step)
         else:
             record = agent.load(path, reading.native)
             if clean is not None:
                 record = clean(record)
-            reading.digest = fold(reader.read(record))
+            steps = reader.read(record)
+            reading.digest = fold(steps if also is None else _both(steps, also))
             reading.offset = len(record)
     except OSError as fault:
         raise unreadable(path, fault.strerror or "it cannot be opened") from fault
@@ -93,6 +99,12 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None) -> Readi
     reading.malformed += reader.malformed
     reading.skipped += reader.skipped
     return reading
+
+
+def _both(steps: Iterable[Step], also: Also) -> Iterator[Step]:
+    for step in steps:
+        also(step)
+        yield step
 
 
 def _lines(reading: Reading, reader: Reader, path: Path, clean: Clean | None) -> Iterator[Step]:
