@@ -200,7 +200,9 @@ class ScriptedModel:
         """What the model says to a request, and whether it stalls on the way."""
         used = len(request.text()) // 4
         if request.is_aside:
-            text = aside(asked, Spot(request.script, request.turn))
+            with self._changed:  # a summary may be asked of a text, in which no turns can be counted
+                next_turn = max((r.turn + 1 for r in self.turns(request.script)), default=0)
+            text = aside(asked, Spot(request.script, next_turn))
             return Answer(request.number, asked.model, [Part("text", text)], used, 20 + len(text) // 4)
         steps = self.steps(request)
         for fault in (step for step in steps if isinstance(step, Fault)):
