@@ -106,3 +106,20 @@ def open_files(pid: int) -> set[str]:
         except OSError:
             continue  # closed meanwhile
     return found
+
+
+def command_of(pid: int) -> list[str]:
+    """The words that a process was started with; empty where the system does not tell."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return []
+    return [word.decode(errors="replace") for word in words if word]
+
+
+def began_at(pid: int) -> float:
+    """When a process began, seconds since the epoch; 0 where the system does not tell."""
+    try:
+        return os.stat(f"/proc/{pid}").st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,114 @@
+"""A call of a tool: the command that it is, run here, and its JSON.
+
+Calls run one after the other; nothing that a command prints reaches the protocol. What a command would read from
+standard input is empty. Who asks is found out once, as soon as it can be told.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any
+
+from ...core.values import Value
+from ...errors import SegueError, UnknownSession
+from ..cli import main
+from ..cli.command import find
+from .tools import BY_NAME, Arguments, Tool, checked, new_session
+
+ACTOR = "agent"
+BRIEF_URI = "segue://brief"
+
+
+class Outcome(Value):
+    """What a call gave: the text of the command's JSON, and whether it is an error."""
+
+    text: str
+    failed: bool = False
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.text)
+
+
+class Calls:
+    """The tools, for one agent. ``options`` go before each command: folder, data folder, session."""
+
+    def __init__(self, options: Sequence[str] = (), session: str = "") -> None:
+        self._options = list(options)
+        self._session = session
+        self._agent = ""
+        self._lock = threading.Lock()
+
+    def call(self, name: str, arguments: Arguments) -> Outcome:
+        """Run a tool; what goes wrong is an outcome too."""
+        tool = BY_NAME.get(name)
+        if tool is None:
+            return _failed("usage", f"there is no tool {name}", f"there are {', '.join(BY_NAME)}")
+        with self._lock:
+            try:
+                return self._call(tool, checked(tool, arguments))
+            except SegueError as fault:
+                return _failed(fault.code, fault.message, fault.hint, **fault.facts())
+
+    def _call(self, tool: Tool, given: Arguments) -> Outcome:
+        self._ask()
+        words = tool.words(given)
+        outcome = self._run(words, tool)
+        if outcome.failed and tool.name == "plan" and "goal" in given and _code(outcome) == UnknownSession.code:
+            outcome = self._run(new_session(given), tool)
+            self._session = "" if outcome.failed else str(outcome.value["id"])
+        return outcome
+
+    def brief(self) -> str:
+        """The brief as text, for prompts and resources."""
+        with self._lock:
+            out, code = self._main([*self._options, "brief"])
+        return out if not code else "Nothing is known of earlier work here."
+
+    def _ask(self) -> None:
+        """Find out which session is meant, unless it was said."""
+        if self._session and self._agent:
+            return
+        from ...services.asking import asker
+        from ..cli.context import Context
+        from ..cli.parsing import Parser
+
+        status = find("status")
+        with Context(status, Parser(status).read(self._options), []) as context:
+            who = asker(context.look())
+        self._agent = self._agent or who.agent
+        self._session = self._session or who.session
+
+    def _run(self, words: list[str], tool: Tool) -> Outcome:
+        meant = self._session if tool.session and find(words[0]).session else ""
+        session = [f"--session={meant}"] if meant else []
+        options = [*self._options, "--json", f"--actor={self._agent or ACTOR}"]
+        out, code = self._main([*options, words[0], *session, *words[1:]])
+        if not out.strip():
+            return _failed("unforeseen", f"`segue {words[0]}` said nothing and gave {code}", "see `segue doctor`")
+        return Outcome(out.rstrip("\n"), failed=code != 0 and '"error"' in out[:20])
+
+    def _main(self, words: list[str]) -> tuple[str, int]:
+        out, stdin = io.StringIO(), sys.stdin
+        sys.stdin = io.StringIO("")
+        try:
+            with redirect_stdout(out), redirect_stderr(io.StringIO()):
+                code = main(words)
+        finally:
+            sys.stdin = stdin
+        return out.getvalue(), code
+
+
+def _code(outcome: Outcome) -> str:
+    value = outcome.value
+    return str(value["error"]["code"]) if isinstance(value, Mapping) and "error" in value else ""
+
+
+def _failed(code: str, message: str, hint: str, **facts: Any) -> Outcome:
+    error = {"code": code, "message": message, "hint": hint, **facts}
+    return Outcome(json.dumps({"error": error}, indent=2, default=str), failed=True)

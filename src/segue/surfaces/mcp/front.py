@@ -1,0 +1,116 @@
+"""The first second: what an agent asks at once is answered while the SDK is being loaded.
+
+The front knows the handshake and the lists, which need no session and no SDK; a test compares its answers with
+those of the SDK. Everything else waits for the SDK. The handshake is told to the SDK too, and its own answer to
+it is dropped. Once the SDK is there, the front only passes lines on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from typing import Any, BinaryIO
+
+from ... import __version__
+from .calls import BRIEF_URI
+from .tools import INSTRUCTIONS, listed
+
+HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+NAME = "segue"
+PROMPT = {"name": "brief", "description": "Where the work stands, to go on from"}
+RESOURCE = {
+    "name": "brief", "uri": BRIEF_URI, "mimeType": "text/plain",
+    "description": "Where the work stands, at most 2 KB",
+}  # fmt: skip
+CAPABILITIES = {
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
+
+
+def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """The result of what the front knows; None for everything else."""
+    if method == "initialize" and params.get("protocolVersion") in HANDSHAKES:
+        return {
+            "protocolVersion": params["protocolVersion"], "capabilities": CAPABILITIES,
+            "serverInfo": {"name": NAME, "version": __version__}, "instructions": INSTRUCTIONS,
+        }  # fmt: skip
+    if method == "ping":
+        return {}
+    if not params.get("cursor"):
+        if method == "tools/list":
+            return {"tools": listed()}
+        if method == "prompts/list":
+            return {"prompts": [PROMPT]}
+        if method == "resources/list":
+            return {"resources": [RESOURCE]}
+    return None
+
+
+class Front:
+    """Stands between the agent and the SDK: ``lines`` is what the SDK reads, ``write`` is where it writes."""
+
+    def __init__(self, agent_in: BinaryIO, agent_out: BinaryIO) -> None:
+        self._in, self._out = agent_in, agent_out
+        self._writing = threading.Lock()
+        self._dropped: set[Any] = set()
+        self.loaded = threading.Event()
+        reading, writing = os.pipe()
+        self.lines = os.fdopen(reading, encoding="utf-8", errors="replace")
+        self._pass_on = os.fdopen(writing, "wb", buffering=0)
+
+    def start(self) -> None:
+        threading.Thread(target=self._read, name="segue-mcp-front", daemon=True).start()
+
+    def _read(self) -> None:
+        handshake = False
+        for line in iter(self._in.readline, b""):
+            message = None if self.loaded.is_set() else _request(line)
+            if message is not None and (handshake or message["method"] == "initialize"):
+                result = answer(message["method"], message.get("params") or {})
+                if result is not None:
+                    if message["method"] == "initialize":
+                        handshake = True
+                        self._dropped.add(message["id"])
+                        self._pass_on.write(line)
+                    self._send(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+                    continue
+            self._pass_on.write(line)
+        self._pass_on.close()
+
+    def write(self, line: str) -> None:
+        """A line of the SDK; its answer to a handshake that was answered is dropped."""
+        if self._dropped:
+            message = json.loads(line)
+            if message.get("id") in self._dropped and "method" not in message:
+                self._dropped.discard(message["id"])
+                return
+        self._send(line)
+
+    def _send(self, line: str) -> None:
+        with self._writing:
+            self._out.write(line.rstrip("\n").encode() + b"\n")
+            self._out.flush()
+
+
+def _request(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    is_request = isinstance(message, dict) and isinstance(message.get("method"), str) and "id" in message
+    return message if is_request and isinstance(message.get("params") or {}, dict) else None
+
+
+def own_streams() -> tuple[BinaryIO, BinaryIO]:
+    """The agent's streams, for us alone: whatever else reads or prints in this process does not meet them."""
+    agent_in, agent_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return agent_in, agent_out
