@@ -35,7 +35,8 @@ error texts, so no hint ever holds a destructive one.
     ├─ DamagedError          70 / 500   (source, where, reason)
     ├─ AccessError           77 / 403   a folder or file that may not be read or written
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
-       └─ TranscriptUnreadable         gone, or of no agent that we know
+       ├─ TranscriptUnreadable         gone, or of no agent that we know
+       └─ NotInstalled                 a program or a package that is wanted is not there
     (* retryable)
 """
 
@@ -296,3 +297,9 @@ class TranscriptUnreadable(AgentError):
     """The transcript is gone, or no agent that we know wrote it."""
 
     code = "transcript_unreadable"
+
+
+class NotInstalled(AgentError):
+    """A program or a package that is wanted is not on this machine."""
+
+    code = "not_installed"

@@ -27,6 +27,7 @@ from segue.services import emergency
 from segue.services.exchange import export_session
 from segue.services.feature_files import import_features
 from segue.surfaces.cli import main
+from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
 NOT_A_SURFACE = {"__init__", "__pycache__", "render"}
@@ -40,6 +41,10 @@ class Way(NamedTuple):
 
 def cli(*words: str) -> Callable[[Session], object]:
     return lambda session: main(list(words))
+
+
+def mcp(tool: str, **given: Any) -> Callable[[Session], object]:
+    return lambda session: Calls(session="s").call(tool, given)
 
 
 def update(**values: Any) -> Callable[[Session], object]:
@@ -123,6 +128,17 @@ def _created(session: Session) -> object:
     return session.features.remove("g")
 
 
+MCP_FEATURE: dict[str, dict[str, Any]] = {
+    "verify": {"action": "verify"},
+    "verify one": {"action": "verify", "name": "f"},
+    "begin": {"action": "begin", "name": "f"},
+    "attest": {"action": "attest", "name": "g", "text": "seen"},
+    "update": {"action": "update", "name": "f", "status": "passing"},
+    "an option as a name": {"action": "verify", "name": "f --trust"},
+    "a name as an option": {"action": "show", "name": "--by=ana"},
+    "a check that passes": {"action": "add", "name": "h", "text": "mine", "checks": ["true"]},
+    "the same with another check": {"action": "add", "name": "f", "text": "it", "checks": ["true"]},
+}  # fmt: skip
 WAYS = [
     Way("library", "update passes", update(passes=True)),
     Way("library", "update status passing", update(status="passing")),
@@ -146,6 +162,9 @@ WAYS = [
     Way("library", "a feature list", _list),
     Way("library", "a session from elsewhere", _forged_session),
     Way("library", "an emergency file", _emergency),
+    *(Way("mcp", f"feature {name}", mcp("feature", **given)) for name, given in MCP_FEATURE.items()),
+    Way("mcp", "a note that says so", mcp("checkpoint", note="f passes", done=["f"], summary="--force=yes")),
+    Way("mcp", "handoff", mcp("handoff", to="codex", note="f and g pass")),
     Way("cli", "verify", cli("verify")),
     Way("cli", "attest a checked step", cli("feature", "attest", "f", "--note", "seen")),
     Way("cli", "attest without a note", cli("feature", "attest", "g")),

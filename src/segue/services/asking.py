@@ -50,7 +50,9 @@ def asker(segue: Segue) -> Asker:
 
 def parent_agent() -> tuple[str, float]:
     """The agent whose program is the nearest of our ancestors, and when that process began."""
-    programs = {launcher.command: one.name for one in agents() if (launcher := getattr(one, "launcher", None))}
+    programs = {
+        launcher.command: one.name for one in agents() if (launcher := getattr(one, "launcher", None))
+    }
     for pid in ancestors(os.getpid())[1:]:
         for word in command_of(pid)[:2]:  # an interpreter, maybe, and its program
             name = programs.get(os.path.basename(word).removesuffix(".js"), "")

@@ -29,6 +29,6 @@ def mcp(context: Context) -> int:
 COMMANDS = (
     Command(
         "mcp", mcp, session="flag", json="nothing: it speaks the protocol",
-        examples=("segue mcp", "claude mcp add segue -- segue mcp"),
+        examples=("segue mcp", "segue mcp --session leak-hunt"),
     ),
 )  # fmt: skip

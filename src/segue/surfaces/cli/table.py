@@ -14,7 +14,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
-    "agents": ("agent", "hold"),
+    "agents": ("agent", "hold", "mcp"),
     "keep": ("sync", "export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
     "set up": ("config", "trust", "completion"),
 }  # fmt: skip
@@ -64,6 +64,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "memories": ("memories", "list, show, audit, prune, export and import memories"),
     "agent": ("agents", "keep the states of named agents"),
     "hold": ("holding", "who holds a session; or run a command while holding it"),
+    "mcp": ("serving", "the work of a session as eight tools for an agent's model, over MCP"),
     "sync": ("runs", "take in what is new of agents' transcripts, and keep copies"),
     "export": ("exchanging", "a session as a file"),
     "import": ("exchanging", "a session from a file"),

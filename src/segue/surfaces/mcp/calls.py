@@ -1,7 +1,7 @@
 """A call of a tool: the command that it is, run here, and its JSON.
 
-Calls run one after the other; nothing that a command prints reaches the protocol. What a command would read from
-standard input is empty. Who asks is found out once, as soon as it can be told.
+Calls run one after the other; nothing that a command prints reaches the protocol. What a command would read
+from standard input is empty. Who asks is found out once, as soon as it can be told.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ...core.values import Value
 from ...errors import SegueError, UnknownSession
 from ..cli import main
 from ..cli.command import find
+from ..cli.table import TABLE
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
 
 ACTOR = "agent"
@@ -59,7 +60,12 @@ class Calls:
         self._ask()
         words = tool.words(given)
         outcome = self._run(words, tool)
-        if outcome.failed and tool.name == "plan" and "goal" in given and _code(outcome) == UnknownSession.code:
+        if (
+            outcome.failed
+            and tool.name == "plan"
+            and "goal" in given
+            and _code(outcome) == UnknownSession.code
+        ):
             outcome = self._run(new_session(given), tool)
             self._session = "" if outcome.failed else str(outcome.value["id"])
         return outcome
@@ -85,12 +91,14 @@ class Calls:
         self._session = self._session or who.session
 
     def _run(self, words: list[str], tool: Tool) -> Outcome:
-        meant = self._session if tool.session and find(words[0]).session else ""
+        meant = self._session if tool.session and words[0] in TABLE and find(words[0]).session else ""
         session = [f"--session={meant}"] if meant else []
         options = [*self._options, "--json", f"--actor={self._agent or ACTOR}"]
         out, code = self._main([*options, words[0], *session, *words[1:]])
         if not out.strip():
-            return _failed("unforeseen", f"`segue {words[0]}` said nothing and gave {code}", "see `segue doctor`")
+            return _failed(
+                "unforeseen", f"`segue {words[0]}` said nothing and gave {code}", "see `segue doctor`"
+            )
         return Outcome(out.rstrip("\n"), failed=code != 0 and '"error"' in out[:20])
 
     def _main(self, words: list[str]) -> tuple[str, int]:

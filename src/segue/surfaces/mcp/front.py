@@ -1,8 +1,8 @@
 """The first second: what an agent asks at once is answered while the SDK is being loaded.
 
-The front knows the handshake and the lists, which need no session and no SDK; a test compares its answers with
-those of the SDK. Everything else waits for the SDK. The handshake is told to the SDK too, and its own answer to
-it is dropped. Once the SDK is there, the front only passes lines on.
+The front knows the handshake and the lists, which need no session and no SDK; a test compares its answers
+with those of the SDK. Everything else waits for the SDK. The handshake is told to the SDK too, and its own
+answer to it is dropped. Once the SDK is there, the front only passes lines on.
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ def made(calls: Calls) -> Server[Any]:
     async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[types.Resource.model_validate(RESOURCE)])
 
-    async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        context: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         if str(params.uri) != BRIEF_URI:
             raise ValueError(f"there is no resource {params.uri}")
         text = await anyio.to_thread.run_sync(calls.brief)
@@ -52,9 +54,10 @@ def made(calls: Calls) -> Server[Any]:
         return types.ReadResourceResult(contents=[content])
 
     return Server(
-        NAME, version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool,
-        on_list_prompts=list_prompts, on_get_prompt=get_prompt, on_list_resources=list_resources,
-        on_read_resource=read_resource,
+        NAME, version=__version__, instructions=INSTRUCTIONS,
+        on_list_tools=list_tools, on_call_tool=call_tool, on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_list_resources=list_resources, on_read_resource=read_resource,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The eight tools: what a model is told of them, and the command that each one is.
 
-The list is sent with every conversation, so it is kept small; a test measures it. Texts are given to commands as
-``--option=text`` or behind ``--``, so that none of them is taken for an option.
+The list is sent with every conversation, so it is kept small; a test measures it. Texts are given to
+commands as ``--option=text`` or behind ``--``, so that none of them is taken for an option.
 """
 
 from __future__ import annotations
@@ -61,10 +61,8 @@ def _reasons(given: Arguments, name: str, more: str) -> Words:
 
 
 def _checkpoint(given: Arguments) -> Words:
-    return [
-        "checkpoint", *_options(given, "done", "begin", "note", "ask", "learn", "error", "focus", "summary", "name"),
-        *_reasons(given, "decide", "why"),
-    ]  # fmt: skip
+    plain = ("done", "begin", "note", "ask", "learn", "error", "focus", "summary", "name")
+    return ["checkpoint", *_options(given, *plain), *_reasons(given, "decide", "why")]
 
 
 def _plan(given: Arguments) -> Words:
@@ -104,20 +102,21 @@ TOOLS = (
     ),
     Tool(
         "checkpoint",
-        "Save progress durably after each step. decide maps choice to reason; name makes a point to return to.",
+        "Save progress durably after each step. decide: choice to reason; name: a point to rewind to.",
         {"done": TEXTS, "begin": TEXTS, "note": TEXT, "decide": PAIRS, "ask": TEXTS, "learn": TEXTS,
          "error": TEXTS, "focus": TEXT, "summary": TEXT, "name": TEXT},
         _checkpoint,
     ),
     Tool(
         "plan",
-        "Show (no arguments) or change the plan. goal begins a session if none; block, drop map item to reason.",
-        {"goal": TEXT, "add": TEXTS, "begin": TEXTS, "done": TEXTS, "block": PAIRS, "unblock": TEXTS, "drop": PAIRS},
+        "Show (no arguments) or change the plan. goal begins a session if none; block, drop: item to reason.",
+        {"goal": TEXT, "add": TEXTS, "begin": TEXTS, "done": TEXTS, "block": PAIRS, "unblock": TEXTS,
+         "drop": PAIRS},
         _plan,
     ),
     Tool(
         "feature",
-        "Success criteria. add needs name, text, checks (commands); verify runs them: only that proves it passes.",
+        "Success criteria. add: name, text, checks (commands). verify runs them: only that proves passing.",
         {"action": _one_of("list", "show", "add", "begin", "block", "fail", "verify"), "name": TEXT,
          "text": TEXT, "steps": TEXTS, "checks": TEXTS, "covers": TEXTS},
         _feature, ("action",),
@@ -150,8 +149,8 @@ TOOLS = (
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 INSTRUCTIONS = (
-    "Segue keeps this work across crashes, full windows and other agents. Call resume at the start, checkpoint "
-    "after each finished step, and feature verify before saying that something is done."
+    "Segue keeps this work across crashes, full windows and other agents. Call resume at the start, "
+    "checkpoint after each finished step, and feature verify before saying that something is done."
 )
 
 
@@ -170,7 +169,9 @@ def checked(tool: Tool, given: Arguments) -> Arguments:
             known = ", ".join(tool.takes) or "nothing"
             raise UsageError(f"{tool.name} takes no {name}", hint=f"it takes {known}")
         if value is not None and not _fits(value, tool.takes[name]):
-            raise UsageError(f"{name} of {tool.name} is of a wrong kind", hint=f"it is {tool.takes[name]['type']}")
+            raise UsageError(
+                f"{name} of {tool.name} is of a wrong kind", hint=f"it is {tool.takes[name]['type']}"
+            )
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -1,0 +1,250 @@
+"""`segue mcp`: eight tools that are commands, a list that is small, a handshake that does not wait."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from segue.surfaces.mcp import front
+from segue.surfaces.mcp.calls import BRIEF_URI, Calls
+from segue.surfaces.mcp.tools import TOOLS, listed
+
+from .conftest import Cli
+
+EIGHT = ["resume", "checkpoint", "plan", "feature", "remember", "recall", "since", "handoff"]
+TOKENS_MAX = 1_500
+
+
+def tokens_at_most(text: str) -> int:
+    """No tokenizer makes more of it: four letters, a digit or a sign are at least one token."""
+    return sum(
+        -(-len(piece) // 4) if piece[0].isalpha() else len(piece)
+        for piece in re.findall(r"[A-Za-z]+|[^A-Za-z\s]+", text)
+    )
+
+
+def test_there_are_eight_tools_and_their_list_is_small() -> None:
+    assert [tool.name for tool in TOOLS] == EIGHT
+    size = tokens_at_most(json.dumps(listed(), separators=(",", ":")))
+    assert size < TOKENS_MAX, f"{size} tokens at most"
+
+
+# -- a tool is a command -----------------------------------------------------------------------
+
+PARITY: list[tuple[str, dict[str, Any], str]] = [
+    ("resume", {}, "brief"),
+    ("plan", {}, "status"),
+    (
+        "plan",
+        {"add": ["a", "-b"], "block": {"a": "x=y"}},
+        "checkpoint --add=a --add=-b --block=a --reason=x=y",
+    ),
+    ("plan", {"done": ["#1"], "drop": {"#2": ""}}, "checkpoint --done=#1 --drop=#2"),
+    ("plan", {"goal": "tokens"}, "checkpoint --goal tokens"),
+    (
+        "checkpoint",
+        {"note": "n", "decide": {"HS256": "one issuer"}, "learn": ["l"], "name": "here"},
+        "checkpoint --note=n --decide=HS256 --why='one issuer' --learn=l --name=here",
+    ),
+    (
+        "feature",
+        {
+            "action": "add",
+            "name": "f",
+            "text": "works",
+            "checks": ["true"],
+            "steps": ["s"],
+            "covers": ["*.py"],
+        },
+        "feature add f works --check=true --step=s --covers=*.py",
+    ),
+    ("feature", {"action": "list"}, "feature list"),
+    ("feature", {"action": "verify"}, "verify"),
+    ("remember", {"text": "-it lasts", "type": "strategy"}, "remember --type=strategy -- '-it lasts'"),
+    ("recall", {"query": "tokens", "limit": 3}, "recall tokens --limit=3"),
+    ("handoff", {"to": "codex", "note": "look"}, "handoff --to=codex --note=look"),
+    ("checkpoint", {}, "checkpoint"),
+    ("feature", {"action": "show", "name": "nowhere"}, "feature show nowhere"),
+]
+
+
+@pytest.mark.parametrize(("tool", "given", "command"), PARITY, ids=lambda one: str(one)[:40])
+def test_a_tool_gives_the_json_of_its_command(
+    started: Cli, home: Path, tool: str, given: dict[str, Any], command: str
+) -> None:
+    started("remember", "tokens last 15 minutes")
+    shutil.copytree(home / "segue", home / "twin")
+    words = [*shlex.split(command)[:1], "--json", "--actor=agent", *shlex.split(command)[1:]]
+    code = 64 if (tool == "checkpoint" and not given) or given.get("name") == "nowhere" else 0
+    by_command = (
+        started(*words, f"--home={home / 'twin'}", code=code)
+        if "--" not in words
+        else started(f"--home={home / 'twin'}", *words)
+    )
+    by_tool = Calls().call(tool, given)
+    assert _timeless(by_tool.value) == _timeless(by_command.value)
+    assert by_tool.failed == bool(code)
+
+
+def _timeless(value: Any) -> Any:
+    """Without moments, scores and counts that another call of the same must change."""
+    if isinstance(value, dict):
+        gone = ("at", "id", "created", "score", "recalled", "last_recalled", "last_active", "timestamp")
+        return {key: _timeless(one) for key, one in value.items() if key not in gone}
+    return [_timeless(one) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "says"),
+    [
+        ("nothing", {}, "there is no tool"),
+        ("recall", {}, "needs query"),
+        ("recall", {"query": "x", "limit": "many"}, "of a wrong kind"),
+        ("plan", {"goals": "x"}, "takes no goals"),
+        ("feature", {"action": "attest", "name": "f"}, "of a wrong kind"),
+        ("checkpoint", {"done": [1]}, "of a wrong kind"),
+        ("checkpoint", {"note": "-"}, "the text is empty"),  # it reads no standard input
+    ],
+)
+def test_bad_arguments_are_an_error_that_says_what_to_do(
+    started: Cli, tool: str, given: dict[str, Any], says: str
+) -> None:
+    outcome = Calls().call(tool, given)
+    assert outcome.failed and says in outcome.value["error"]["message"] and outcome.value["error"]["hint"]
+
+
+def test_a_plan_with_a_goal_begins_a_session_where_there_is_none(cli: Cli) -> None:
+    calls = Calls()
+    made = calls.call("plan", {"goal": "-- make it work", "add": ["one", "--two"]})
+    assert not made.failed, made.text
+    shown = calls.call("plan", {}).value
+    assert shown["goal"] == "-- make it work" and shown["next"] == ["one", "--two"]
+    assert not calls.call("plan", {"goal": "make it work well"}).failed
+    assert calls.call("plan", {}).value["goal"] == "make it work well"
+    assert cli("list", "--json").value[0]["id"] == made.value["id"]
+
+
+def test_what_a_model_declares_is_never_a_persons_word(started: Cli) -> None:
+    Calls().call("feature", {"action": "add", "name": "f", "text": "works", "checks": ["true"]})
+    shown = Calls().call("feature", {"action": "verify"}).value
+    assert not shown["ok"] and shown["ran"] == 0 and len(shown["untrusted"]) == 1
+
+
+# -- over the wire -----------------------------------------------------------------------------
+
+
+def _parameters(folder: Path, **environment: str) -> StdioServerParameters:
+    env = {**os.environ, **environment}
+    return StdioServerParameters(command=sys.executable, args=["-m", "segue", "mcp"], env=env, cwd=folder)
+
+
+def test_the_sdks_own_client_uses_tools_prompt_and_resource(started: Cli, project: Path) -> None:
+    async def use() -> None:
+        async with stdio_client(_parameters(project)) as streams, ClientSession(*streams) as client:
+            await client.initialize()
+            tools = await client.list_tools()
+            assert [tool.name for tool in tools.tools] == EIGHT
+            called = await client.call_tool("checkpoint", {"done": ["auth middleware"]})
+            assert not called.is_error and called.structured_content
+            assert called.structured_content["events"] >= 1
+            wrong = await client.call_tool("recall", {})
+            assert wrong.is_error
+            prompt = await client.get_prompt("brief")
+            resource = await client.read_resource(BRIEF_URI)
+            texts = [prompt.messages[0].content.text, resource.contents[0].text]  # type: ignore[union-attr]
+            assert all("Refactor authentication to JWT" in text for text in texts)
+
+    anyio.run(use)
+    assert "auth middleware" in started("status", "--json").value["done"]
+
+
+class Raw:
+    """The protocol by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "segue", "mcp"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def ask(self, id: int, method: str, **params: Any) -> Any:
+        assert self.process.stdin and self.process.stdout
+        line = json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert answer["id"] == id, answer
+        return answer["result"]
+
+    def close(self) -> int:
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.close()
+        self.process.stdout.close()
+        return self.process.wait(30)
+
+
+@pytest.fixture
+def raw(started: Cli, project: Path) -> Iterator[Raw]:
+    made = Raw(project)
+    yield made
+    assert made.close() == 0
+
+
+def test_the_front_answers_as_the_sdk_does(raw: Raw) -> None:
+    client = {"name": "test", "version": "1"}
+    asked = {"protocolVersion": front.HANDSHAKES[-1], "capabilities": {}, "clientInfo": client}
+    first = raw.ask(1, "initialize", **asked)
+    assert first == front.answer("initialize", asked), "the front answers first"
+    assert raw.ask(2, "tools/call", name="plan", arguments={})["isError"] is False
+    for number, method in enumerate(
+        ("initialize", "tools/list", "prompts/list", "resources/list", "ping"), 3
+    ):
+        params = asked if method == "initialize" else {}
+        by_sdk = raw.ask(number, method, **params)
+        assert front.answer(method, params) == {k: v for k, v in by_sdk.items() if k != "_meta"}, method
+
+
+def test_the_front_knows_every_handshake_that_the_sdk_knows() -> None:
+    assert set(front.HANDSHAKES) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+    assert front.answer("initialize", {"protocolVersion": "2099-01-01"}) is None
+    assert front.answer("tools/list", {"cursor": "x"}) is None
+
+
+def test_what_is_asked_before_the_sdk_is_there_is_answered_once(raw: Raw) -> None:
+    asked = {
+        "protocolVersion": front.HANDSHAKES[0],
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    assert raw.ask(1, "initialize", **asked)["protocolVersion"] == front.HANDSHAKES[0]
+    assert len(raw.ask(2, "tools/list")["tools"]) == 8
+    assert raw.ask(3, "tools/call", name="resume", arguments={})["content"]
+    assert len(raw.ask(4, "tools/list")["tools"]) == 8
+
+
+def test_a_child_of_an_agent_finds_the_agents_session(
+    started: Cli, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.run_kit import place
+
+    native = "11111111-2222-4333-8444-555555555555"
+    place(home, project, "claude-code", native=native, prompt="Make the login use tokens", old=5)
+    started("start", "Something else here", "--id", "other")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", native)
+    calls = Calls()
+    saved = calls.call("checkpoint", {"note": "from within"}).value
+    runs = {run["id"]: run["session"] for run in started("runs", "--json").value}
+    assert saved["session"] == runs[native]
