@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.delta import Delta
     from .core.events import Event
     from .core.evidence import Check
     from .core.features import Gate, Verdict
@@ -85,6 +86,7 @@ _HOMES = {
     "Gate": "core.features",
     "Verdict": "core.features",
     "Verified": "services.verifying",
+    "Delta": "core.delta",
     "Event": "core.events",
     "Memory": "core.memory",
     "Pressure": "core.pressure",
@@ -103,6 +105,7 @@ __all__ = [
     "Check",
     "ConflictError",
     "DamagedError",
+    "Delta",
     "Event",
     "FeatureExists",
     "FeatureList",

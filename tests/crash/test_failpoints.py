@@ -233,7 +233,7 @@ def test_a_preparation_that_a_kill_interrupts_leaves_the_old_one_or_the_new_one(
         kept_scenes = death.passing - 1 + (death.failpoint == "scene.keep.after")
         assert (scene.reason if scene else "") == ("", "1", "2")[kept_scenes]
         assert seg.prepare().session == "jwt"
-    assert not list(latest.parent.rglob(".*.json.*"))
+        assert [path.name for path in seg.home.scenes.glob("*.json")] == ["jwt.json"]
 
 
 def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(

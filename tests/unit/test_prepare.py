@@ -15,7 +15,7 @@ from segue import Paused, Segue, UnknownSession
 from segue.core.manifest import Manifest, Preparation, read
 from segue.core.scene import decode
 from segue.services.prepare import HERE, prepare
-from segue.services.scenes import folder_of, kept
+from segue.services.scenes import kept
 
 
 @pytest.fixture
@@ -86,8 +86,7 @@ def test_no_secret_gets_into_the_manifest_or_the_scene(home: Path, project: Path
     place(home, project, "codex", secret=SECRET, prompt=f"Use the token {SECRET} for the calls, please")
     with opened(home, project) as seg:
         done = seg.prepare(reason=f"because {SECRET}")
-        folder = folder_of(seg)
-    for path in folder.rglob("*"):
+    for path in [*(home / "segue" / "manifests").rglob("*"), *(home / "segue" / "scenes").rglob("*")]:
         assert not path.is_file() or SECRET not in path.read_text()
     assert SECRET not in Path(done.path).read_text()
 
@@ -128,7 +127,7 @@ def test_the_scene_lists_what_is_not_committed_by_hashes_and_holds_no_content(
         session.focus(file="a.py", position="2:5")
         scene = seg.prepare().scene
         again = kept(seg, "jwt")
-        text = (folder_of(seg) / "scenes" / "jwt.json").read_text()
+        text = (home / "segue" / "scenes" / "jwt.json").read_text()
     assert again == scene
     assert {(one.path, one.kind) for one in scene.dirty} == {
         ("a.py", "modified"), ("gone.py", "deleted"), ("new/b.py", "created"),

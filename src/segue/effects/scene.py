@@ -61,16 +61,17 @@ def _status(root: Path, deadline: float) -> bytes | None:
 
 def run(root: Path, *words: str, seconds: float) -> bytes | None:
     """What git says; None if it fails, or not in time."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment = {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, timeout=seconds, env=environment, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.SubprocessError):
+        one = trees.asked(root, *words)
+    except OSError:
         return None
-    return done.stdout if done.returncode == 0 else None
+    try:
+        told, _ = one.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        one.kill()
+        one.communicate()
+        return None
+    return told if one.returncode == 0 else None
 
 
 def _bare(repository: git.Repository) -> tuple[str, str, list[Dirty]]:

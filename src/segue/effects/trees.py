@@ -134,7 +134,8 @@ def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) ->
 # -- git ---------------------------------------------------------------------------------------
 
 
-def _git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+def asked(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Git, begun; it changes nothing and asks nobody."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
     environment = {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
     command = ["git", "-C", str(root), *words]
@@ -146,7 +147,7 @@ def _git(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess
 def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:
     """(lines, head) as git tells; None if it does not."""
     try:
-        status = _git(
+        status = asked(
             root, "status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=all",
             "--ignore-submodules=none",
         )  # fmt: skip
@@ -180,9 +181,9 @@ def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | N
             first, _, rest = cache.read_bytes().partition(b"\n")
             if first == stamp:
                 return rest.split(b"\n"), set()
-    asked = _git(root, "ls-files", "-s", "-v", "-z")
-    entries = asked.communicate()[0].split(b"\0")[:-1]
-    if asked.returncode:
+    listing = asked(root, "ls-files", "-s", "-v", "-z")
+    entries = listing.communicate()[0].split(b"\0")[:-1]
+    if listing.returncode:
         return None
     if not entries:
         return [], set()
@@ -267,9 +268,9 @@ def _dirty_lines(root: Path, paths: list[bytes], *, filtered: bool) -> list[byte
     plain = [path for path in paths if b"\n" not in path and _is_file(root, path)] if filtered else []
     ids: dict[bytes, bytes] = {}
     if plain:
-        asked = _git(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
-        told = asked.communicate(b"".join(path + b"\n" for path in plain))[0].split(b"\n")[:-1]
-        if asked.returncode == 0 and len(told) == len(plain):
+        hashing = asked(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
+        told = hashing.communicate(b"".join(path + b"\n" for path in plain))[0].split(b"\n")[:-1]
+        if hashing.returncode == 0 and len(told) == len(plain):
             ids = dict(zip(plain, told, strict=True))
     found: list[bytes] = []
     for path in paths:

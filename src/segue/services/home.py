@@ -92,8 +92,13 @@ class Home:
 
     @property
     def manifests(self) -> Path:
-        """What was prepared for the next run, and scenes."""
+        """What was prepared for the next run."""
         return self.path / "manifests"
+
+    @property
+    def scenes(self) -> Path:
+        """The world as sessions were left."""
+        return self.path / "scenes"
 
     @property
     def damaged(self) -> Path:

@@ -57,7 +57,7 @@ def own_folder(segue: Segue) -> Path:
 def path_of(segue: Segue, session: str) -> Path:
     """The scene of a session, or of the working tree."""
     name = clean_name(session) if session else f"tree-{stream_of_tree(segue.place.root)}"
-    return folder_of(segue) / "scenes" / f"{name}.json"
+    return segue.home.scenes / f"{name}.json"
 
 
 def take(
@@ -104,7 +104,6 @@ def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]
 def keep(segue: Segue, scene: Scene) -> Path:
     """Make a scene the newest of its session."""
     segue.brake.check()
-    own_folder(segue)
     path = path_of(segue, scene.session)
     trip("scene.keep.before")
     write_whole(path, encode(scene))

@@ -36,6 +36,7 @@ from .sessions import Session, Texts, texts
 
 if TYPE_CHECKING:
     from ..core.pressure import Pressure
+    from ..core.delta import Delta
     from ..effects.embed import Embedder
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
@@ -333,6 +334,12 @@ class Segue:
         from .pressure import pressure
 
         return pressure(self, run, tokens_used=tokens_used, window=window, threshold=threshold)
+
+    def since(self, session: str = "", *, start: str = "") -> Delta:
+        """What changed since the session was left, or since a time, an age (2h) or a commit."""
+        from .since import since
+
+        return since(self, session, start=start)
 
     # -- memories ------------------------------------------------------------------------------
 

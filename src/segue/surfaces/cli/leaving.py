@@ -1,4 +1,4 @@
-"""Leaving and coming back: prepare."""
+"""Leaving and coming back: prepare, since."""
 
 from __future__ import annotations
 
@@ -30,6 +30,25 @@ def prepare(context: Context) -> int:
     return 0
 
 
+def since(context: Context) -> int:
+    """What changed since the work was left."""
+    told = context.look().since(context.session_id(), start=context.args.start or "")
+    if context.json:
+        fields = {name: getattr(told, name) for name in told.__struct_fields__}
+        context.emit({**fields, "away_seconds": round(told.away_seconds, 3), "nothing": told.nothing})
+        return 0
+    from .since_view import since_lines
+
+    context.say(*since_lines(told, context.style))
+    return 0
+
+
+def _since_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--from", dest="start", metavar="WHEN", help="a time, an age such as 2h or 3d, or a commit"
+    )
+
+
 def _prepare_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--reason", default="user request", metavar="TEXT", help="why; stands in the manifest"
@@ -46,5 +65,10 @@ COMMANDS = (
         "prepare", prepare, _prepare_arguments, session="id",
         json="path, reason, session, run, bytes, tokens, seconds",
         examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here"),
+    ),
+    Command(
+        "since", since, _since_arguments, session="id",
+        json="Delta (docs/reference/library.md), with `away_seconds` and `nothing`",
+        examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),
     ),
 )  # fmt: skip

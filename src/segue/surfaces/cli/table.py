@@ -7,7 +7,9 @@ from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff", "prepare"),
-    "look": ("brief", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure"),
+    "look": (
+        "brief", "since", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
+    ),
     "work": (
         "checkpoint", "done", "begin", "add", "block", "unblock", "drop", "note", "decide", "ask", "answer",
         "learn", "rewind", "undo",
@@ -37,6 +39,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "checkpoints": ("looking", "the named checkpoints of a session"),
     "runs": ("runs", "the runs that agents left in this project, or in all"),
     "pressure": ("pressure", "how full the window of a run is, and whether to prepare"),
+    "since": ("leaving", "what changed since the work was left: commits, files, features, other runs"),
     "checkpoint": ("working", "any mix of changes in one commit; with --name, a state to come back to"),
     "done": ("working", "items are finished"),
     "begin": ("working", "items are under way"),

@@ -1,0 +1,339 @@
+"""Since you left: what changed between the scene that was kept and now.
+
+The scene is the newest one of the session. If an agent worked on after it (and was killed, say), the moment
+when it was last heard of counts, and git's own log of heads says on which commit that was; without any
+scene too. Nothing is written. What takes time (git) runs while the rest is looked up.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ..core import events as ev
+from ..core.delta import Beside, Delta, FeatureDelta, History, LockChange, Told, delta
+from ..core.evidence import glob_regex, is_literal
+from ..core.features import definition_of
+from ..core.locks import bumps, is_lock, packages
+from ..core.scene import Scene
+from ..core.state import Feature, SessionState
+from ..effects import git, history, trees
+from ..effects import scene as effect
+from ..effects.history import Way
+from ..effects.processes import host_name
+from ..errors import SegueError, UnknownRun, UnknownSession, UsageError
+from . import prepare, scenes
+from .features import patterns_of
+from .runs import iso, run_in
+
+if TYPE_CHECKING:
+    from ..agents.base import Found
+    from .capture import Capture
+    from .segue import Segue
+
+SLACK_SECONDS = 60.0
+"""An agent writes its last lines a little after it told us that it stops."""
+RUNS_MAX, EVENTS_MAX, MEMORIES_MAX = 20, 50, 50
+_QUIET = (
+    "session.paused",
+    "session.resumed",
+    "session.started",
+    "metrics.counted",
+    "changes.seen",
+    "focus.set",
+)
+_NOTE = re.compile(
+    r"(?:^|/)(?:context-library|memory|docs/adr|docs/decisions|adr)/.*\.md$|(?:^|/)(?:PROJECT_STATE|AGENTS|CLAUDE|GEMINI)\.md$"
+)
+_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
+_UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def since(
+    segue: Segue, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS
+) -> Delta:
+    """What changed since the session was left, or since ``start``: a time, an age such as 2h, a commit."""
+    state = prepare.state_of(segue, session or None)
+    capture = segue.observed.capture()
+    then = given(segue, state, start) if start else left(segue, state, capture)
+    way = Way(then, segue.place.root, seconds=seconds)
+    runs = list(_runs(segue, capture, then))
+    events = _events(segue, state, then)
+    memories = _memories(segue, then)
+    now = effect.look(
+        segue.place.root, seconds=seconds, cache=scenes.cache_of(segue), skip=(segue.home.path,)
+    )
+    then = _as_it_was(then, now)
+    told = way.history()
+    present = _present(then, now)
+    bare = delta(then, now, told, Beside(present=present))
+    changed = _paths(bare)
+    beside = Beside(
+        events=events,
+        features=_features(segue, state, then, changed) if state else (),
+        memories=memories,
+        runs=tuple(runs),
+        locks=_locks(segue.place.root, then, changed),
+        notes=frozenset(path for path in changed if _NOTE.search(path)),
+        present=present,
+    )
+    return delta(then, now, told, beside)
+
+
+# -- the scene of then -----------------------------------------------------------------------------
+
+
+def left(segue: Segue, state: SessionState | None, capture: Capture) -> Scene:
+    """The world when the work was left, as it was kept or as far as it can be put together."""
+    kept = scenes.kept(segue, state.id if state else "")
+    last = _last_run(capture, state)
+    if kept is not None and (last is None or last.changed <= kept.at + SLACK_SECONDS):
+        return kept
+    if last is not None:
+        return _of_run(segue, state, capture, last, kept)
+    if state is not None:
+        moment = datetime.fromisoformat(state.paused or state.updated or state.created).timestamp()
+        touched = scenes.touched(segue.place.root, state, ())
+        return derived(segue, state, moment, "the session's journal and git's log of heads", touched=touched)
+    raise UnknownSession(
+        "nobody has left this project yet: there is no session, no run and no scene here",
+        hint="`segue prepare` keeps a scene to compare with",
+    )
+
+
+def _last_run(capture: Capture, state: SessionState | None) -> Found | None:
+    """The newest run of this work that is not the one that asks."""
+    for one in capture.found():
+        if one.parent or not one.size or capture.asks(one):
+            continue
+        row = capture.row(one) if state else None
+        if row is None or not state or row.session in ("", state.id):
+            return one
+    return None
+
+
+def _of_run(
+    segue: Segue, state: SessionState | None, capture: Capture, found: Found, kept: Scene | None
+) -> Scene:
+    from .briefs import of_found
+
+    try:
+        digest = of_found(capture, found)
+    except (SegueError, OSError, UnknownRun):
+        digest = None
+    moment = min(found.changed, digest.last or found.changed) if digest else found.changed
+    touched = scenes.touched(segue.place.root, state, [digest] if digest else ())
+    source = "the transcript of the last run and git's log of heads"
+    scene = derived(segue, state, moment, source, touched=touched)
+    if kept is None:
+        return scene
+    same = kept.head == scene.head
+    return replace(
+        scene, version=kept.version, focus=kept.focus, notes=kept.notes, files=kept.files if same else {},
+        touched=tuple(dict.fromkeys((*scene.touched, *kept.touched))),
+    )  # fmt: skip
+
+
+def derived(
+    segue: Segue, state: SessionState | None, moment: float, source: str, *, head: str = "",
+    touched: Sequence[str] = (),
+) -> Scene:  # fmt: skip
+    """A scene of a moment at which nobody kept one."""
+    root = segue.place.root
+    repository = git.find(root)
+    bare = Scene(
+        at=moment, host=host_name(), folder=str(root), session=state.id if state else "",
+        version=_version_at(segue, state, moment), touched=tuple(touched), derived=source,
+    )  # fmt: skip
+    if repository is None:
+        return bare
+    now, branch_now = git.head(repository)
+    then, branch_then = history.head_at(root, moment)
+    return replace(
+        bare, git=True, head=head or then or now, branch=branch_then or branch_now,
+        shallow=(repository.common / "shallow").exists(), stash=git.ref(repository, "refs/stash"),
+    )  # fmt: skip
+
+
+def _version_at(segue: Segue, state: SessionState | None, moment: float) -> int:
+    """The version that a session had."""
+    if state is None:
+        return 0
+    at = iso(moment + 1)
+    return sum(event.at <= at for event in segue.attach(state.id).log())
+
+
+def given(segue: Segue, state: SessionState | None, start: str) -> Scene:
+    """The scene of a moment or a commit that somebody named."""
+    kept = scenes.kept(segue, state.id if state else "")
+    touched = kept.touched if kept else scenes.touched(segue.place.root, state, ())
+    age = _AGO.fullmatch(start.strip())
+    if age:
+        moment = time.time() - float(age[1]) * _UNITS[age[2]]
+        return derived(segue, state, moment, f"git's log of heads, {start} ago", touched=touched)
+    try:
+        moment = datetime.fromisoformat(start).timestamp()
+        return derived(segue, state, moment, f"git's log of heads at {start}", touched=touched)
+    except ValueError:
+        pass
+    asked = effect.run(
+        segue.place.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0
+    )
+    if not asked:
+        raise UsageError(
+            f"{start!r} is no time, no age and no commit", hint="for example 2h, 3d, 2026-11-14 or HEAD~3"
+        )
+    head, at = asked.decode().split()
+    return derived(segue, state, float(at), f"the commit {head[:12]}", head=head, touched=touched)
+
+
+def _as_it_was(then: Scene, now: Scene) -> Scene:
+    """A derived scene with what was not committed then: of that, what has not changed since."""
+    if not then.derived or not now.git:
+        return then
+    old = [one for one in now.dirty if _changed_at(Path(now.folder) / one.path) <= then.at + 1]
+    return replace(then, dirty=tuple(old), stash=now.stash)
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+# -- what is beside the tree -----------------------------------------------------------------------
+
+
+def _present(then: Scene, now: Scene) -> dict[str, str]:
+    """What files hold that were not committed then and are clean now."""
+    here = {one.path for one in now.dirty}
+    wanted = [os.fsencode(one.path) for one in then.dirty if one.path not in here]
+    if not wanted or (then.folder, then.host) != (now.folder, now.host):
+        return {}
+    return {os.fsdecode(path): id for path, id in trees.ids(Path(now.folder), wanted).items()}
+
+
+def _paths(told: Delta) -> list[str]:
+    files = told.files
+    renamed = [path for pair in files.renamed for path in pair]
+    return [*files.created, *files.modified, *files.deleted, *renamed]
+
+
+def _runs(segue: Segue, capture: Capture, then: Scene) -> Iterable[Told]:
+    """Runs that were active since, not counting the one that asks and sub-agents."""
+    seen: set[str] = set()
+    for found in capture.found():
+        if found.changed <= then.at + SLACK_SECONDS or len(seen) >= RUNS_MAX:
+            break
+        if found.parent or found.native in seen or not found.size or capture.asks(found):
+            continue
+        seen.add(found.native)
+        row = capture.row(found)
+        run = run_in(row) if row is not None else None
+        yield Told(found.native, run.goal if run else "", found.agent, iso(found.changed))
+
+
+def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Told, ...]:
+    """What was written into the session since."""
+    if state is None or state.version <= then.version:
+        return ()
+    found = []
+    for event in segue.attach(state.id).log(after=then.version):
+        body = ev.read_body(event)
+        if body is None or event.kind in _QUIET:
+            continue
+        text = next((v for f in body.__struct_fields__ if isinstance(v := getattr(body, f), str) and v), "")
+        found.append(Told(event.kind, text[:200], event.actor, event.at))
+    return tuple(found[-EVENTS_MAX:])
+
+
+def _memories(segue: Segue, then: Scene) -> tuple[Told, ...]:
+    """Memories that are new or changed since, for who may read them."""
+    from ..effects.embed import HashEmbedder
+    from .remembering import memories_of
+
+    try:
+        service = memories_of(segue, HashEmbedder())
+        start = iso(then.at)
+        found: dict[str, Told] = {}
+        for trace in service.store.trail(service.reader(), limit=200):
+            if trace.at <= start:
+                break
+            if trace.act != "vote" and len(found) < MEMORIES_MAX:
+                found.setdefault(trace.memory, Told(trace.memory, trace.act, trace.actor, trace.at))
+        said = {one.id: one.content for one in service.store.get(list(found), service.reader())}
+        return tuple(replace(one, text=f"{one.text}: {said.get(one.id, '')[:200]}") for one in found.values())
+    except (SegueError, OSError):
+        return ()
+
+
+def _features(
+    segue: Segue, state: SessionState, then: Scene, changed: Sequence[str]
+) -> tuple[FeatureDelta, ...]:
+    """Features that are not as they were."""
+    before: Mapping[str, Feature] = {}
+    if then.version:
+        before = segue.book.state_at(state.id, then.version).features
+    if not before and not state.features:
+        return ()
+    found: list[FeatureDelta] = []
+    verdicts = {one.id: one for one in segue.attach(state.id).features.verdicts(state)}
+    for id, feature in state.features.items():
+        old, verdict = before.get(id), verdicts[id]
+        if old is None:
+            found.append(FeatureDelta(id, "added", feature.description))
+        elif definition_of(old) != definition_of(feature):
+            found.append(FeatureDelta(id, "changed", "steps, checks or covered paths"))
+        if verdict.status == "stale" and old is not None and (hit := _covered(feature, changed)):
+            found.append(FeatureDelta(id, "stale", f"{', '.join(hit[:3])} changed"))
+        elif verdict.status == "failing" and old is not None and prepare.passed(old):
+            found.append(FeatureDelta(id, "failing", verdict.reason))
+        elif verdict.passes and old is not None and not prepare.passed(old) and old.checks:
+            found.append(FeatureDelta(id, "passing", ""))
+    found += [
+        FeatureDelta(id, "removed", one.description) for id, one in before.items() if id not in state.features
+    ]
+    return tuple(found)
+
+
+def _covered(feature: Feature, changed: Sequence[str]) -> list[str]:
+    """Of these paths, those that a feature covers."""
+    patterns = patterns_of(feature)
+    if not patterns:
+        return list(changed)
+    rules = []
+    for pattern in patterns:
+        plain = pattern.removesuffix("/**")
+        rules.append(re.escape(plain) + "(?:/.*)?" if is_literal(plain) else glob_regex(pattern))
+    rule = re.compile("|".join(f"(?:{one})" for one in rules), re.DOTALL)
+    return [path for path in changed if rule.fullmatch(path)]
+
+
+def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange, ...]:
+    """Lock files with other packages."""
+    names = [path for path in changed if is_lock(path)][:20]
+    if not names:
+        return ()
+    before = history.shown(root, then.head, names) if then.git and then.head else {}
+    found = []
+    for name in names:
+        try:
+            now = (root / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            now = ""
+        old = before.get(name, b"").decode("utf-8", "replace")
+        different = tuple(bumps(packages(name, old), packages(name, now))) if old or not then.git else ()
+        if different or not then.git or not old:
+            found.append(LockChange(name, different if then.git else ()))
+    return tuple(found)
+
+
+__all__ = ["Delta", "History", "derived", "left", "since"]
