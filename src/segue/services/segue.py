@@ -35,8 +35,8 @@ from .place import Brake, Place
 from .sessions import Session, Texts, texts
 
 if TYPE_CHECKING:
-    from ..core.pressure import Pressure
     from ..core.delta import Delta
+    from ..core.pressure import Pressure
     from ..effects.embed import Embedder
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
