@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.git_kit import Repository
+
 from .conftest import Cli
 
 
@@ -25,3 +27,24 @@ def test_prepare_here_writes_into_the_project(started: Cli, project: Path) -> No
 
 def test_prepare_of_an_unknown_session_is_refused(cli: Cli) -> None:
     assert "nobody" in cli("prepare", "nobody", code=64).err
+
+
+def test_since_says_what_changed_and_what_to_do_first(started: Cli, project: Path) -> None:
+    started("prepare", "--reason", "before exit")
+    (project / "new.py").write_text("x = 1\n")
+    out = started("since").out
+    assert "since you left" in out and "(before exit)" in out and "A new.py" in out
+    value = started("since", "--json").value
+    assert value["files"]["created"] == ["new.py"] and value["nothing"] is False
+
+
+def test_since_without_anything_to_compare_with_is_a_usage_error_that_says_what_to_do(cli: Cli) -> None:
+    assert "segue prepare" in cli("since", code=64).err
+
+
+def test_no_control_sequence_of_a_commit_reaches_the_terminal(started: Cli, project: Path) -> None:
+    repository = Repository(project)
+    repository.commit("first", {"a": "a\n"})
+    started("prepare")
+    repository.commit("\x1b[31mred\x1b[0m and \x07loud", {"a": "b\n"}, author="\x1b[2JEve")
+    assert "\x1b" not in started("since").out and "red" in started("since").out
