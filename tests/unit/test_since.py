@@ -306,6 +306,17 @@ def test_without_git_files_are_compared_by_their_content(home: Path, tmp_path: P
     assert told.how == "none" and told.commits == () and told.unknown == ()
 
 
+def test_without_git_and_without_a_scene_files_are_not_guessed(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    (folder / "a").write_text("a")
+    with opened(home, folder) as seg:
+        seg.start("Use tokens")
+        told = seg.since()
+    assert told.files.count == 0
+    assert told.unknown == ("which files changed: there is no git, and no scene was kept",)
+
+
 def test_dependencies_that_changed_in_a_lock_file_are_named(seg: Segue, repo: Repository) -> None:
     def lock(**versions: str) -> str:
         rows = (

@@ -211,8 +211,7 @@ def delta(then: Scene, now: Scene, history: History, beside: Beside) -> Delta:
     switched = then.git and now.git and then.branch != now.branch
     unknown = [*history.unknown, *beside.unknown]
     if then.cut or now.cut:
-        unknown.append("which files are not committed: git did not answer in time" if now.git else
-                       "which files changed: there are too many, and no git")  # fmt: skip
+        unknown.append(_why_cut(then, now))
     if then.git != now.git:
         unknown.append("the files: there was git then or is now, not both")
     if elsewhere:
@@ -254,6 +253,14 @@ def delta(then: Scene, now: Scene, history: History, beside: Beside) -> Delta:
     return _with_suggestions(told, then)
 
 
+def _why_cut(then: Scene, now: Scene) -> str:
+    if now.git:
+        return "which files are not committed: git did not answer in time"
+    if then.derived:
+        return "which files changed: there is no git, and no scene was kept"
+    return "which files changed: there is no git, and there are too many of them"
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 Kinds = dict[str, tuple[str, str]]
@@ -263,7 +270,7 @@ Kinds = dict[str, tuple[str, str]]
 def _changed(then: Scene, now: Scene, history: History, beside: Beside, elsewhere: bool) -> Kinds:
     """Every path whose content is another one than then."""
     if not now.git:
-        return _of_listings(then.files, now.files)
+        return {} if then.cut or now.cut else _of_listings(then.files, now.files)
     left = {} if elsewhere else {one.path: one for one in then.dirty}
     here = {one.path: one for one in now.dirty}
     moved = {one.path: one for one in history.changes}
@@ -298,8 +305,6 @@ def _content(dirty: Dirty | None, committed: str) -> str:
 
 
 def _of_listings(then: Mapping[str, str], now: Mapping[str, str]) -> Kinds:
-    if not then or not now:
-        return {}
     found: Kinds = dict.fromkeys(now.keys() - then.keys(), ("created", ""))
     found |= dict.fromkeys(then.keys() - now.keys(), ("deleted", ""))
     found |= {path: ("modified", "") for path in then.keys() & now.keys() if then[path] != now[path]}

@@ -134,9 +134,8 @@ def _of_run(
     scene = derived(segue, state, moment, source, touched=touched)
     if kept is None:
         return scene
-    same = kept.head == scene.head
     return replace(
-        scene, version=kept.version, focus=kept.focus, notes=kept.notes, files=kept.files if same else {},
+        scene, version=kept.version, focus=kept.focus, notes=kept.notes,
         touched=tuple(dict.fromkeys((*scene.touched, *kept.touched))),
     )  # fmt: skip
 
@@ -153,7 +152,7 @@ def derived(
         version=_version_at(segue, state, moment), touched=tuple(touched), derived=source,
     )  # fmt: skip
     if repository is None:
-        return bare
+        return replace(bare, cut=True)
     now, branch_now = git.head(repository)
     then, branch_then = history.head_at(root, moment)
     return replace(
