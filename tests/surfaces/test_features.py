@@ -106,6 +106,29 @@ def test_a_step_without_a_check_is_attested_with_a_name_and_a_note(started: Cli)
     assert "the feature is proven, 1 of them on somebody's word" in started("complete").out
 
 
+def test_an_agent_that_attests_in_another_name_is_named_too(started: Cli) -> None:
+    started("feature", "add", "look", "it looks good")
+    started("--actor", "bot", "feature", "attest", "look", "--note", "seen", "--by", "ana")
+    assert "attested by ana, told by bot" in started("feature", "list").out
+    assert "attested  it looks good: seen, by ana, told by bot" in started("feature", "show", "look").out
+    assert started("feature", "list", "--json").value["features"][0]["verified_by"] == "ana, told by bot"
+
+
+def test_every_evidence_says_how_far_it_is_trusted(started: Cli, project: Path) -> None:
+    (project / "test_a.py").write_text("def test_one(): pass\n")
+    report = '<testsuite><testcase classname="test_a" name="test_one" file="test_a.py"/></testsuite>'
+    (project / "junit.xml").write_text(report)
+    started("feature", "add", "a", "a works", "--check", f"{OK} test_a.py", "--covers", "test_a.py")
+    started("verify")
+    started("feature", "import", "junit.xml")
+    shown = started("feature", "show", "a").out
+    assert "run       exit 0 in" in shown and "reported  1 passed, 0 failed in junit.xml" in shown
+    rows = started("feature", "show", "a", "--json").value["evidence"]
+    trusts = {row["kind"]: row["trust"] for row in rows}
+    assert trusts["check.ran"] == "run" and trusts["check.reported"] == "reported"
+    assert len(rows[-1]["digest"]) == 64, "the report is known by its hash"
+
+
 def test_attesting_can_be_forbidden(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     started("feature", "add", "look", "it looks good")
     started("feature", "attest", "look", "--note", "seen")

@@ -182,6 +182,10 @@ class CheckReported(Body):
     passed: Small = 0
     failed: Small = 0
     first: str = ""
+    digest: str = ""
+    """The hash of the file."""
+    head: str = ""
+    """The commit that was checked out when it was taken in."""
 
 
 class EvidenceVoided(Body):
@@ -195,6 +199,10 @@ class CheckTrusted(Body):
     KIND = "check.trusted"
     check: str
     command: str
+
+
+TRUSTS: dict[type[Body], str] = {CheckRan: "run", StepAttested: "attested", CheckReported: "reported"}
+"""How far evidence is trusted: Segue ran it, somebody gave their word, somebody else's file says so."""
 
 
 def passed(check: Check, ran: CheckRan) -> bool:

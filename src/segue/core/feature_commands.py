@@ -264,6 +264,8 @@ class Report(Command):
     passed: int = 0
     failed: int = 0
     first: str = ""
+    digest: str = ""
+    head: str = ""
 
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.feature)
@@ -274,4 +276,8 @@ class Report(Command):
             self.source, self.passed, self.failed, self.first,
         ):  # fmt: skip
             return []
-        return [ev.CheckReported(self.feature, self.source, self.passed, self.failed, self.first)]
+        return [
+            ev.CheckReported(
+                self.feature, self.source, self.passed, self.failed, self.first, self.digest, self.head
+            )
+        ]  # fmt: skip

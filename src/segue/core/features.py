@@ -124,7 +124,8 @@ def _attested(state: SessionState, body: ev.StepAttested, stamp: Any) -> Changes
     known = old is not None and body.definition == definition_of(old)
     if old is None or not known or body.step not in unchecked_steps(old) or not (body.who and body.note):
         return {}
-    word = Attested(body.who, body.note, stamp.at, body.covered)
+    told_by = "" if stamp.actor in (PERSON, body.who) else stamp.actor
+    word = Attested(body.who, body.note, stamp.at, body.covered, told_by)
     return _put(state, _reopened(replace(old, attested={**old.attested, body.step: word})))
 
 
@@ -220,7 +221,7 @@ def verdict_of(feature: Feature, covered: str, *, attest: bool = True) -> Verdic
     status, reason = _judged(feature, covered, attest)
     words = [feature.attested[step] for step in unchecked_steps(feature) if step in feature.attested]
     runs = list(feature.ran.values())
-    times, who = [*(one.at for one in words), *(one.at for one in runs)], [one.who for one in words]
+    times, who = [*(one.at for one in words), *(one.at for one in runs)], [one.name for one in words]
     once = status in ("passing", "stale")
     return Verdict(
         feature.id, feature.description, status, reason, feature.category, bool(words), len(feature.checks),

@@ -16,7 +16,7 @@ from . import canon
 from .rows import Rows
 from .state import SessionState
 
-FOLD = 2
+FOLD = 3
 _SEAL_BYTES = 16
 _encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
 

@@ -187,6 +187,13 @@ class Attested(_Part):
     note: str
     at: str = ""
     covered: str = ""
+    told_by: str = ""
+    """The agent that gave another's name; empty: whoever is named, or a person, said it."""
+
+    @property
+    def name(self) -> str:
+        """Whose word it is, and through whom it came."""
+        return f"{self.who}, told by {self.told_by}" if self.told_by else self.who
 
 
 class Reported(_Part):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ..core import canon
 from ..core import commands as do
 from ..core import events as ev
 from ..core import feature_commands as fc
@@ -112,7 +113,7 @@ def import_features(session: Session, body: bytes, name: str, format: str = "") 
         for file, names in forms.read_node_ids(body).items():
             work.add(_of_tests(file, names), (_pytest(file),))
     elif kind == "junit":
-        _report(work, forms.read_junit(body))
+        _report(work, forms.read_junit(body), canon.digest(body).hex())
     else:
         facts = map(ev.read_body, session.log())
         told = {fact.text for fact in facts if isinstance(fact, ev.Noted)}
@@ -131,7 +132,7 @@ def _of_tests(file: str, names: list[str]) -> forms.Listed:
     return forms.Listed(f"the tests in {file} pass", "tests", tuple(names), id=file.removesuffix(".py"))
 
 
-def _report(work: _Import, cases: list[forms.Case]) -> None:
+def _report(work: _Import, cases: list[forms.Case], digest: str) -> None:
     """What a report says, to the features whose checks run those tests; files that exist become features."""
     groups: dict[str, list[forms.Case]] = {}
     lost = 0
@@ -139,6 +140,7 @@ def _report(work: _Import, cases: list[forms.Case]) -> None:
         file = forms.file_of(case)
         groups.setdefault(file, []).append(case)
     root = work.features.segue.place.root
+    head = work.features.look().head
     for file, mine in groups.items():
         ids = [id for id, one in work.state.features.items() if file and _runs(one, file)]
         if not ids and file and not file.startswith(("/", "..")) and (root / file).is_file():
@@ -150,7 +152,7 @@ def _report(work: _Import, cases: list[forms.Case]) -> None:
         passed = sum(case.ok and not case.skipped for case in mine)
         for id in ids:
             work.reported.append(id)
-            work.commands.append(fc.Report(id, work.source, passed, len(failed), first))
+            work.commands.append(fc.Report(id, work.source, passed, len(failed), first, digest, head))
     if lost:
         work.notes.append(f"{lost} test cases belong to no feature and to no file here")
 

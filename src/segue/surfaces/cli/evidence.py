@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core import events as ev
+from ...core.evidence import PERSON, TRUSTS
 from ..render import Style, ago, bytes_words, count, one_line, plain, safe
 from .command import Command
 from .context import Context, confirm
@@ -83,9 +84,10 @@ def show_feature(context: Context, id: str) -> int:
         return _output(context, features, runs)
     if context.json:
         evidence = [
-            {"version": event.version, "at": event.at, "kind": event.kind, "by": event.actor, **plain(body)}
+            {"version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
+             "trust": TRUSTS.get(type(body), ""), **plain(body)}
             for event, body in history
-        ]
+        ]  # fmt: skip
         context.emit({**plain(found), "verdict": verdict, "evidence": evidence})
         return 0
     style = context.style
@@ -96,7 +98,7 @@ def show_feature(context: Context, id: str) -> int:
         f"{': ' if verdict.reason else ''}{one_line(verdict.reason)}",
         "",
         *_facts(found, style),
-        *_runs(runs, style),
+        *_evidence([(event, body) for event, body in history if type(body) in TRUSTS], style),
     )
     return 0
 
@@ -106,7 +108,7 @@ def _facts(found: Feature, style: Style) -> list[str]:
     steps = []
     for number, step in enumerate(found.steps, 1):
         word = found.attested.get(step)
-        told = f" (attested by {one_line(word.who)}: {one_line(word.note)})" if word else ""
+        told = f" (attested by {one_line(word.name)}: {one_line(word.note)})" if word else ""
         steps.append((f"{number}.", one_line(step) + told))
     view.rows("Steps", steps)
     view.rows("Checks", [("", _check_words(check)) for check in found.checks])
@@ -131,22 +133,37 @@ def _check_words(check: Check) -> str:
     return one_line(check.text + (f"  ({'; '.join(facts)})" if facts else ""))
 
 
-def _runs(runs: Sequence[tuple[ev.Event, ev.CheckRan]], style: Style) -> list[str]:
-    if not runs:
+def _evidence(rows: Sequence[tuple[ev.Event, ev.Body]], style: Style) -> list[str]:
+    """What was run, attested and reported, each with how far it is trusted; the newest last."""
+    if not rows:
         return []
     lines = ["", style.paint("Evidence", "bold")]
-    for event, ran in runs[-10:]:
-        ended = (
-            ran.fault or ("timed out" if ran.timed_out else "")
-            or (f"signal {ran.signal}" if ran.signal else f"exit {ran.exit_code}")
-        )  # fmt: skip
-        moved = ", files changed meanwhile" if ran.covered != ran.after else ""
-        lines.append(
-            f"  {event.version:>4}  {ago(event.at):12} {one_line(ended)} in {ran.duration_seconds:.2f} s, "
-            f"{count(ran.files, 'file')} {ran.covered[:8]}{moved}, {bytes_words(ran.output_bytes)} of "
-            f"output, asked by {one_line(event.actor)}"
-        )
+    for event, body in rows[-10:]:
+        trust = TRUSTS[type(body)]
+        lines.append(f"  {event.version:>4}  {ago(event.at):12} {trust:9} {_told(event, body)}")
     return lines
+
+
+def _told(event: ev.Event, body: ev.Body) -> str:
+    if isinstance(body, ev.StepAttested):
+        through = f", told by {one_line(event.actor)}" if event.actor not in (PERSON, body.who) else ""
+        return f"{one_line(body.step)}: {one_line(body.note)}, by {one_line(body.who)}{through}"
+    if isinstance(body, ev.CheckReported):
+        return (
+            f"{body.passed} passed, {body.failed} failed in {one_line(body.source)} {body.digest[:8]}, "
+            f"brought by {one_line(event.actor)}"
+        )
+    assert isinstance(body, ev.CheckRan)
+    ended = (
+        body.fault or ("timed out" if body.timed_out else "")
+        or (f"signal {body.signal}" if body.signal else f"exit {body.exit_code}")
+    )  # fmt: skip
+    moved = ", files changed meanwhile" if body.covered != body.after else ""
+    return (
+        f"{one_line(ended)} in {body.duration_seconds:.2f} s, {count(body.files, 'file')} "
+        f"{body.covered[:8]}{moved}, {bytes_words(body.output_bytes)} of output, "
+        f"asked by {one_line(event.actor)}"
+    )
 
 
 def _output(context: Context, features: Features, runs: Sequence[Any]) -> int:
