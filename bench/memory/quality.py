@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,20 @@ from segue.services.segue import Segue
 
 HERE = Path(__file__).parent
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
+STOPS = frozenset(
+    "a about after all also am an and any are as at be because been before being but by can could did "
+    "do does doing down each for from had has have having he her here hers him his how i if in into "
+    "is it its just me more most my no nor not now of off on once only or other our out over own same "
+    "she should so some such than that the their them then there these they this those through to too "
+    "under until up very was we were what when where which while who whom why will with would you "
+    "your s t d ll m o re ve y".split()
+)
 Rank = Callable[[str], list[str]]
 """A question to the ids of memories, the best first."""
 
 
 class PlainBm25:
-    """BM25 over stemmed words, nothing else: k1 1.2, b 0.75."""
+    """BM25 over stemmed words without stop words, nothing else: k1 1.2, b 0.75."""
 
     def __init__(self, rows: dict[str, str]) -> None:
         self._docs = {id: Counter(self.words(text)) for id, text in rows.items()}
@@ -34,7 +43,7 @@ class PlainBm25:
 
     @staticmethod
     def words(text: str) -> list[str]:
-        return [stem(word) for word in re.findall(r"\w+", text.lower())]
+        return [stem(word) for word in re.findall(r"\w+", text.lower()) if word not in STOPS]
 
     def __call__(self, query: str) -> list[str]:
         total = len(self._docs)
@@ -68,11 +77,14 @@ class Vectors:
 class Ours:
     """The library, with one memory a row."""
 
-    def __init__(self, segue: Segue, rows: dict[str, str], scope: str, sessions: dict[str, str]) -> None:
+    def __init__(
+        self, segue: Segue, rows: dict[str, str], scope: str, sessions: dict[str, str] | None = None,
+        days: dict[str, str] | None = None,
+    ) -> None:  # fmt: skip
         self._segue, self._scope = segue, scope
         wishes = [
             {"content": text, "scope": "global", "namespace": scope, "metadata": {"row": id},
-             "session": sessions.get(id, "")}
+             "session": (sessions or {}).get(id, ""), "created": (days or {}).get(id, "")}
             for id, text in rows.items()
         ]  # fmt: skip
         segue.memories.remember_many(wishes)
@@ -132,6 +144,15 @@ def session_of(turn: str) -> str:
     return turn.partition(":")[0]
 
 
+def days_of(conversation: dict[str, Any]) -> dict[str, str]:
+    """Session (``D3``) to when it was: "1:56 pm on 8 May, 2023"."""
+    return {
+        "D" + name.split("_")[1]: datetime.strptime(told, "%I:%M %p on %d %B, %Y").isoformat() + "Z"
+        for name, told in conversation.items()
+        if name.endswith("_date_time")
+    }
+
+
 def documents_of(rows: dict[str, str]) -> dict[str, str]:
     """A session as one text, for the baseline that ranks sessions."""
     texts: dict[str, list[str]] = {}
@@ -155,7 +176,10 @@ def locomo(path: Path, segue: Segue, embed: Callable[[str], Any]) -> dict[str, d
         rows = turns_of(sample["conversation"])
         sessions = {id: session_of(id) for id in rows}
         plain, near = PlainBm25(rows), Vectors(rows, embed)
-        ours, documents = Ours(segue, rows, f"locomo-{number}", sessions), PlainBm25(documents_of(rows))
+        days = days_of(sample["conversation"])
+        ours = Ours(segue, rows, f"locomo-{number}", sessions, {id: days[sessions[id]] for id in rows})
+        undated = Ours(segue, rows, f"undated-{number}", sessions)
+        documents = PlainBm25(documents_of(rows))
         for question in sample["qa"]:
             wanted = evidence_of(question, rows)
             if not wanted:
@@ -165,6 +189,7 @@ def locomo(path: Path, segue: Segue, embed: Callable[[str], Any]) -> dict[str, d
                 "BM25": (plain(text), documents(text)),
                 "vectors": (turns := near(text), unique([session_of(id) for id in turns]))[0:2],
                 "Segue": (ours(text), ours.sessions(text)),
+                "Segue, not told the days": (undated(text), undated.sessions(text)),
             }
             for name, (found, by_session) in ranked.items():
                 measures = results.setdefault(name, {})
@@ -189,21 +214,24 @@ def pairs(name: str) -> list[tuple[str, str]]:
 
 
 def coding(segue: Segue, embed: Callable[[str], Any], scope: str = "coding") -> dict[str, dict[str, float]]:
-    """Recall at 1 and 5 of paraphrases, identifiers and inferences, all memories in one place."""
-    kinds = ("paraphrases", "identifiers", "inferences")
-    asked = [(kind, *pair) for kind in kinds for pair in pairs(f"{kind}.tsv")]
-    rows = {f"m{place}": memory for place, (_, memory, _) in enumerate(asked)}
-    contenders: dict[str, Rank] = {
-        "BM25": PlainBm25(rows),
-        "vectors": Vectors(rows, embed),
-        "Segue": Ours(segue, rows, scope, {}),
-    }
+    """Recall at 1 and 5 of two sets of paraphrases, each in a place with the identifiers, and of these."""
     results: dict[str, dict[str, float]] = {}
-    for contender, rank in contenders.items():
-        hits: dict[str, list[bool]] = {}
-        for place, (kind, _, query) in enumerate(asked):
-            found = rank(query)
-            for most in (1, 5):
-                hits.setdefault(f"{kind}@{most}", []).append(f"m{place}" in found[:most])
-        results[contender] = {name: sum(values) / len(values) for name, values in hits.items()}
+    for kind in ("paraphrases", "restated"):
+        asked = [(name, *pair) for name in (kind, "identifiers") for pair in pairs(f"{name}.tsv")]
+        rows = {f"m{place}": memory for place, (_, memory, _) in enumerate(asked)}
+        contenders: dict[str, Rank] = {
+            "BM25": PlainBm25(rows),
+            "vectors": Vectors(rows, embed),
+            "Segue": Ours(segue, rows, f"{scope}-{kind}"),
+        }
+        for contender, rank in contenders.items():
+            hits: dict[str, list[bool]] = {}
+            for place, (name, _, query) in enumerate(asked):
+                found = rank(query)
+                for most in (1, 5):
+                    hits.setdefault(f"{name}@{most}", []).append(f"m{place}" in found[:most])
+            for name, values in hits.items():  # of identifiers the worse
+                share = sum(values) / len(values)
+                known = results.setdefault(contender, {})
+                known[name] = min(known.get(name, 1.0), share)
     return results

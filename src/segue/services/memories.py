@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ..core import memory as mem
+from ..core.dates import days_asked, days_of
 from ..core.door import Mask, clean_text
 from ..core.memory import Memory, Provenance, Reader, Trace, Vote, Where, named
-from ..core.recall import Scored, Texts, by_session, rank, with_priors
-from ..core.tokens_code import asked, words
+from ..core.recall import LENDERS_MAX, LENT, Scored, Texts, by_session, lent, rank, with_priors
+from ..core.tokens_code import asked, exact_words, words
 from ..core.values import Value
 from ..errors import RefusedError, StoreError, UnknownMemory, UsageError
 from ..stores.base import Kept, Memories, MemoryChange
@@ -177,9 +178,7 @@ class MemoryService:
             vectors = {memory.id: packed(vector) for memory, vector in zip(live, made, strict=True)}
         name = self.embedder.name if vectors else ""
         return [
-            Kept(memory, " ".join(words(said(memory)[:WORDS_CHARS_MAX])), name, vectors.get(memory.id, b""))
-            if memory.live
-            else Kept(memory)
+            Kept(memory, searched(memory), name, vectors.get(memory.id, b"")) if memory.live else Kept(memory)
             for memory in memories
         ]
 
@@ -280,7 +279,7 @@ class MemoryService:
 
     def _ranked(self, reader: Reader, query: str, where: Where, most: int) -> tuple[list[Scored], Texts]:
         told = clean_text(query[:WORDS_CHARS_MAX], what="query")
-        wanted = asked(told)
+        wanted = [*days_asked(told, now()), *asked(told)]
         found = self.store.match(reader, wanted, where, most)
         near: dict[int, float] = {}
         maker = self.embedder
@@ -288,7 +287,12 @@ class MemoryService:
             vector = packed(maker.embed([told[:EMBED_CHARS_MAX]])[0])
             self._catch_up()
             near = dict(self.store.near(reader, maker.name, vector, where, most))
-        return rank(wanted, found, near, semantic=maker.semantic, embedded=bool(near)), found
+        ranked = rank(wanted, found, near, semantic=maker.semantic, embedded=bool(near))
+        if exact_words(told):  # who asks for a name wants what holds it, not what stands beside it
+            return ranked, found
+        best = [one.no for one in ranked[:LENDERS_MAX] if one.score > 0]
+        least = min(near.values()) if maker.semantic and len(near) >= most else 0.0
+        return lent(ranked, self.store.places(best, reader, len(LENT)), least), found
 
     def _catch_up(self) -> None:
         """Give vectors to a few that have none, now that the model is loaded; if the store takes them."""
@@ -311,7 +315,7 @@ class MemoryService:
         reader = self.reader(**asks)
         ranked, found = self._ranked(reader, query, Where(), mem.TOP_K_MAX)
         numbers = list(dict.fromkeys([one.no for one in ranked] + [hit.no for hit in found.hits]))
-        sessions = {no: memory.session for no, memory in self.store.take(numbers, reader).items()}
+        sessions = {no: place.session for no, place in self.store.places(numbers, reader).items()}
         return by_session(ranked, sessions, found, top_k)
 
     def playbook(
@@ -403,3 +407,9 @@ def said(memory: Memory) -> str:
     """What of a memory is searched."""
     parts = (memory.content, memory.error_pattern, memory.correct_approach)
     return "\n".join(part for part in parts if part)
+
+
+def searched(memory: Memory) -> str:
+    """The words of a memory for full text: of what it says, and the day that it is of."""
+    days = days_of(memory.valid_from or memory.created)
+    return " ".join([*words(said(memory)[:WORDS_CHARS_MAX]), *days])

@@ -18,7 +18,7 @@ from ..errors import StaleVersion
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories
     from ..core.memory import Memory, Reader, Trace, Vote, Where
-    from ..core.recall import Texts
+    from ..core.recall import Placed, Texts
 
 
 class Append(Value):
@@ -150,6 +150,11 @@ class Memories(Protocol):
 
     def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
         """Memories by the numbers that ``match`` and ``near`` gave."""
+        ...
+
+    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+        """Of memories by their numbers: the session, if they have one, and so many live neighbours on each
+        side in it that the reader may see, by distance."""
         ...
 
     def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 EXACT_ROWS_MAX = 2_048
 SHORTLIST_MIN = 256
 PLAIN_ROWS_MAX = 4_096
+PLAIN_SCANS_MAX = 4
 Bodies = Callable[[Sequence[int]], dict[int, bytes]]
 
 
@@ -67,9 +68,10 @@ def numpy_or_none() -> Any:
     return numpy if hasattr(numpy, "bitwise_count") else None
 
 
-def index(count: int) -> VectorIndex:
-    """The best index that works here for so many: loading numpy takes longer than a scan of a few."""
-    if count <= PLAIN_ROWS_MAX and "numpy" not in sys.modules:
+def index(count: int, asked: int = 0) -> VectorIndex:
+    """The best index that works here for so many: loading numpy takes longer than a scan of a few, and
+    pays for whoever has ``asked`` before and so may ask on."""
+    if count <= PLAIN_ROWS_MAX and asked < PLAIN_SCANS_MAX and "numpy" not in sys.modules:
         return PlainIndex()
     return NumpyIndex() if numpy_or_none() is not None else PlainIndex()
 

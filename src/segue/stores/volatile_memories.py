@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from ..core.memory import Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of, may_read
-from ..core.recall import Hit, Texts
+from ..core.recall import Hit, Placed, Texts, length_of
 from ..errors import StaleVersion
 from .base import Kept, MemoryChange
 from .vectors import bits_of, index
@@ -129,16 +129,15 @@ class VolatileMemories:
             hits, lengths = [], []
             counts = [0] * len(words)
             for no, kept in self._live(reader, where):
-                held_words = kept.words.split()
-                own = set(held_words)
+                own = set(kept.words.split())
                 held = sum(1 << place for place, word in enumerate(words) if word in own)
                 for place in range(len(words)):
                     counts[place] += held >> place & 1
                 if held:
-                    hits.append(Hit(no, held, len(held_words)))
+                    hits.append(Hit(no, held, length_of(kept.words)))
             for _, kept in self._seen(reader):
                 if kept.memory.live:
-                    lengths.append(len(kept.words.split()))
+                    lengths.append(length_of(kept.words))
             mean = sum(lengths) / len(lengths) if lengths else 1.0
             return Texts(hits, counts, len(lengths), mean)
 
@@ -150,6 +149,24 @@ class VolatileMemories:
             made = index(len(bodies))
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
+
+    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+        with self._lock:
+            rows: dict[str, list[int]] = {}
+            live = {no: kept.memory.session for no, kept in self._seen(reader) if kept.memory.live}
+            for no, session in live.items():
+                rows.setdefault(session, []).append(no)
+            found = {}
+            for no in numbers:
+                session = live.get(no, "")
+                if session:
+                    row, at = rows[session], rows[session].index(no)
+                    beside = [
+                        [row[place] for place in (at - far, at + far) if 0 <= place < len(row)]
+                        for far in range(1, reach + 1)
+                    ]
+                    found[no] = Placed(session, beside)
+            return found
 
     def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
         with self._lock:

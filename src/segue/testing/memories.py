@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..core.memory import Memory, Reader, Trace, Vote, Where, audience_of, may_read, tombstone
-from ..core.recall import rank
+from ..core.recall import lent, rank
 from ..core.tokens_code import asked, words
 from ..errors import StaleVersion
 from ..stores.base import Kept, Memories, MemoryChange
@@ -62,6 +62,7 @@ def found(store: Memories, reader: Reader, query: str, where: Where | None = Non
     text = store.match(reader, asked(query), where, 100)
     near = dict(store.near(reader, MODEL, vector_of(query), where, 100))
     ranked = rank(asked(query), text, near, semantic=False)
+    ranked = lent(ranked, store.places([one.no for one in ranked[:2]], reader, 2))
     there = store.take([one.no for one in ranked], reader)
     return sorted((there[one.no].id, round(one.score, 6)) for one in ranked if one.no in there)
 
@@ -69,9 +70,11 @@ def found(store: Memories, reader: Reader, query: str, where: Where | None = Non
 def seen(store: Memories, reader: Reader, query: str) -> dict[str, Any]:
     """All that a reader can learn from a store: results, scores, counts, lists and trails."""
     text = store.match(reader, asked(query), Where(), 100)
+    numbers = [hit.no for hit in text.hits]
     return {
         "found": found(store, reader, query),
         "counts": (sorted(text.counts), text.total, round(text.length_mean, 6)),
+        "sessions": sorted(place.session for place in store.places(numbers, reader).values()),
         "listed": [one.id for one in store.listing(reader, Where(dead=True), NOW)],
         "trail": [(trace.memory, trace.act) for trace in store.trail(reader)],
     }
@@ -164,6 +167,31 @@ class MemoriesSuite(ABC):
         assert store.unembedded(MODEL, 10) == []
         store.write(MemoryChange(vectors=[Kept(memory("m1"), "", "other", vector_of("pool"))]))
         assert len(store.near(HERE, "other", vector_of("pool"), Where(), 10)) == 1
+
+    def test_neighbours_are_of_the_same_session_and_may_be_seen(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(
+            store,
+            memory("m1", "alpha", session="s1"),
+            memory("other", "bravo", session="s2"),
+            memory("hidden", "charlie", session="s1", project="bank"),
+            memory("m2", "delta", session="s1"),
+            memory("m3", "echo", session="s1"),
+            memory("m4", "foxtrot", session="s1"),
+            memory("none", "golf"),
+        )
+        store.write(
+            MemoryChange(puts=[kept(replace(memory("m3", session="s1"), deprecated=NOW, revision=2))])
+        )
+        text = store.match(HERE, asked("alpha bravo charlie delta echo foxtrot golf"), Where(), 100)
+        numbers = {one.id: no for no, one in store.take([hit.no for hit in text.hits], HERE).items()}
+        found = store.places(list(numbers.values()), HERE, 2)
+        names = {no: id for id, no in numbers.items()}
+        told = {names[no]: [[names[other] for other in far] for far in p.beside] for no, p in found.items()}
+        assert told == {"m1": [["m2"], ["m4"]], "other": [[], []], "m2": [["m1", "m4"], []],
+                        "m4": [["m2"], ["m1"]]}  # fmt: skip
+        assert store.places([numbers["m1"]], Reader(agent="x"), 2) == {}
+        assert [place.session for place in store.places([numbers["m1"]], HERE).values()] == ["s1"]
 
     def test_filters_narrow_both_kinds_of_search(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)

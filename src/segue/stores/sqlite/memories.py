@@ -21,10 +21,10 @@ from msgspec.structs import replace
 from ..._trip import trip
 from ...core import canon
 from ...core.memory import Audience, Memory, Reader, Trace, Where, audience_of, fits, hash_of, may_read
-from ...core.recall import Texts
+from ...core.recall import Placed, Texts, length_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Kept, MemoryChange
-from ..vectors import VectorIndex, bits_of, index
+from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, bits_of, index
 from .matching import matched
 
 if TYPE_CHECKING:
@@ -38,6 +38,20 @@ _WHOLE = (
     "SELECT m.no, b.body, b.hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0), coalesce(c.recalled, 0),"
     " coalesce(c.recalled_at, '') FROM memories m JOIN memory_bodies b ON b.no = m.no"
     " LEFT JOIN memory_counts c ON c.no = m.no"
+)
+
+_SESSIONS = (
+    "SELECT m.no, m.session FROM memories m WHERE m.no IN (SELECT value FROM json_each(?1))"
+    " AND m.session != '' AND m.live AND m.audience IN (SELECT value FROM json_each(?2)) AND ?3 >= 0"
+)
+_SIDE = (
+    "(SELECT json_group_array(no) FROM (SELECT o.no FROM memories o WHERE o.session = m.session"
+    " AND o.session != '' AND o.no {sign} m.no AND o.live"
+    " AND o.audience IN (SELECT value FROM json_each(?2)) ORDER BY o.no {order} LIMIT ?3))"
+)
+_PLACES = _SESSIONS.replace(
+    "m.session FROM",
+    f"m.session, {_SIDE.format(sign='<', order='DESC')}, {_SIDE.format(sign='>', order='ASC')} FROM",
 )
 
 
@@ -58,6 +72,7 @@ class SqliteMemories:
         self._readers: dict[Reader, tuple[int, list[int]]] = {}
         self._indexes: dict[str, tuple[int, int, VectorIndex]] = {}
         self._inode = 0
+        self._scans = 0
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -115,7 +130,7 @@ class SqliteMemories:
         there = db.execute(sql, (memory.id, audience, own, memory.live)).fetchone()
         if there is not None:
             return str(there[0])
-        length = kept.words.count(" ") + 1 if kept.words else 0
+        length = length_of(kept.words)
         row = (
             memory.id, audience, memory.live, length, own if memory.live else b"", memory.type, memory.agent,
             memory.session, memory.created, memory.revision,
@@ -145,7 +160,7 @@ class SqliteMemories:
             db.execute(sql, (length, before))
         self._unvector(db, no)
         audience = self._audience(db, memory)
-        length = kept.words.count(" ") + 1 if kept.words else 0
+        length = length_of(kept.words)
         sql = (
             "UPDATE memories SET audience = ?, live = ?, length = ?, hash = ?, type = ?, agent = ?,"
             " session = ?, revision = ? WHERE no = ?"
@@ -299,12 +314,14 @@ class SqliteMemories:
         stamp = self._fetch("SELECT stamp FROM memory_stamp", ())
         now = int(stamp[0][0]) if stamp else 0
         before, last, made = self._indexes.get(model, (0, 0, None))
-        if made is None or before != now:
+        self._scans += 1
+        better = isinstance(made, PlainIndex) and self._scans == PLAIN_SCANS_MAX
+        if made is None or before != now or better:
             last, made = 0, None
         sql = "SELECT no, audience, bits FROM memory_bits WHERE model = ? AND no > ? ORDER BY no"
         rows = self._fetch(sql, (model, last))
         if made is None:
-            made = index(len(rows))
+            made = index(len(rows), self._scans)
         if rows:
             made.add(rows)
             last = rows[-1][0]
@@ -314,6 +331,16 @@ class SqliteMemories:
     def _vectors(self, numbers: Sequence[int]) -> dict[int, bytes]:
         sql = "SELECT no, body FROM memory_vectors WHERE no IN (SELECT value FROM json_each(?))"
         return {row[0]: row[1] for row in self._fetch(sql, (_array(numbers),))}
+
+    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+        seen = _array(self._seen(reader))
+        rows = self._fetch(_PLACES if reach else _SESSIONS, (_array(numbers), seen, reach))
+        found = {}
+        for no, session, *sides in rows:
+            before, behind = (msgspec.json.decode(side) for side in sides) if reach else ([], [])
+            beside = [before[far : far + 1] + behind[far : far + 1] for far in range(reach)]
+            found[no] = Placed(session, beside)
+        return found
 
     def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
         sql = (
