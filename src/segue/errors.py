@@ -13,6 +13,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownRun            404
     │  ├─ UnknownFeature        404
     │  ├─ UnknownMemory         404
+    │  ├─ UnknownHandoff        404
     │  ├─ BudgetTooSmall
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
@@ -21,11 +22,14 @@ error texts, so no hint ever holds a destructive one.
     ├─ RefusedError          65 / 409   understood, and not allowed now
     │  ├─ SessionOver                  completed or abandoned
     │  ├─ NothingToUndo
+    │  ├─ OtherWorkflow                the interrupted handover has other steps
+    │  ├─ StepUncertain                (step): nobody knows whether it happened
     │  ├─ FeatureExists                with other steps, checks or covered paths
     │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
     │  └─ Paused                       a PAUSE file is in force
     ├─ ConflictError         66 / 409   somebody else was faster
     │  ├─ StaleVersion                 (stream, expected, actual)
+    │  ├─ HandoffSettled               somebody else took it, or it ran out
     │  └─ SessionHeld                  (holder)
     ├─ StoreError            74 / 503   the store did not take it; nothing was half-written
     │  ├─ StoreBusy *
@@ -33,6 +37,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ StoreFull *
     │  └─ SchemaTooNew
     ├─ DamagedError          70 / 500   (source, where, reason)
+    ├─ HandoverPending *     75 / 502   (step, reason): a step failed, and is not done yet
     ├─ AccessError           77 / 403   a folder or file that may not be read or written
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
        ├─ TranscriptUnreadable         gone, or of no agent that we know
@@ -113,6 +118,13 @@ class UnknownMemory(UsageError):
     http_status = 404
 
 
+class UnknownHandoff(UsageError):
+    """The session was not offered under this id, or not to this agent."""
+
+    code = "unknown_handoff"
+    http_status = 404
+
+
 class BudgetTooSmall(UsageError):
     """The brief cannot say what it must within so few bytes."""
 
@@ -163,6 +175,22 @@ class NothingToUndo(RefusedError):
     code = "nothing_to_undo"
 
 
+class OtherWorkflow(RefusedError):
+    """The interrupted handover has steps that this workflow does not have."""
+
+    code = "other_workflow"
+
+
+class StepUncertain(RefusedError):
+    """A step that must not be done twice died in the middle, and nobody knows whether it happened."""
+
+    code = "step_uncertain"
+    step = ""
+
+    def facts(self) -> dict[str, object]:
+        return {"step": self.step}
+
+
 class FeatureExists(RefusedError):
     """There is a feature of this id, with other steps, checks or covered paths."""
 
@@ -208,6 +236,12 @@ class StaleVersion(ConflictError):
 
     def facts(self) -> dict[str, object]:
         return {"stream": self.stream, "expected": self.expected, "actual": self.actual}
+
+
+class HandoffSettled(ConflictError):
+    """The offer was taken by somebody else, declined, withdrawn, or ran out."""
+
+    code = "handoff_settled"
 
 
 class SessionHeld(ConflictError):
@@ -275,6 +309,25 @@ class DamagedError(SegueError):
 
     def facts(self) -> dict[str, object]:
         return {"source": self.source, "where": self.where, "reason": self.reason}
+
+
+class HandoverPending(SegueError):
+    """A step of a handover failed and stays pending; everything before it is done."""
+
+    code = "handover_pending"
+    exit_code = 75
+    http_status = 502
+    retryable = True
+
+    def __init__(self, step: str, reason: str) -> None:
+        super().__init__(
+            f"step {step} is pending: {reason}",
+            hint="what came before it is done; `segue handover run` goes on with this step",
+        )
+        self.step, self.reason = step, reason
+
+    def facts(self) -> dict[str, object]:
+        return {"step": self.step, "reason": self.reason}
 
 
 class AccessError(SegueError):

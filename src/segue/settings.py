@@ -9,11 +9,11 @@ are refused with the nearest name.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ._folders import data_path
 from .core.values import Value
 from .errors import BadSettings
 
@@ -143,6 +143,8 @@ DECLARED: tuple[Setting, ...] = (
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}
 PROJECT_FILE = "segue.toml"
+TABLES = ("handover",)
+"""Tables of a settings file that have a reader of their own; see ``table_of``."""
 
 
 class Origin(Value):
@@ -178,15 +180,7 @@ class Settings:
 
 def data_folder(environment: Mapping[str, str]) -> Path:
     """``$SEGUE_HOME``, else the platform's data folder."""
-    given = environment.get("SEGUE_HOME")
-    if given:
-        return Path(given).expanduser().absolute()
-    home = Path(environment.get("HOME") or Path.home())
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "segue"
-    if os.name == "nt":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "segue"
-    return Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "segue"
+    return Path(data_path(environment))
 
 
 def user_file(environment: Mapping[str, str]) -> Path:
@@ -254,9 +248,28 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
         raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
     for name in content:
-        if name not in _BY_NAME:
+        if name not in _BY_NAME and name not in TABLES:
             raise BadSettings(f"{path}: unknown setting `{name}`", hint=_nearest(name))
-    return content
+    return {name: value for name, value in content.items() if name not in TABLES}
+
+
+def table_of(name: str, *files: Path | None) -> tuple[dict[str, Any], str]:
+    """A table and the file that has it: the first of these files in which it stands; empty if none has."""
+    import tomllib
+
+    for path in files:
+        if path is None or not path.is_file():
+            continue
+        try:
+            found = tomllib.loads(path.read_text(encoding="utf-8")).get(name)
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+            raise BadSettings(f"{path}: {fault}", hint="mend the file; see `segue config --help`") from fault
+        if found is None:
+            continue
+        if not isinstance(found, dict):
+            raise BadSettings(f"{path}: `{name}` must be a table", hint=f"write it as [{name}]")
+        return found, str(path)
+    return {}, ""
 
 
 def _nearest(name: str) -> str:

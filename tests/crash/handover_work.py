@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+from datetime import date
 from pathlib import Path
 
+from segue import Segue
+from segue.handover import MemoryStore
 from segue.handover.adapters.codex import build_codex_handover_engine
 from segue.handover.checkpoint import Checkpoint
+from segue.handover.compaction import compact
 from segue.handover.engine import HandoverEngine
+from segue.handover.flow import Handover
 
 STATE_BYTES = 8192
 
@@ -58,6 +63,21 @@ def publish(folder: Path, name: str, count: str) -> None:
     """Hand over with a commit and a push."""
     for number in range(int(count)):
         engine_of(folder, f"{name}-{number}", push=True).run()
+
+
+def journaled(folder: Path, name: str, count: str) -> None:
+    """The same with Segue's own workflow, in a working tree and with a store."""
+    with Segue(home=folder / "home", folder=folder / "project") as segue:
+        for number in range(int(count)):
+            note = f"{name}-{number}"
+            say(folder, name, tried=note)
+            Handover(segue).run(note=f"note {note} is whole", state=state_of(note))
+            say(folder, name, done=note)
+
+
+def compacting(folder: Path, name: str, count: str) -> None:
+    """Compact what is old."""
+    compact(MemoryStore(folder / "memory"), today=date(2026, 8, 3))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ VARIABLES = {
     "SEGUE_CONFIG": "your own settings file; else `~/.config/segue/config.toml`",
     "SEGUE_SESSION": "the session that is meant when no id is given",
     "SEGUE_RUN": "the run that commands belong to; `segue hold -- COMMAND` sets it for the command",
+    "SEGUE_HANDOVER": "the run of a handover; set for the commands that it runs",
     "SEGUE_DEBUG": "with any value: a fault nobody foresaw shows where it happened",
 }
 
@@ -88,6 +89,17 @@ MEANINGS = {
     "hold.taken": "a run holds a session",
     "hold.renewed": "its lease was prolonged",
     "hold.released": "it let go",
+    "handover.begun": "a handover began, with what its steps were given",
+    "handover.extended": "the workflow gained steps while the run was interrupted",
+    "handover.step_begun": "a step that must not be done twice is under way",
+    "handover.step_done": "a step is done, and what it gave",
+    "handover.step_failed": "a step failed and stays pending",
+    "handover.completed": "all steps are done",
+    "handover.scored": "what a handover was worth to the run that came after it",
+    "handoff.offered": "a session was offered to an agent",
+    "handoff.taken": "the offer was taken; nobody else can",
+    "handoff.declined": "the offer was declined",
+    "handoff.withdrawn": "the offer was taken back",
 }
 
 MOMENTS = {"before": "before it is durable", "after": "after it is durable", "between": "inside a commit"}
@@ -343,7 +355,8 @@ def events_page() -> str:
             "[Event](library.md#event).\n",
             table(("kind", "says that", "body"), rows),
             "Everything up to `checkpoint.named` stands in the stream `session/<id>`, `tree.*` in",
-            "`tree/<hash of its path>`, `project.trusted` in `ledger/trust`, `hold.*` in `hold/<session>`;",
+            "`tree/<hash of its path>`, `project.trusted` in `ledger/trust`, `hold.*` in `hold/<session>`,",
+            "`handover.*` in `handover/<hash of the tree's path>`, `handoff.*` in `handoff/<session>`;",
             "`journal.erased` stands in whichever stream had bodies rewritten.\n",
         ]
     )

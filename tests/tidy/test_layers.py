@@ -20,13 +20,14 @@ MIDDLE = {"stores", "agents", "effects"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
     "_trip": set(),
+    "_folders": set(),
     "core": {"errors", "_trip"},
     "stores": LOW,
     "agents": LOW,
     "effects": LOW,
-    "settings": {"errors", "core"},
+    "settings": {"errors", "core", "_folders"},
     "services": LOW | MIDDLE | {"settings"},
-    "handover": LOW | MIDDLE | {"settings", "services"},
+    "handover": LOW | MIDDLE | {"settings", "services", "_folders"},
     "surfaces": {"errors", "core", "settings", "services", "handover", "segue"},
     "segue": {"errors", "core", "services"},  # the package's own __init__.py
     "testing": LOW | MIDDLE | {"settings", "services", "handover", "surfaces", "segue"},

@@ -27,6 +27,17 @@ from .evidence import FeatureChanged as FeatureChanged
 from .evidence import FeatureMoved as FeatureMoved
 from .evidence import FeatureRemoved as FeatureRemoved
 from .evidence import StepAttested as StepAttested
+from .handing import HandoffDeclined as HandoffDeclined
+from .handing import HandoffOffered as HandoffOffered
+from .handing import HandoffTaken as HandoffTaken
+from .handing import HandoffWithdrawn as HandoffWithdrawn
+from .handing import HandoverBegun as HandoverBegun
+from .handing import HandoverCompleted as HandoverCompleted
+from .handing import HandoverExtended as HandoverExtended
+from .handing import HandoverScored as HandoverScored
+from .handing import HandoverStepBegun as HandoverStepBegun
+from .handing import HandoverStepDone as HandoverStepDone
+from .handing import HandoverStepFailed as HandoverStepFailed
 from .values import Value
 
 

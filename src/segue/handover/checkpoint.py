@@ -101,6 +101,7 @@ class Checkpoint:
             found["steps"][step_name] = "done"
             extra: Extra = found.get("segue") or {}
             extra.pop("begun", None)
+            extra.get("failed", {}).pop(step_name, None)
             if output is not None:
                 extra.setdefault("outputs", {})[step_name] = output
             if extra:
@@ -110,6 +111,18 @@ class Checkpoint:
         trip("handover.step.before_done")
         self._change(note)
         trip("handover.step.after_done")
+
+    def step_failed(self, step_name: str, reason: str) -> None:
+        """A step failed and stays pending; why is kept with it."""
+
+        def note(found: Record) -> Record:
+            found.setdefault("segue", {}).setdefault("failed", {})[step_name] = reason
+            return found
+
+        self._change(note)
+
+    def check_pause(self) -> None:
+        """A file has no brake of its own: the engine is given one."""
 
     def complete(self) -> None:
         """The run is over."""

@@ -14,14 +14,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from .checkpoint import Checkpoint
 from .record import Record, pending_in
 
 BACKOFF_SECONDS_MAX = 60.0
+REASON_CHARS = 500
 Answer = Callable[[str], str]
 """Asked about a step of which nobody knows whether it happened: ``done``, ``again``, or nothing."""
 
@@ -44,6 +45,8 @@ class Work:
     payload: Any = None
     outputs: dict[str, Any] = field(default_factory=dict)
     """What the tasks before it gave, by name."""
+    payloads: dict[str, Any] = field(default_factory=dict)
+    """What all tasks of the run were given, by name."""
 
 
 class Task(Step):
@@ -108,11 +111,53 @@ class WorkflowError(RuntimeError):
         self.foreign = tuple(foreign)
 
 
+class Ledger(Protocol):
+    """What an engine needs of a checkpoint: ``Checkpoint`` is in a file, ``StoreCheckpoint`` in a journal.
+
+    Every change is durable when it returns."""
+
+    def load(self) -> Record:
+        """How far the newest run came."""
+        ...
+
+    def running(self) -> AbstractContextManager[None]:
+        """One run at a time."""
+        ...
+
+    def begin(self, step_names: list[str], extra: dict[str, Any]) -> None:
+        """Begin a new run."""
+        ...
+
+    def start(self, step_names: list[str]) -> None:
+        """Go on with the interrupted run, with these steps too."""
+        ...
+
+    def step_begun(self, step_name: str) -> None:
+        """A step that cannot simply be done again is under way."""
+        ...
+
+    def step_done(self, step_name: str, output: Any = None, *, last: bool = False) -> None:
+        """A step is done; with ``last`` so is the run."""
+        ...
+
+    def step_failed(self, step_name: str, reason: str) -> None:
+        """A step failed and stays pending."""
+        ...
+
+    def complete(self) -> None:
+        """The run is over."""
+        ...
+
+    def check_pause(self) -> None:
+        """Raise if a PAUSE file is in force."""
+        ...
+
+
 class HandoverEngine:
     """Runs steps under a checkpoint."""
 
     def __init__(
-        self, steps: Sequence[Step], checkpoint: Checkpoint, pause_file: Path | str | None = None, *,
+        self, steps: Sequence[Step], checkpoint: Ledger, pause_file: Path | str | None = None, *,
         answer: Answer | None = None, about: Mapping[str, Any] | None = None,
         progress: Callable[[int, int, str], None] | None = None,
     ) -> None:  # fmt: skip
@@ -128,20 +173,25 @@ class HandoverEngine:
         """Facts that stand with the run: session, agent."""
         self.progress = progress
 
-    def run(self, resume: bool = True) -> list[str]:
-        """Finish what was interrupted, then run what is new; the names of the steps that ran."""
+    def run(self, resume: bool = True, *, only: bool = False) -> list[str]:
+        """Finish what was interrupted, then run what is new; the names of the steps that ran.
+
+        With ``only`` nothing new is run behind an interrupted run."""
         self._check_pause()
         with self.checkpoint.running():
             found = self.checkpoint.load()
             if not resume or found["status"] != "in_progress":
                 return self._begin()
+            ours = only or self._is_ours(found)
             executed = self.finish(found)
-            return executed if self._is_ours(found) else executed + self._begin()
+            return executed if ours else executed + self._begin()
 
     def finish(self, found: Record) -> list[str]:
         """Go on with an interrupted run, with what it was given itself."""
         names = {step.name for step in self.steps}
         foreign = [name for name in found["steps"] if name not in names]
+        payloads = (found.get("segue") or {}).get("payloads") or {}
+        foreign += [step.name for step in self.steps if not _fits(step, payloads)]
         if foreign:
             raise WorkflowError(foreign)
         self.checkpoint.start([step.name for step in self.steps])
@@ -168,7 +218,7 @@ class HandoverEngine:
     def _is_ours(self, found: Record) -> bool:
         """Whether what was interrupted was given the same as this engine; opaque steps always are."""
         stored = (found.get("segue") or {}).get("payloads")
-        return not stored or stored == self._payloads()
+        return not stored or _undated(stored) == _undated(self._payloads())
 
     def _run_steps(self, found: Record) -> list[str]:
         extra = found.get("segue") or {}
@@ -180,7 +230,9 @@ class HandoverEngine:
             self._check_pause()
             if self.progress:
                 self.progress(len(found["steps"]) - len(pending), len(found["steps"]), step.name)
-            work = Work(str(extra.get("run", "")), step.name, payloads.get(step.name), dict(outputs))
+            work = Work(
+                str(extra.get("run", "")), step.name, payloads.get(step.name), dict(outputs), payloads
+            )
             last = pending == [step.name]
             if extra.get("begun") == step.name and self._happened(step):
                 self.checkpoint.step_done(step.name, last=last)
@@ -208,11 +260,31 @@ class HandoverEngine:
                 self.checkpoint.step_begun(step.name)
             return plain(_with_retries(step, work))
         except Exception as fault:  # it stays pending
+            if isinstance(step, Task):
+                self.checkpoint.step_failed(step.name, str(fault)[:REASON_CHARS])
             raise StepError(step.name, fault) from fault
 
     def _check_pause(self) -> None:
+        self.checkpoint.check_pause()
         if self.pause_file and (self.pause_file.exists() or self.pause_file.is_symlink()):
             raise PauseError(f"{self.pause_file} exists: nothing is written until it is gone")
+
+
+def _fits(step: Step, payloads: Mapping[str, Any]) -> bool:
+    """Whether what was stored for a step is for a step of its kind."""
+    stored = payloads.get(step.name)
+    kind = stored.get("kind", "") if isinstance(stored, dict) else ""
+    return not kind or (isinstance(step, Task) and step.kind == kind)
+
+
+def _undated(payloads: Mapping[str, Any]) -> dict[str, Any]:
+    """What steps were given, whatever the day: a resume may come after midnight."""
+    return {
+        name: {k: v for k, v in value.items() if k not in ("date", "since")}
+        if isinstance(value, dict)
+        else value
+        for name, value in payloads.items()
+    }
 
 
 def plain(value: Any) -> Any:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from ..effects.files import locked, tidy_leftovers, write_whole
+from ..effects.files import locked, sync_folder, tidy_leftovers, write_whole
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
 LAYERS = (1, 2, 3)
@@ -86,6 +88,44 @@ class MemoryStore:
             if place.is_symlink():
                 raise ValueError(f"{place} is a symbolic link: nothing is read or written through it")
             place = place.parent
+
+    def put_state(self, text: str) -> Path:
+        """Replace the state by a text that brings its own first lines."""
+        return self._replace(self.path_of(2, "general", "0000-00"), text)
+
+    def read_archive(self, tag: str, month: str) -> str:
+        """The archive of a tag and a month, whole; empty if there is none."""
+        target = self.path_of(3, tag, checked_date(month))
+        self.check_links(target)
+        return _text(target)
+
+    def write_archive(self, tag: str, month: str, text: str) -> Path:
+        """Replace an archive."""
+        header = HEADER.format(layer=3, date=checked_date(month))
+        body = text if text.startswith(HEADER[:20]) else header + text
+        return self._replace(self.path_of(3, tag, month), body)
+
+    def _replace(self, target: Path, text: str) -> Path:
+        self._prepare(target)
+        with locked(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
+            tidy_leftovers(target)
+            write_whole(target, text.encode("utf-8", "replace"), mode=_FILE_MODE)
+        return target
+
+    def remove(self, bodies: Mapping[Path, bytes]) -> int:
+        """Remove notes that an archive has and that are still as they were read; how many went."""
+        count = 0
+        with locked(self.root, timeout_seconds=_WAIT_SECONDS, what=str(self.root)):
+            for path, body in bodies.items():
+                self.check_links(path)
+                if path.exists() and path.read_bytes() == body:
+                    path.unlink()
+                    count += 1
+            for folder in {path.parent for path in bodies}:
+                sync_folder(folder)
+                with suppress(OSError):
+                    folder.rmdir()  # only if nothing is left in it
+        return count
 
     # -- reading -------------------------------------------------------------------------------
 

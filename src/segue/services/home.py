@@ -101,6 +101,11 @@ class Home:
         return self.path / "scenes"
 
     @property
+    def handover(self) -> Path:
+        """Checkpoints of handovers, a file for each working tree."""
+        return self.path / "handover"
+
+    @property
     def damaged(self) -> Path:
         """Where a recovery keeps the originals."""
         return self.path / "damaged"

@@ -10,7 +10,9 @@ Rungs, each tried only where those above it do not hold:
    other source has.
 5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
    copies, tell it (``recover_runs``).
-6. *memories*: a session that not even a transcript tells, from the memories that name it
+6. *git*: a session that no transcript tells, from the state that a handover left in the working tree, or
+   from the history of that file (``recover_git``).
+7. *memories*: a session that none of these tells, from the memories that name it
    (``recover_memories``). Memories themselves are brought back with the events.
 
 A new file is built beside the damaged one and put in its place only when it is proven; the
@@ -47,6 +49,8 @@ from .place import Brake
 from .recover_memories import gathered, put_back
 
 Progress = Callable[[int, int, str], None]
+Tree = tuple[Path, str]
+"""A working tree, and its folder of Markdown layers."""
 ACTOR = "segue recover"
 
 
@@ -84,20 +88,22 @@ class Source(Value):
 
 
 def recover(
-    home: Home, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None
-) -> Recovery:
-    """Climb the ladder; a healthy store is only looked at."""
+    home: Home, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None,
+    folder: Path | None = None, memory_dir: str = "memory",
+) -> Recovery:  # fmt: skip
+    """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``."""
     if not dry_run:
         Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))
+    tree = (folder, memory_dir) if folder is not None else None
     if dry_run:
-        return _climb(home, dry_run=True, progress=progress)
+        return _climb(home, tree, dry_run=True, progress=progress)
     private_folder(home.database.parent)
     with alone(home.database):
-        return _climb(home, dry_run=False, progress=progress)
+        return _climb(home, tree, dry_run=False, progress=progress)
 
 
-def _climb(home: Home, *, dry_run: bool, progress: Progress | None) -> Recovery:
+def _climb(home: Home, tree: Tree | None, *, dry_run: bool, progress: Progress | None) -> Recovery:
     path, remains = home.database, home.remains()
     if not dry_run:
         _remove_leftovers(path)
@@ -126,6 +132,10 @@ def _climb(home: Home, *, dry_run: bool, progress: Progress | None) -> Recovery:
     rung, told = _transcripts(home, path, there, dry_run=dry_run)
     rungs.append(rung)
     missing += told
+    if tree is not None:
+        rung, told = _git(home, path, *tree, there if dry_run else _sessions(path), dry_run=dry_run)
+        rungs.append(rung)
+        missing += told
     rung, told = _memories(home, path, dry_run=dry_run)
     rungs.append(rung)
     missing += told
@@ -421,6 +431,29 @@ def _transcripts(home: Home, path: Path, there: set[str], *, dry_run: bool) -> t
     return Rung("transcript", "used", f"recovered from a transcript: {names}"), list(
         map(recover_runs.missing, back)
     )
+
+
+def _git(
+    home: Home, path: Path, folder: Path, memory_dir: str, there: set[str], *, dry_run: bool
+) -> tuple[Rung, list[Missing]]:
+    """Sessions that only the state of a handover still tells."""
+    from . import recover_git as rung
+
+    lost = rung.lost_sessions(home, folder, memory_dir, there)
+    if not lost:
+        return Rung("git", "none", "no session is known from a handover's state alone"), []
+    names = ", ".join(f"{found.told.session} ({found.where})" for found in lost)
+    if dry_run:
+        return Rung("git", "ok", f"could bring back: {names}"), []
+    journal = SqliteJournal(path)
+    try:
+        back = [found for found in lost if rung.bring_back(journal, found)]
+    finally:
+        journal.close()
+    if not back:
+        return Rung("git", "none", f"what stands there is no session: {names}"), []
+    names = ", ".join(f"{found.told.session} ({found.where})" for found in back)
+    return Rung("git", "used", f"recovered from git: {names}"), list(map(rung.missing, back))
 
 
 def _memories(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, list[Missing]]:

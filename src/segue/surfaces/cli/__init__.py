@@ -59,6 +59,10 @@ def _dispatch(words: list[str]) -> int:
         return 0
     if command in ("", "-h", "--help", "help"):
         return _help(rest, asked=bool(command))
+    if command == "handover" and rest[:1] == ["check"]:
+        code = _quick_check([*before, *rest[1:]])
+        if code is not None:
+            return code
     if command not in TABLE:
         raise _unknown(command)
     options, dashed = _behind_dashes(rest)
@@ -76,6 +80,18 @@ def _dispatch(words: list[str]) -> int:
         args = Parser(found).read([*before, *own])
     with Context(found, args, behind) as context:
         return found.run(context)
+
+
+def _quick_check(words: list[str]) -> int | None:
+    """`segue handover check`, which agents run first of all; None if it needs the slow way."""
+    import os
+
+    from ...handover import quick
+
+    found = quick.check(words, os.environ)
+    if found is not None and "--json" in words:
+        print(quick.as_json(*found))
+    return found[0] if found is not None else None
 
 
 def read_plainly(words: list[str]) -> SimpleNamespace | None:

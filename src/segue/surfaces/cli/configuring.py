@@ -65,8 +65,9 @@ def _text(value: Any) -> str:
 
 def trust(context: Context) -> int:
     """Accept this project's segue.toml as it is now."""
+    from ...handover.declared import workflow
     from ...services.home import now
-    from ...settings import content_hash, resolve
+    from ...settings import content_hash, resolve, table_of
 
     segue = context.segue
     file = segue.place.project_file
@@ -78,6 +79,7 @@ def trust(context: Context) -> int:
         return _trusted(context, content, f"{file} is trusted already")
     segue.brake.check()
     resolve(project_file=file, project_trusted=True)
+    workflow(*table_of("handover", file))
     context.say(f"{file}:", "", *(f"  {line}" for line in safe(content).splitlines()), "")
     if not context.args.yes and not confirm("Trust this file as it is now?"):
         raise UsageError(

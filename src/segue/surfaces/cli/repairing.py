@@ -39,7 +39,10 @@ def recover(context: Context) -> int:
     if not context.args.dry_run:
         _brake(context, home)
     with Progress(context) as progress:
-        found = run(home, settings, dry_run=context.args.dry_run, progress=progress)
+        found = run(
+            home, settings, dry_run=context.args.dry_run, progress=progress, folder=context.folder,
+            memory_dir=context.args.memory_dir,
+        )  # fmt: skip
     context.emit(found)
     context.say(*(_line(context.style, rung) for rung in found.rungs))
     context.say(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}")
@@ -139,6 +142,9 @@ def _line(style: Style, row: Any) -> str:
 
 def _recover_arguments(parser: Parser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="say what would come back, and change nothing")
+    parser.add_argument(
+        "--memory-dir", default="memory", metavar="DIR", help="where handovers write to here; else `memory`"
+    )
 
 
 def _scrub_arguments(parser: Parser) -> None:

@@ -6,7 +6,9 @@ The only thing that is read before a command's own module, so that a command pay
 from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "begin and end": ("start", "resume", "switch", "pause", "complete", "abandon", "handoff", "prepare"),
+    "begin and end": (
+        "start", "resume", "switch", "pause", "complete", "abandon", "handover", "handoff", "prepare",
+    ),
     "look": (
         "brief", "since", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
     ),
@@ -28,6 +30,10 @@ TABLE: dict[str, tuple[str, str]] = {
     "pause": ("lifecycle", "stop for now"),
     "complete": ("lifecycle", "the goal is reached"),
     "abandon": ("lifecycle", "the goal is given up"),
+    "handover": (
+        "handover",
+        "the end of a session, step by step: notes, state, commit; resumes after a crash",
+    ),
     "handoff": ("lifecycle", "pass a session to another agent, by name"),
     "prepare": ("leaving", "write the manifest of where the work stands, for whoever comes next"),
     "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),

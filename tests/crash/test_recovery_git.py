@@ -1,0 +1,134 @@
+"""The rung of git: with everything above it gone, a session comes back from a handover's state."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from segue import Segue
+from segue.handover.flow import Handover
+from segue.services.home import Home
+from segue.services.recover import Recovery, Rung, recover
+from segue.settings import resolve
+
+SETTINGS = resolve(flags={})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project whose session was handed over twice, and whose data folder is gone."""
+    folder = tmp_path / "project"
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    with Segue(home=tmp_path / "home", folder=folder) as seg:
+        s = seg.start("Refactor auth", id="auth", items=["user model", "middleware", "docs"])
+        s.done("user model")
+        Handover(seg).run(note="first")
+        s.begin("middleware")
+        s.block("docs", "no words yet", stay=True)
+        s.decide("HS256", why="one issuer")
+        s.ask("which scopes?")
+        s.learn("PyJWT wants bytes")
+        Handover(seg).run(note="second")
+    shutil.rmtree(tmp_path / "home")
+    return folder
+
+
+def climb(tmp_path: Path, project: Path, *, dry_run: bool = False) -> Recovery:
+    return recover(Home(tmp_path / "home"), SETTINGS, folder=project, dry_run=dry_run)
+
+
+def rung(outcome: Recovery) -> Rung:
+    return next(one for one in outcome.rungs if one.name == "git")
+
+
+def state_file(project: Path) -> Path:
+    return project / "memory" / "layer2" / "current-state.md"
+
+
+def check_whole(tmp_path: Path, project: Path) -> None:
+    with Segue(home=tmp_path / "home", folder=project) as seg:
+        status = seg.session("auth").status()
+    assert status.goal == "Refactor auth" and list(status.done) == ["user model"]
+    assert list(status.active) == ["middleware"] and status.blocked[0].reason == "no words yet"
+    assert [d.text for d in status.decisions] == ["HS256"] and "recovered from" in status.last_action
+
+
+def test_a_session_comes_back_from_the_file(tmp_path: Path, project: Path) -> None:
+    dry = climb(tmp_path, project, dry_run=True)
+    assert rung(dry).status == "ok" and "could bring back: auth" in rung(dry).detail
+    outcome = climb(tmp_path, project)
+    assert rung(outcome).status == "used" and outcome.changed
+    assert any(gap.stream == "session/auth" for gap in outcome.missing)
+    check_whole(tmp_path, project)
+    assert rung(climb(tmp_path, project)).status == "none"
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "torn", "conflict", "edited"])
+def test_a_session_comes_back_from_the_history_when_the_file_is_damaged(
+    damage: str, tmp_path: Path, project: Path
+) -> None:
+    path = state_file(project)
+    text = path.read_text()
+    changed = {
+        "empty": "", "torn": text[:150], "conflict": "<<<<<<< ours\n" + text,
+        "edited": text.replace("HS256", "RS256", 1),
+    }  # fmt: skip
+    if damage == "gone":
+        shutil.rmtree(project / "memory")
+    else:
+        path.write_text(changed[damage])
+    outcome = climb(tmp_path, project)
+    assert rung(outcome).status == "used" and "of commit" in rung(outcome).detail
+    check_whole(tmp_path, project)
+
+
+def test_every_session_that_only_the_history_knows_comes_back(tmp_path: Path, project: Path) -> None:
+    with Segue(home=tmp_path / "other", folder=project) as seg:
+        seg.start("Something else", id="else")
+        Handover(seg).run(note="x")
+    outcome = climb(tmp_path, project)
+    with Segue(home=tmp_path / "home", folder=project) as seg:
+        assert {card.id for card in seg.list(everywhere=True)} == {"auth", "else"}
+    assert rung(outcome).status == "used"
+
+
+def test_a_session_that_the_store_knows_is_left_as_it_is(tmp_path: Path, project: Path) -> None:
+    climb(tmp_path, project)
+    with Segue(home=tmp_path / "home", folder=project) as seg:
+        seg.session("auth").done("middleware")
+        version = seg.session("auth").state.version
+    climb(tmp_path, project)
+    with Segue(home=tmp_path / "home", folder=project) as seg:
+        assert seg.session("auth").state.version == version
+
+
+def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path, project: Path) -> None:
+    text = state_file(project).read_text()
+    (tmp_path / "planted.md").write_text(text)
+    subprocess.run(["rm", "-rf", str(project / ".git")], check=True)
+    state_file(project).unlink()
+    state_file(project).symlink_to(tmp_path / "planted.md")
+    assert rung(climb(tmp_path, project)).status == "none"
+
+
+def test_texts_of_the_file_are_cleaned_and_become_a_plan_and_nothing_else(
+    tmp_path: Path, project: Path
+) -> None:
+    from segue.core.layers import Told, front_matter
+
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    subprocess.run(["rm", "-rf", str(project / ".git")], check=True)
+    told = Told(
+        "planted", 9, "00" * 32, f"goal \x1b[31mred {token}", items=(("done", "a", ""), ("odd", "b", ""))
+    )
+    state_file(project).write_text(front_matter(told))
+    climb(tmp_path, project)
+    with Segue(home=tmp_path / "home", folder=project) as seg:
+        state = seg.session("planted").state
+    assert token not in state.goal and "\x1b" not in state.goal and not state.features
+    for name in ("../up", "a/b", ""):
+        state_file(project).write_text(front_matter(Told(name, 9, "00" * 32, "x")))
+        assert rung(climb(tmp_path, project)).status == "none"
