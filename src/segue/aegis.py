@@ -1,0 +1,394 @@
+"""The session-recovery recipe of Aegis Memory, with only the import being ours.
+
+``from segue.aegis import AegisClient``: progress, features and memories of a program that was written for the
+recipe, kept by Segue. What is shown can be read as attributes and as a dict. Words that mean more than is
+known are refused, and "passing" means proven here too: a ``verified_by`` is an attestation, checks are run by
+``segue verify``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .core import commands as do
+from .core.state import SessionState
+from .errors import UnknownFeature, UnknownSession, UsageError
+from .services.features import Features
+from .services.memories import Recalled
+from .services.segue import Segue
+from .services.sessions import Session
+
+LABEL = "aegis"
+"""The agent state that holds the word by which a program calls the status."""
+STATUSES = {
+    "active": "active", "in_progress": "active", "started": "active", "resumed": "active",
+    "paused": "paused", "blocked": "active", "completed": "completed", "complete": "completed",
+    "abandoned": "abandoned", "failed": "abandoned",
+}  # fmt: skip
+_SCOPES = {"private": "agent-private", "shared": "agent-shared"}
+
+Items = Sequence[str] | None
+Blocked = Iterable[Mapping[str, str]] | None
+
+
+class Record(dict[str, Any]):
+    """Fields by name, as ``record.status`` and as ``record["status"]``."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class AegisClient:
+    """The recipe's client, on the store of this machine, which asks for no key, or on the one that is named.
+
+    >>> aegis = AegisClient()
+    >>> aegis.progress.update("auth", summary="JWT", next_items=["model", "middleware"])
+    """
+
+    def __init__(
+        self, api_key: str = "", base_url: str = "", *, store: Segue | str | None = None,
+        home: Path | str | None = None, folder: Path | str | None = None, agent_id: str = "",
+        namespace: str = "",
+    ) -> None:  # fmt: skip
+        if isinstance(store, Segue):
+            self.segue = store
+        else:
+            where = store or base_url or None
+            self.segue = Segue(where, home=home, folder=folder, actor=agent_id or None)
+        self.namespace = namespace
+        self.progress = ProgressApi(self.segue)
+        self.features = FeaturesApi(self.segue)
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.segue.close()
+
+    def __enter__(self) -> AegisClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- memories ------------------------------------------------------------------------------
+
+    def add(
+        self, content: str, agent_id: str = "", scope: str = "", memory_type: str = "standard",
+        metadata: Mapping[str, Any] | None = None, shared_with_agents: Sequence[str] = (), *,
+        user_id: str = "", namespace: str = "", ttl_seconds: float | None = None, session_id: str = "",
+    ) -> Record:  # fmt: skip
+        """Keep a memory; the same text in the same scope is kept once."""
+        about = dict(metadata or {})
+        kept = self.segue.memories.remember(
+            content, type=memory_type.replace("_", "-"), scope=_scope(scope, bool(shared_with_agents)),
+            agent=agent_id, user=user_id or "", namespace=namespace or self.namespace,
+            session=session_id or str(about.get("session_id") or ""), shared_with=list(shared_with_agents),
+            metadata=about, ttl_seconds=ttl_seconds,
+        )  # fmt: skip
+        return Record(id=kept.id, deduped_from=kept.id if kept.known else None, content_flags=[*kept.flags])
+
+    def query(
+        self, query: str, agent_id: str = "", top_k: int = 10,
+        filter_metadata: Mapping[str, Any] | None = None, *, user_id: str = "", namespace: str = "",
+        min_score: float = 0.0, memory_type: str = "",
+    ) -> list[Record]:  # fmt: skip
+        """What answers a query, the best first; ``*`` lists."""
+        found = self.segue.memories.recall(
+            query, top_k=top_k, metadata=dict(filter_metadata or {}), agent=agent_id, user=user_id or "",
+            types=memory_type.replace("_", "-") or None, namespace=namespace or self.namespace,
+            min_score=min_score if min_score > 0 else None,
+        )  # fmt: skip
+        return [_memory(one) for one in found]
+
+    def playbook(self, query: str, agent_id: str = "", top_k: int = 20, *, namespace: str = "") -> Playbook:
+        """Strategies and reflections that bear on a task, those that worked first."""
+        found = self.segue.memories.playbook(
+            query, top_k=top_k, agent=agent_id, namespace=namespace or self.namespace
+        )
+        return Playbook([_memory(one) for one in found])
+
+    def reflection(
+        self, content: str, agent_id: str = "", scope: str = "global", error_pattern: str = "",
+        correct_approach: str = "", *, metadata: Mapping[str, Any] | None = None, namespace: str = "",
+    ) -> Record:  # fmt: skip
+        """Keep what was learnt from how something went."""
+        kept = self.segue.memories.reflect(
+            content, error_pattern=error_pattern or "", correct_approach=correct_approach or "",
+            agent=agent_id, scope=_scope(scope, False), metadata=dict(metadata or {}),
+            namespace=namespace or self.namespace,
+        )  # fmt: skip
+        return Record(id=kept.id, memory_type="reflection")
+
+    def delta(self, operations: Sequence[Mapping[str, Any]], agent_id: str = "") -> list[Record]:
+        """Add, update and deprecate, all or none; reasons are kept."""
+        ids = self.segue.memories.delta([_operation(one) for one in operations], agent=agent_id)
+        return [
+            Record(operation=str(one.get("type")), success=True, memory_id=id)
+            for one, id in zip(operations, ids, strict=True)
+        ]
+
+    def vote(self, memory_id: str, vote: str, voter_agent_id: str = "", *, context: str = "") -> Record:
+        """Say whether a memory was of help."""
+        found = self.segue.memories.vote(
+            memory_id, vote, voter=voter_agent_id, context=context, agent=voter_agent_id
+        )
+        return Record(
+            memory_id=found.id, bullet_helpful=found.helpful, bullet_harmful=found.harmful,
+            effectiveness_score=found.effectiveness,
+        )  # fmt: skip
+
+
+class Playbook(list[Record]):
+    """Memories; ``entries`` as the other client calls them."""
+
+    @property
+    def entries(self) -> list[Record]:
+        return list(self)
+
+
+# -- progress --------------------------------------------------------------------------------------
+
+
+class ProgressApi:
+    """How far sessions are."""
+
+    def __init__(self, segue: Segue) -> None:
+        self._segue = segue
+
+    def get(self, session_id: str) -> Record | None:
+        """A session, or nothing if there is none."""
+        try:
+            session = self._segue.session(session_id)
+        except UnknownSession:
+            return None
+        return _progress(session)
+
+    def create(self, session_id: str, agent_id: str = "", **fields: Any) -> Record:
+        """A session; if it is there already, as it is."""
+        return self.update(session_id, **fields)
+
+    def update(
+        self, session_id: str, summary: str | None = None, status: str | None = None, completed: Items = None,
+        in_progress: str | None = None, next_items: Items = None, blocked: Blocked = None,
+        last_action: str | None = None,
+    ) -> Record:  # fmt: skip
+        """Say how far a session is, and make it if it is new. ``completed`` adds to what is done,
+        ``next_items`` and ``blocked`` take the place of what was there, what is not given stays."""
+        wanted = _known_status(status)
+        session = self._segue.start(summary or session_id, id=session_id)
+        wishes = _changes(session.state, completed, in_progress, next_items, blocked)
+        if summary is not None and summary != session.state.summary:
+            wishes.append(do.Describe(summary=summary))
+        if last_action:
+            wishes.append(do.Note(last_action))
+        if wishes:
+            session.apply(*wishes)
+        if status is not None:
+            _move(session, wanted, status, summary or "")
+        return _progress(session)
+
+    def mark_complete(self, session_id: str, item: str) -> Record:
+        """One more item is done."""
+        session = self._segue.session(session_id)
+        session.done(item)
+        return _progress(session)
+
+
+def _known_status(status: str | None) -> str:
+    if status is None:
+        return ""
+    if status not in STATUSES:
+        raise UsageError(f"unknown status: {status[:40]!r}", hint="one of " + ", ".join(STATUSES))
+    return STATUSES[status]
+
+
+def _changes(
+    state: SessionState, completed: Items, in_progress: str | None, next_items: Items, blocked: Blocked
+) -> list[do.Command]:
+    """What must be done so that the session is as it is said to be."""
+    now = {item.text: item.status for item in state.items}
+    done, waiting = set(completed or ()), set(next_items or ())
+    stuck = {str(one["item"]): str(one.get("reason") or "") for one in blocked or ()}
+    wishes: list[do.Command] = []
+    for text, status in now.items():
+        if text in done or text in stuck or text == in_progress:
+            continue
+        gone = {
+            "blocked": blocked is not None,
+            "next": next_items is not None and text not in waiting,
+            "active": in_progress is not None,
+        }
+        if gone.get(status):  # and added again where it waits
+            wishes.append(do.Drop(text))
+            now[text] = "dropped"
+    wishes += [do.Add(item) for item in next_items or () if now.get(item, "dropped") == "dropped"]
+    wishes += [do.Done(item) for item in completed or () if now.get(item) != "done"]
+    wishes += [do.Block(item, reason, True) for item, reason in stuck.items()]
+    if in_progress and now.get(in_progress) != "active":
+        wishes.append(do.Begin(in_progress, bool(done)))
+    return wishes
+
+
+def _move(session: Session, wanted: str, word: str, summary: str) -> None:
+    """Bring the lifecycle to where it is said to be, and remember the word for it."""
+    now = session.state.status
+    if wanted == "active" and now in ("paused", "created"):
+        session.resume()
+    elif wanted == "paused" and now == "active":
+        session.pause()
+    elif wanted == "completed" and now != "completed":
+        session.complete(summary)
+    elif wanted == "abandoned" and now != "abandoned":
+        session.abandon(summary)
+    if wanted == "active" and _word(session) != word:
+        session.save_agent(LABEL, {"status": word})
+
+
+def _word(session: Session) -> str:
+    if LABEL not in session.state.agents:
+        return ""
+    kept = session.load_agent(LABEL)
+    return str(kept.get("status") or "") if isinstance(kept, dict) else ""
+
+
+def _progress(session: Session) -> Record:
+    status = session.status()
+    word = status.status if status.status != "active" else _word(session) or "active"
+    done, total = len(status.done), status.progress.total
+    return Record(
+        id=status.id, session_id=status.id, status=word, summary=status.summary or status.goal,
+        completed_items=list(status.done), in_progress_item=status.active[-1] if status.active else None,
+        next_items=list(status.next), last_action=status.last_action or None,
+        blocked_items=[Record(item=one.item, reason=one.reason) for one in status.blocked],
+        completed_count=done, total_items=total, progress_percent=100.0 * done / total if total else 0.0,
+        updated_at=status.updated,
+    )  # fmt: skip
+
+
+# -- features --------------------------------------------------------------------------------------
+
+
+class FeaturesApi:
+    """Criteria of success; those of all sessions are found by their ids."""
+
+    def __init__(self, segue: Segue) -> None:
+        self._segue = segue
+        self._homes: dict[str, str] = {}
+        """Feature to session, as far as it is known."""
+
+    def create(
+        self, feature_id: str, session_id: str = "", description: str = "", test_steps: Sequence[str] = (),
+        status: str = "", *, category: str = "",
+    ) -> Record:  # fmt: skip
+        """Declare a feature; if it is there already, as it is."""
+        session = self._segue.session(session_id)
+        self._homes[feature_id] = session.id
+        features = session.features
+        if feature_id not in session.state.features:
+            features.create(feature_id, description or feature_id, list(test_steps), status, category)
+        return _feature(features, feature_id)
+
+    def get(self, feature_id: str, session_id: str = "") -> Record | None:
+        """A feature, or nothing if there is none."""
+        try:
+            return _feature(self._of(feature_id, session_id), feature_id)
+        except (UnknownFeature, UnknownSession):
+            return None
+
+    def list(self, session_id: str = "", status: str = "") -> Record:
+        """The features of a session with their counts; "failing" counts what failed."""
+        features = self._segue.session(session_id).features
+        shown = [_feature(features, verdict.id) for verdict in features.verdicts()]
+        counts = features.list()
+        return Record(
+            features=[one for one in shown if not status or one.status == status],
+            total=counts["total"], passing=counts["passing"], failing=counts["failing"],
+            in_progress=counts["in_progress"],
+        )  # fmt: skip
+
+    def update(
+        self, feature_id: str, status: str = "", passes: bool | None = None, failure_reason: str = "", *,
+        implemented_by: str = "", verified_by: str = "", implementation_notes: str = "", session_id: str = "",
+    ) -> Record:  # fmt: skip
+        """Say how far a feature is. That it passes is a claim until somebody attests it or its checks ran."""
+        features = self._of(feature_id, session_id)
+        features.update(
+            feature_id, status=status, passes=passes, failure_reason=failure_reason or "",
+            implemented_by=implemented_by, verified_by=verified_by, notes=implementation_notes,
+        )  # fmt: skip
+        return _feature(features, feature_id)
+
+    def mark_complete(
+        self, feature_id: str, verified_by: str, notes: str = "", session_id: str = ""
+    ) -> Record:
+        """Attest a feature: somebody's word, kept with the name."""
+        features = self._of(feature_id, session_id)
+        features.mark_complete(feature_id, verified_by, notes)
+        return _feature(features, feature_id)
+
+    def mark_failed(self, feature_id: str, reason: str = "", session_id: str = "") -> Record:
+        """It fails, and says why."""
+        features = self._of(feature_id, session_id)
+        features.mark_failed(feature_id, reason)
+        return _feature(features, feature_id)
+
+    def _of(self, feature_id: str, session_id: str) -> Features:
+        home = session_id or self._homes.get(feature_id) or self._find(feature_id)
+        self._homes[feature_id] = home
+        features = self._segue.session(home).features
+        features.feature(feature_id)
+        return features
+
+    def _find(self, feature_id: str) -> str:
+        for session in self._candidates():
+            if feature_id in session.state.features:
+                return session.id
+        raise UnknownFeature(f"there is no feature {feature_id!r}", hint="name its session: session_id=…")
+
+    def _candidates(self) -> Iterator[Session]:
+        for card in self._segue.list(everywhere=True):
+            yield self._segue.session(card.id)
+
+
+def _feature(features: Features, id: str) -> Record:
+    feature, verdict = features.feature(id), features.get(id)
+    return Record(
+        id=id, feature_id=id, description=feature.description, category=feature.category or None,
+        test_steps=list(feature.steps), status=verdict.status, passes=verdict.passes,
+        implemented_by=verdict.implemented_by or None, verified_by=verdict.verified_by or None,
+        failure_reason=verdict.reason or None, updated_at=verdict.proven_at or features.session.state.updated,
+    )  # fmt: skip
+
+
+# -- memories --------------------------------------------------------------------------------------
+
+
+def _scope(scope: str, shared: bool) -> str:
+    return _SCOPES.get(scope, scope) or ("agent-shared" if shared else "project")
+
+
+def _memory(found: Recalled) -> Record:
+    memory = found.memory
+    return Record(
+        id=memory.id, content=memory.content, namespace=memory.namespace, created_at=memory.created,
+        scope=memory.scope, user_id=memory.user or None, agent_id=memory.agent or None,
+        metadata=memory.metadata, shared_with_agents=list(memory.shared_with), score=found.score,
+        memory_type=memory.type.replace("-", "_"), bullet_helpful=memory.helpful,
+        bullet_harmful=memory.harmful, effectiveness_score=memory.effectiveness,
+        content_flags=list(memory.flags), trust_level=memory.trust,
+        error_pattern=memory.error_pattern or None, session_id=memory.session or None,
+    )  # fmt: skip
+
+
+def _operation(one: Mapping[str, Any]) -> dict[str, Any]:
+    names = {"agent_id": "agent", "user_id": "user", "shared_with_agents": "shared_with"}
+    given = {names.get(name, name): value for name, value in one.items() if value is not None}
+    if "memory_type" in given:
+        given["memory_type"] = str(given["memory_type"]).replace("_", "-")
+    if "scope" in given:
+        given["scope"] = _scope(str(given["scope"]), False)
+    return given
