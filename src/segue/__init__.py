@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     )
     from .services.agent_loop import RecoverableAgent
     from .services.book import Saved
+    from .services.bootstrap import Boot
     from .services.features import FeatureList
     from .services.ingest import Synced
     from .services.memories import Recalled, Remembered
@@ -83,6 +84,7 @@ _HOMES = {
     "Synced": "services.ingest",
     "Prepared": "services.prepare",
     "Saved": "services.book",
+    "Boot": "services.bootstrap",
     "SessionState": "core.state",
     "SessionStatus": "core.status",
     "Card": "core.status",
@@ -105,6 +107,7 @@ __all__ = [
     "BadImport",
     "BadName",
     "BadSettings",
+    "Boot",
     "BudgetTooSmall",
     "Card",
     "Check",

@@ -48,3 +48,28 @@ def test_no_control_sequence_of_a_commit_reaches_the_terminal(started: Cli, proj
     started("prepare")
     repository.commit("\x1b[31mred\x1b[0m and \x07loud", {"a": "b\n"}, author="\x1b[2JEve")
     assert "\x1b" not in started("since").out and "red" in started("since").out
+
+
+def test_bootstrap_says_ready_and_exits_0_or_what_differs_and_exits_1(started: Cli, project: Path) -> None:
+    repository = Repository(project)
+    repository.commit("first", {"a": "a\n"})
+    started("prepare", "--reason", "before exit")
+    out = started("bootstrap").out
+    for line in ("project      shop", "phase        active, 1 of 4 done", "done         1", "pending      3"):
+        assert line in out
+    assert "next         Continue: auth middleware" in out and "environment  main @ " in out
+    assert out.splitlines()[-1].startswith("ready in ")
+    repository.git("switch", "-qc", "other")
+    out = started("bootstrap", code=1).out
+    assert "-> `git switch main`" in out and out.splitlines()[-1].startswith("not ready: 1 differ in ")
+    value = started("bootstrap", "--json", code=1).value
+    assert value["ready"] is False and value["session"] == "jwt"
+
+
+def test_bootstrap_goes_by_the_manifest_when_the_store_is_damaged(started: Cli, home: Path) -> None:
+    started("prepare")
+    for path in (home / "segue").glob("segue.db*"):
+        path.write_bytes(b"this is no database" * 100)
+    ran = started("bootstrap", "--no-checks")
+    assert "the store cannot be opened" in ran.err
+    assert "Refactor authentication to JWT" in ran.out and "next         Continue: auth middleware" in ran.out

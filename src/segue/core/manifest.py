@@ -212,6 +212,7 @@ def read(body: bytes) -> Manifest | None:
         raw = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
+    raw = _cleaned(raw)
     if not isinstance(raw, dict) or not raw.keys() & set(Manifest.__struct_fields__):
         return None
     found = Manifest()
@@ -220,6 +221,15 @@ def read(body: bytes) -> Manifest | None:
             value = _lenient(raw[field.name], field.name, field.type)
             setattr(found, field.name, value if value is not None else getattr(found, field.name))
     return found
+
+
+def _cleaned(value: Any) -> Any:
+    """Without control characters, wherever they are."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {plain(str(key)): _cleaned(one) for key, one in value.items()}
+    return [_cleaned(one) for one in value] if isinstance(value, list) else value
 
 
 def _lenient(value: Any, name: str, kind: Any) -> Any:

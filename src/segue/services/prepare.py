@@ -78,7 +78,7 @@ def prepare(
     state = state_of(segue, session)
     told = tell(segue, state, Path(transcript) if transcript else None, agent)
     scene = scenes.take(segue, state, reason=reason, digests=told.digests, seconds=seconds)
-    body = _written(segue, state, told, scene, reason, budget)
+    body = composed(segue, state, told, scene, reason, budget)
     path = segue.place.root / HERE if here else scenes.own_folder(segue) / LATEST
     trip("prepare.before_manifest")
     write_whole(path, body)
@@ -136,9 +136,11 @@ def _found(capture: Capture, session: str, transcript: Path | None, agent: str) 
     return None
 
 
-def _written(
-    segue: Segue, state: SessionState | None, told: Told, scene: Scene, reason: str, budget: int
-) -> bytes:
+def composed(
+    segue: Segue, state: SessionState | None, told: Told, scene: Scene, reason: str,
+    budget: int = BYTES_DEFAULT,
+) -> bytes:  # fmt: skip
+    """The manifest of where the work stands."""
     from .brief_memories import bearing
 
     probe = Probe(

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ..core.delta import Delta
     from ..core.pressure import Pressure
     from ..effects.embed import Embedder
+    from .bootstrap import Boot
     from .cleanup import Cleanup
     from .ingest import Progress, Synced
     from .memories import Recalled, Remembered
@@ -334,6 +335,12 @@ class Segue:
         from .pressure import pressure
 
         return pressure(self, run, tokens_used=tokens_used, window=window, threshold=threshold)
+
+    def bootstrap(self, *, path: Path | None = None, seconds: float = 30.0, checks: bool = True) -> Boot:
+        """Start from the newest manifest: where the work stands, and whether all around it still holds."""
+        from .bootstrap import bootstrap
+
+        return bootstrap(self, path=path, seconds=seconds, checks=checks)
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": (
         "start", "resume", "switch", "pause", "complete", "abandon", "handover", "handoff", "prepare",
+        "bootstrap",
     ),
     "look": (
         "brief", "since", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
@@ -36,6 +37,7 @@ TABLE: dict[str, tuple[str, str]] = {
     ),
     "handoff": ("lifecycle", "pass a session to another agent, by name"),
     "prepare": ("leaving", "write the manifest of where the work stands, for whoever comes next"),
+    "bootstrap": ("leaving", "start from the manifest: where the work stands, and whether all is ready"),
     "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),
     "status": ("looking", "what is done, under way, next and blocked"),
     "list": ("looking", "the sessions of this project, or of all"),
