@@ -30,12 +30,17 @@ if TYPE_CHECKING:
 
 def looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
     """Segue without a store, for those who only look where nothing was ever stored; None if there is one."""
-    from ..stores.volatile import VolatileJournal
-    from .segue import Segue
-
     home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
     if home.database.exists() or home.remains():
         return None
+    return storeless(folder, environment)
+
+
+def storeless(folder: Path, environment: Mapping[str, str]) -> Segue:
+    """Segue with nothing stored, whatever is on the disk."""
+    from ..stores.volatile import VolatileJournal
+    from .segue import Segue
+
     return Segue(VolatileJournal(), folder=folder, environment=environment)
 
 

@@ -50,13 +50,12 @@ def _opened(context: Context) -> Segue:
     try:
         return context.look()
     except (AccessError, DamagedError, StoreError) as fault:
-        from ...services.segue import Segue
-        from ...stores.volatile import VolatileJournal
+        from ...services.listing import storeless
 
         context.warn(
             f"the store cannot be opened ({fault.message}): going by the manifest; see `segue doctor`"
         )
-        return Segue(VolatileJournal(), folder=context.folder, environment=context.environment)
+        return storeless(context.folder, context.environment)
 
 
 def _boot_lines(found: Boot, context: Context) -> list[str]:
