@@ -139,6 +139,13 @@ DECLARED: tuple[Setting, ...] = (
         "from which share of the window on the recovery is prepared",
         "SEGUE_PRESSURE_THRESHOLD",
     ),
+    Setting(
+        "notes",
+        str,
+        "",
+        "folders with notes, beside those found by convention, separated by commas",
+        "SEGUE_NOTES",
+    ),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

@@ -31,7 +31,7 @@ def remembered(
     from .home import Home
 
     home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
-    query = _query(session, digests)
+    query = query_of(session, digests)
     if not query or not home.database.is_file():
         return []
     from .segue import Segue
@@ -49,7 +49,7 @@ def bearing(segue: Segue, session: SessionState | None, digests: list[RunDigest]
     from .home import now
     from .remembering import memories_of
 
-    query = _query(session, digests)
+    query = query_of(session, digests)
     if not query:
         return []
     service = memories_of(segue, HashEmbedder())
@@ -61,7 +61,8 @@ def bearing(segue: Segue, session: SessionState | None, digests: list[RunDigest]
     return [" ".join(one.content.split())[:CHARS_MAX] for one in shown[:SHOWN_MAX]]
 
 
-def _query(session: SessionState | None, digests: list[RunDigest]) -> str:
+def query_of(session: SessionState | None, digests: list[RunDigest]) -> str:
+    """What the work is about, in words."""
     said: list[str] = []
     if session is not None:
         said += [session.goal, *(session.items[place].text for place in session.active)]

@@ -108,7 +108,7 @@ def tell(segue: Segue, state: SessionState | None, transcript: Path | None = Non
     capture = segue.observed.capture()
     session = state.id if state else ""
     try:
-        found = _found(capture, session, transcript, agent)
+        found = newest_of(capture, session, transcript, agent)
         if found is None and transcript is not None:
             one = recognised(transcript, agent)
             digest = briefs.masked(final(read(transcript, one), one))
@@ -123,7 +123,10 @@ def tell(segue: Segue, state: SessionState | None, transcript: Path | None = Non
         return Told()
 
 
-def _found(capture: Capture, session: str, transcript: Path | None, agent: str) -> Found | None:
+def newest_of(
+    capture: Capture, session: str, transcript: Path | None = None, agent: str = ""
+) -> Found | None:
+    """The newest run that belongs to a session or to none; with a transcript, the run that wrote it."""
     wanted = str(transcript) if transcript else ""
     for one in capture.found(agent):
         if wanted and one.path == wanted:

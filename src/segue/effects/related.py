@@ -1,0 +1,100 @@
+"""Files that a file is related to by its own words: what it imports, as far as that is in the project.
+
+By form, without a parser: imports of Python, of JavaScript and TypeScript, of Go, Rust, Java, C and Ruby as
+people write them. Of a related file its outline is given, the lines that declare something: what one needs
+to know of a file in order to call it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+FILE_BYTES_MAX, OUTLINE_LINES = 200_000, 40
+_PYTHON = re.compile(r"^\s*(?:from\s+(\.*[\w.]*)\s+import\s+([\w, ()]+)|import\s+([\w., ]+))", re.M)
+_QUOTED = re.compile(
+    r"""(?:from|require\(|import\(|import|#include|require_relative)\s*[("'<]+(\.{0,2}/?[\w@./-]+)["'>]"""
+)
+_RUST = re.compile(r"^\s*(?:pub\s+)?mod\s+(\w+)\s*;|^\s*use\s+(?:crate|super|self)::([\w:]+)", re.M)
+_DECLARES = re.compile(
+    r"^\s{0,8}(?:export\s+)?(?:default\s+)?(?:public\s+|private\s+|protected\s+|static\s+|async\s+|pub(?:\([^)]*\))?\s+)*"
+    r"(?:def|class|function|func|fn|interface|type|struct|enum|trait|impl|module|const\s+\w+\s*=\s*(?:async\s*)?\()\b.*"
+)
+_ENDINGS = (
+    "",
+    ".py",
+    ".ts",
+    ".tsx",
+    ".js",
+    ".jsx",
+    ".mjs",
+    ".rb",
+    ".h",
+    "/__init__.py",
+    "/index.ts",
+    "/index.js",
+)
+
+
+def references(root: Path, path: str) -> Iterator[str]:
+    """The files of the project that a file names, in its order."""
+    try:
+        with (root / path).open("rb") as file:
+            text = file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
+    except OSError:
+        return
+    seen = {path}
+    for name in _named(path, text):
+        found = _resolved(root, path, name)
+        if found and found not in seen:
+            seen.add(found)
+            yield found
+
+
+def _named(path: str, text: str) -> Iterable[str]:
+    if path.endswith(".py"):
+        for module, names, plain in _PYTHON.findall(text):
+            if plain:
+                yield from (one.strip().split(" ")[0].replace(".", "/") for one in plain.split(","))
+                continue
+            dots = len(module) - len(module.lstrip("."))
+            base = (
+                "../" * (dots - 1) + module.lstrip(".").replace(".", "/")
+                if dots
+                else module.replace(".", "/")
+            )
+            base = f"./{base}" if dots else base
+            yield base
+            yield from (f"{base.rstrip('/')}/{one}" for one in re.findall(r"\w+", names))
+    elif path.endswith(".rs"):
+        for module, used in _RUST.findall(text):
+            yield f"./{module or used.split('::')[0]}.rs"
+    else:
+        yield from _QUOTED.findall(text)
+
+
+def _resolved(root: Path, path: str, name: str) -> str:
+    """The file that a name means, from the top of the project; "" if there is none."""
+    folder = (root / path).parent
+    bases = [folder] if name.startswith(".") else [folder, root, root / "src", root / "lib"]
+    for base in bases:
+        for ending in _ENDINGS:
+            found = base / f"{name}{ending}"
+            if found.is_file():
+                try:
+                    return found.resolve().relative_to(root.resolve()).as_posix()
+                except (ValueError, OSError):
+                    return ""
+    return ""
+
+
+def outline(root: Path, path: str) -> str:
+    """The lines of a file that declare something."""
+    try:
+        with (root / path).open("rb") as file:
+            text = file.read(FILE_BYTES_MAX).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    lines = [line.rstrip() for line in text.split("\n") if _DECLARES.match(line)]
+    return "\n".join(lines[:OUTLINE_LINES])
