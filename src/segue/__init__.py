@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .core.features import Gate, Verdict
     from .core.memory import Memory
     from .core.pressure import Pressure
+    from .core.restore import Restoration
     from .core.state import SessionState
     from .core.status import Card, SessionStatus
     from .errors import (
@@ -85,6 +86,7 @@ _HOMES = {
     "Prepared": "services.prepare",
     "Saved": "services.book",
     "Boot": "services.bootstrap",
+    "Restoration": "core.restore",
     "SessionState": "core.state",
     "SessionStatus": "core.status",
     "Card": "core.status",
@@ -130,6 +132,7 @@ __all__ = [
     "RecoverableAgent",
     "RefusedError",
     "Remembered",
+    "Restoration",
     "Run",
     "Saved",
     "SchemaTooNew",

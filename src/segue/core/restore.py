@@ -152,7 +152,7 @@ def restore(
         taken.pop()
         text = _text(brief, known, taken)
     used = counter(text)
-    log = _log(brief, whole, known, taken, counter)
+    log = list(_log(brief, whole, known, taken, counter))
     notes = [one.note for one in known if one.note]
     loaded = {entry.item for entry in log if entry.status != "skipped"}
     restored = tuple(one.note for one in known if one.note and one.id in loaded)

@@ -2,9 +2,9 @@
 
 Models count in their own ways, and most of them are not public. Without a counter of the model the estimate
 here is used: piece by piece as tokenizers cut (words, digits in threes, signs, runs of blanks), with a
-margin, so that it is above what public tokenizers give for prose, code and logs (``docs/benchmarks.md``). A line's
-estimate does not depend on its neighbours: a text takes what its lines take. A counter of the model can be
-handed in wherever a budget is; what is kept under a budget is kept under it by that counter.
+margin, so that it is above what public tokenizers give for prose, code and logs (``docs/benchmarks.md``). A
+line's estimate does not depend on its neighbours: a text takes what its lines take. A counter of the model
+can be handed in wherever a budget is; what is kept under a budget is kept under it by that counter.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ MEMORY_SCORE_MIN = 0.12
 class Gathered:
     """What there is to tell of a session here."""
 
-    def __init__(self, segue: Segue, state: SessionState | None) -> None:
+    def __init__(self, segue: Segue, state: SessionState | None, *, quotes: bool = True) -> None:
         self.segue = segue
         self.state = state
         self.root: Path = segue.place.root
@@ -50,9 +50,9 @@ class Gathered:
         self.agent = ""
         self.run = ""
         self.blocks: Sequence[Any] = ()
-        self._look()
+        self._look(quotes)
 
-    def _look(self) -> None:
+    def _look(self, quotes: bool) -> None:
         """The newest run of the session, and the texts in it."""
         from .prepare import newest_of
         from .quoting import blocks_of
@@ -66,7 +66,7 @@ class Gathered:
             row = capture.row(found)
             self.digests = [digest, *brief_service.before(capture, found, digest, row.session if row else "")]
             self.agent, self.run = found.agent, found.native
-            self.blocks = blocks_of(capture, found)
+            self.blocks = blocks_of(capture, found) if quotes else ()
         except (SegueError, OSError):
             return
 
@@ -95,11 +95,12 @@ class Gathered:
 def restore(
     segue: Segue, session: str = "", *, budget: str | int = "balanced", notes: Iterable[str] = (),
     decisions: int = DECISIONS_MAX, count: Counter | None = None,
-    priorities: Mapping[str, float] | None = None, since: str = "", here: bool = True,
+    priorities: Mapping[str, float] | None = None, since: str = "", record: bool = False,
 ) -> Restoration:  # fmt: skip
     """The context of a session, or of where the work here stands, within a budget of tokens.
 
-    ``notes`` are asked for by id, title or path; ``since`` is a report of what changed meanwhile."""
+    ``notes`` are asked for by id, title or path; ``since`` is a report of what changed meanwhile;
+    ``record`` notes with the session what was loaded. ``count`` counts as the reading model does."""
     level, tokens = core.budget_of(budget)
     state = _state(segue, session)
     known = Gathered(segue, state)
@@ -107,11 +108,49 @@ def restore(
     shown = known.picture([" ".join(text.split())[:240] for _, text, _ in recalled[:4]])
     more = known.more()
     forms = [redact(compose(shown, size, more)) for size in BRIEF_BYTES]
-    found = [one for one in _candidates(segue, known, recalled, tuple(notes), decisions, since)]
+    found = list(_candidates(segue, known, recalled, tuple(notes), decisions, since))
     quotes: Iterable[Passage] = ()
     if known.blocks and tokens > estimate(forms[-1]):
         quotes = passages(known.blocks, known.digests[0], forms[-1])
-    return core.restore(forms, found, quotes, budget=tokens, level=level, count=count, priorities=priorities)
+    restored = core.restore(
+        forms, found, quotes, budget=tokens, level=level, count=count, priorities=priorities
+    )
+    if record and state is not None and not segue.brake.in_force():
+        _record(segue, state, restored, found)
+    return restored
+
+
+def brief_of(segue: Segue, session: str = "", *, budget: int = BRIEF_BYTES[-1]) -> str:
+    """The brief of a session, or of where the work here stands."""
+    known = Gathered(segue, _state(segue, session), quotes=False)
+    memories = [" ".join(text.split())[:240] for _, text, _ in _recalled(segue, known)[:4]]
+    return redact(compose(known.picture(memories), budget, known.more()))
+
+
+def _record(segue: Segue, state: SessionState, restored: Restoration, found: Sequence[Candidate]) -> None:
+    """Note with the session what was loaded: ids, paths and hashes."""
+    from ..core import commands as do
+
+    library = library_of(segue)
+    notes = library.all()
+    about = {one.note: one.kind for one in found if one.note}
+    used = [id for id in restored.notes_restored if about.get(id) != "index notes"]
+    loaded = {entry.item for entry in restored.log if entry.status != "skipped"}
+    values: dict[str, Any] = {
+        "decisions_loaded": sum(id.startswith("decision/") for id in loaded),
+        "playbooks_loaded": sum(id.startswith("playbook/") for id in loaded),
+        "total_tokens_loaded": restored.tokens_used,
+    }
+    for note in library.index_notes():
+        if note.path.endswith("00-INDEX.md"):
+            values["org_index_hash"] = note.hash
+        elif note.path.endswith("00-PROJECT-INDEX.md"):
+            values["project_index_hash"] = note.hash
+    wishes: list[Any] = [do.NoteContext(values)]
+    if used:
+        paths = {id: notes[id].path for id in used if id in notes}
+        wishes.append(do.LoadNotes(tuple(used), 0, paths))
+    segue.session(state.id).apply(*wishes)
 
 
 def _state(segue: Segue, session: str) -> SessionState | None:

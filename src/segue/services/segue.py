@@ -37,6 +37,7 @@ from .sessions import Session, Texts, texts
 if TYPE_CHECKING:
     from ..core.delta import Delta
     from ..core.pressure import Pressure
+    from ..core.restore import Restoration
     from ..effects.embed import Embedder
     from .bootstrap import Boot
     from .cleanup import Cleanup
@@ -347,6 +348,14 @@ class Segue:
         from .since import since
 
         return since(self, session, start=start)
+
+    def restore(self, session: str = "", *, budget: str | int = "balanced", **wishes: Any) -> Restoration:
+        """The context of a session within a budget of tokens: minimal, balanced, full or a number.
+
+        ``notes`` are wanted by id, ``count`` counts tokens as the model does; see `services.restore`."""
+        from .restore import restore
+
+        return restore(self, session, budget=budget, **wishes)
 
     # -- memories ------------------------------------------------------------------------------
 

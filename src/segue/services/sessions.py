@@ -23,6 +23,7 @@ from .book import Book, Saved, fold_all, stream_of
 from .holds import Hold, Holds, new_run
 
 if TYPE_CHECKING:
+    from ..core.restore import Restoration
     from .emergency import Guard
     from .features import Features
     from .remembering import PlaceMemories
@@ -322,6 +323,10 @@ class Session:
             self.id, holder=holder or self._book.actor, run=name, share=share, lease_seconds=lease_seconds
         )
         return SessionHold(self, held)
+
+    def restore(self, budget: str | int = "balanced", **wishes: Any) -> Restoration:
+        """Its context within a budget of tokens, and a log of what was loaded; see `Segue.restore`."""
+        return self._segue.restore(self.id, budget=budget, **wishes)
 
     @property
     def memories(self) -> PlaceMemories:

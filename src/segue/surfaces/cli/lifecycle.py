@@ -1,11 +1,11 @@
-"""Begin and end: start, resume, switch, pause, complete, abandon, handoff."""
+"""Begin and end: start, pause, complete, abandon, handoff."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ...errors import UsageError
-from ..render import ago, count, one_line
+from ..render import count, one_line
 from .command import Command
 from .context import Context, text_or_stdin
 
@@ -34,43 +34,6 @@ def start(context: Context) -> int:
         context.warn(f"{session.id} exists and keeps its goal: {one_line(state.goal)}")
     lines += _tally(context, session)
     return context.saved(saved, *lines, id=session.id, status=state.status)
-
-
-def resume(context: Context) -> int:
-    """Go on; a session that is over stays over."""
-    session = context.session()
-    state = session.state
-    if state.status in ("completed", "abandoned"):
-        from ...services.book import Saved
-
-        line = f"session {session.id} was {state.status} {ago(state.ended)}; nothing was started"
-        saved = Saved(session.id, state.version, 0)
-        return context.saved(saved, line, id=session.id, status=state.status)
-    saved = session.resume()
-    context.segue.make_current(session.id)
-    return context.saved(
-        saved, *_view(context, session, "resumed"), id=session.id, status=session.state.status
-    )
-
-
-def switch(context: Context) -> int:
-    """Pause the current session, take the other one up."""
-    from ...services.book import Saved
-
-    segue = context.segue
-    target = segue.session(context.session_id())
-    if target.state.status in ("completed", "abandoned"):
-        return resume(context)
-    version = target.state.version
-    before, session = segue.switch(target.id)
-    state = session.state
-    saved = segue.with_warnings(Saved(session.id, state.version, state.version - version))
-    paused = before is not None and before.state.status == "paused"
-    lines = [f"paused: {before.id}"] if before is not None and paused else []
-    return context.saved(
-        saved, *lines, *_view(context, session, "resumed"), id=session.id, status=state.status,
-        paused=before.id if before is not None and paused else "",
-    )  # fmt: skip
 
 
 def pause(context: Context) -> int:
@@ -128,14 +91,6 @@ def _tally(context: Context, session: Session) -> list[str]:
     return [line] if line else []
 
 
-def _view(context: Context, session: Session, word: str) -> list[str]:
-    if context.json:
-        return []
-    from .views import status_lines
-
-    return [f"{word}: {session.id}", "", *status_lines(session.status(), context.style, session.state)]
-
-
 def _start_arguments(parser: Parser) -> None:
     from ...core.state import TYPES
 
@@ -147,10 +102,6 @@ def _start_arguments(parser: Parser) -> None:
     parser.add_argument("--type", choices=TYPES, metavar="TYPE", help="one of " + ", ".join(TYPES))
     parser.add_argument("--project", metavar="NAME", help="its project; else found from git, else the path")
     parser.add_argument("--org", metavar="NAME", help="its organization")
-
-
-def _switch_arguments(parser: Parser) -> None:
-    parser.add_argument("id", metavar="ID", help="the session to take up; `segue list` shows ids")
 
 
 def _pause_arguments(parser: Parser) -> None:
@@ -176,15 +127,6 @@ COMMANDS = (
             'segue start "Find the leak" --id leak-hunt --type research',
             "segue start --id leak-hunt",
         ),
-    ),
-    Command(
-        "resume", resume, session="id", json="Saved with `id` and `status`",
-        examples=("segue resume", f"segue resume {_ID}"),
-    ),
-    Command(
-        "switch", switch, _switch_arguments,
-        json="Saved with `id`, `status` and `paused` (the other one's id, or empty)",
-        examples=(f"segue switch {_ID}", "segue switch leak-hunt --json"),
     ),
     Command(
         "pause", pause, _pause_arguments, session="id", json="Saved",

@@ -26,8 +26,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 TABLE: dict[str, tuple[str, str]] = {
     "start": ("lifecycle", "begin a session and make it the current one here"),
-    "resume": ("lifecycle", "go on with a session"),
-    "switch": ("lifecycle", "pause the current session and take up another"),
+    "resume": ("resuming", "go on: the brief, what changed since, and with --budget the context"),
+    "switch": ("resuming", "pause the current session and take up another"),
     "pause": ("lifecycle", "stop for now"),
     "complete": ("lifecycle", "the goal is reached"),
     "abandon": ("lifecycle", "the goal is given up"),
