@@ -163,8 +163,8 @@ def _copied(text: str) -> str:
 
 def _budget_argument(parser: Parser, default: str) -> None:
     parser.add_argument(
-        "--budget", metavar="LEVEL|TOKENS",
-        help=f"minimal (5,000 tokens), balanced (25,000), full (40,000) or a number from 300 up; {default}",
+        "--budget", metavar="BUDGET",
+        help=f"minimal, balanced, full, or tokens from 300 up; {default}",
     )  # fmt: skip
     parser.add_argument(
         "--note", action="append", default=[], metavar="ID", help="a note to restore; may be given again"
@@ -174,12 +174,12 @@ def _budget_argument(parser: Parser, default: str) -> None:
 
 
 def _resume_arguments(parser: Parser) -> None:
-    _budget_argument(parser, "without it, the brief and what changed")
+    _budget_argument(parser, "without it, brief and changes only")
 
 
 def _switch_arguments(parser: Parser) -> None:
     parser.add_argument("id", metavar="ID", help="the session to take up")
-    _budget_argument(parser, "balanced if not given, and then only summed up")
+    _budget_argument(parser, "balanced if not given")
 
 
 _ID = "2026-11-15-coding-shop-001"
