@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
@@ -106,6 +106,50 @@ _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD = re.compile(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
 T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Heard(Value):
+    """What an agent without a screen printed, as far as a supervisor needs it."""
+
+    native: str = ""  # its own id of the conversation
+    fault: str = ""  # why it could not go on
+    status: int = 0  # of HTTP, where it said one
+    cost: float = 0.0  # dollars, where it said so
+
+
+class Launcher(Protocol):
+    """How an agent is started; an agent that can be has one as its attribute ``launcher``."""
+
+    command: str  # the program's name on PATH
+
+    def headless(
+        self, prompt: str, *, native: str, resume: str, full_access: bool, more: Sequence[str]
+    ) -> list[str]:
+        """The command line without a screen. ``native``: an id that a new conversation should have, where
+        it can be chosen; ``resume``: the conversation to go on with; ``full_access``: without asking for
+        anything."""
+        ...
+
+    def interactive(self, prompt: str, *, resume: str, more: Sequence[str]) -> list[str]:
+        """The command line with its own screen."""
+        ...
+
+    def hear(self, output: str) -> Heard:
+        """What its output says. Never raises."""
+        ...
+
+
+def objects(output: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects that a program printed, one a line or one over all lines."""
+    lines = output.splitlines() if output.lstrip()[:2] != "{\n" else [output[output.find("{") :]]
+    for line in lines:
+        if line.lstrip().startswith("{"):
+            try:
+                value, _ = _raw(line, line.find("{"))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(value, dict):
+                yield value
 
 
 def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from segue.agents.base import Found, Sign, Where
+from segue.agents.claude_code.launch import Launcher
 from segue.agents.claude_code.reader import Reader
 from segue.core.values import Value
 
@@ -39,6 +40,7 @@ class ClaudeCode:
     name = "claude-code"
     title = "Claude Code"
     form = "lines"
+    launcher = Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if b'"type":"session_meta"' in head or b'"type":"response_item"' in head:

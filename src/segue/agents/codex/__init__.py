@@ -15,6 +15,7 @@ from typing import Any
 
 from segue.agents.base import Form, Found, Where
 from segue.agents.codex import discover
+from segue.agents.codex.launch import Launcher
 from segue.agents.codex.reader import Reader
 
 # Unescaped, so not inside a text that someone wrote.
@@ -30,6 +31,7 @@ class Codex:
     name = "codex"
     title = "Codex"
     form: Form = "lines"
+    launcher = Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if discover.ROLLOUT.fullmatch(name):

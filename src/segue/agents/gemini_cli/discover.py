@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from segue.agents.base import Form, Found, Where
+from segue.agents.gemini_cli.launch import Launcher
 from segue.agents.gemini_cli.reader import Reader
 
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
@@ -34,6 +35,7 @@ class GeminiCli:
     name = "gemini-cli"
     title = "Gemini CLI"
     form: Form = "document"  # of lines too: a later line can change what an earlier one said
+    launcher = Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if Path(name).name == "logs.json":

@@ -19,6 +19,7 @@ import msgspec
 from segue.agents.base import Form, Found, Sign, Where
 from segue.agents.common import seconds
 from segue.agents.opencode import store
+from segue.agents.opencode.launch import Launcher
 from segue.agents.opencode.reader import Reader
 from segue.errors import TranscriptUnreadable
 
@@ -33,6 +34,7 @@ class OpenCode:
     name = "opencode"
     title = "OpenCode"
     form: Form = "database"
+    launcher = Launcher()
 
     def recognises(self, head: bytes, name: str) -> bool:
         if head.startswith(_SQLITE):

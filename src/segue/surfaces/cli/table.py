@@ -19,7 +19,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
-    "agents": ("agent", "hold", "mcp"),
+    "agents": ("run", "continue", "agent", "hold", "mcp"),
     "keep": ("sync", "export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
     "set up": ("config", "trust", "completion"),
 }  # fmt: skip
@@ -75,6 +75,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "memories": ("memories", "list, show, audit, prune, export and import memories"),
     "agent": ("agents", "keep the states of named agents"),
     "hold": ("holding", "who holds a session; or run a command while holding it"),
+    "run": ("supervising", "let agents work until the checks prove it: crashes, limits and full windows too"),
+    "continue": ("supervising", "go on with the same work in this or another agent"),
     "mcp": ("serving", "the work of a session as eight tools for an agent's model, over MCP"),
     "sync": ("runs", "take in what is new of agents' transcripts, and keep copies"),
     "export": ("exchanging", "a session as a file"),
