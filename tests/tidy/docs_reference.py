@@ -34,6 +34,8 @@ VARIABLES = {
     "SEGUE_SESSION": "the session that is meant when no id is given",
     "SEGUE_RUN": "the run that commands belong to; `segue hold -- COMMAND` sets it for the command",
     "SEGUE_HANDOVER": "the run of a handover; set for the commands that it runs",
+    "SEGUE_SUPERVISED": "set by `segue run` for the agents that it launches: their prompt holds the brief",
+    "SEGUE_LAUNCH": "set by `segue run`: the mark by which it finds an agent, and what that left, again",
     "SEGUE_DEBUG": "with any value: a fault nobody foresaw shows where it happened",
 }
 
