@@ -95,15 +95,16 @@ class Runner:
         return len(self._running)
 
     def start(
-        self, id: str, check: Check, *, root: Path, environment: Mapping[str, str], out: Path, bytes_max: int
-    ) -> None:
-        """Begin a check; its output goes to ``out``."""
+        self, id: str, check: Check, *, root: Path, environment: Mapping[str, str], out: Path, bytes_max: int,
+        slots: int = 0,
+    ) -> None:  # fmt: skip
+        """Begin a check, or have it wait while so many (``slots``) run; its output goes to ``out``."""
         argv = ["/bin/sh", "-c", check.text] if check.shell else list(check.command)
         self._say(
             {
                 "id": id, "argv": argv, "cwd": str(root / check.folder), "env": dict(environment),
                 "out": str(out), "bytes_max": bytes_max, "limit_seconds": check.limit_seconds,
-                "grace_seconds": self._grace,
+                "grace_seconds": self._grace, "slots": slots,
             }
         )  # fmt: skip
         self._running.add(id)
@@ -146,14 +147,19 @@ class Runner:
 
     def close(self) -> None:
         """End what still runs; nothing that a check started is left behind."""
-        for pipe in (self._nanny.stdin, self._nanny.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:
-                    continue
+        told, said = self._nanny.stdin, self._nanny.stdout
+        assert told is not None and said is not None
+        if said.closed:
+            return
         try:
-            self._nanny.wait(self._grace + 30)
-        except subprocess.TimeoutExpired:
+            told.close()
+        except OSError:
+            pass
+        until = time.monotonic() + self._grace + 30
+        while select.select([said], [], [], max(0.0, until - time.monotonic()))[0]:
+            if not os.read(said.fileno(), 1 << 16):  # it is gone, or about to be
+                break
+        else:
             self._nanny.kill()
-            self._nanny.wait()
+        said.close()
+        self._nanny.wait()

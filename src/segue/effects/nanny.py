@@ -1,11 +1,12 @@
 """A process of its own that runs checks, and outlives none of them. Run as a script; imports nothing of ours.
 
-One nanny serves a whole ``segue verify``. For each check it forks a warden, which becomes the parent of
-every orphan below it (``PR_SET_CHILD_SUBREAPER``): a descendant that forks twice and starts a session of
-its own is still found, and ended, before the check counts as over. If Segue dies the nanny's standard
-input ends, and it ends everything; if the nanny dies its wardens are told by the kernel.
+One nanny serves a whole ``segue verify``. It runs so many checks at once as it has slots; the next one stands
+ready, forked and waiting for its turn, so that nobody waits for it. For each check it forks a warden, which
+becomes the parent of every orphan below it (``PR_SET_CHILD_SUBREAPER``): a descendant that forks twice and
+starts a session of its own is still found, and ended, before the check counts as over. If Segue dies the
+nanny's standard input ends, and it ends everything; if the nanny dies its wardens are told by the kernel.
 
-In: a JSON object a line, ``{id, argv, cwd, env, out, bytes_max, limit_seconds, grace_seconds}`` or
+In: a JSON object a line, ``{id, argv, cwd, env, out, bytes_max, limit_seconds, grace_seconds, slots}`` or
 ``{stop: id}``. Out: a JSON object a line, with what happened, written by the warden.
 """
 
@@ -84,8 +85,10 @@ def send(pids: list[int], number: int) -> None:
 class Warden:
     """Runs one command, in a process of its own, and ends all that it left."""
 
-    def __init__(self, job: dict[str, Any]) -> None:
+    def __init__(self, job: dict[str, Any], turn: int) -> None:
         self.job = job
+        self.turn = turn
+        """A pipe: a byte for the warden and one for the command, when it is their turn."""
         self.status: int | None = None
         self.child = 0
         self.stopped = False
@@ -103,13 +106,19 @@ class Warden:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._stop)
         self.file = os.open(self.job["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        told = self._ready()
+        if not self._wait(woken):
+            return self._said(0.0, "", False, 0)
         start = time.monotonic()
-        fault = self._begin()
+        fault = os.read(told, 4096).decode(errors="replace")
         timed_out = not fault and self._watch(start + self.job["limit_seconds"], woken)
         seconds = time.monotonic() - start
         left = self._sweep() if not fault else 0
         self._drain()
         self._finish()
+        return self._said(seconds, fault, timed_out, left)
+
+    def _said(self, seconds: float, fault: str, timed_out: bool, left: int) -> dict[str, Any]:
         code = os.waitstatus_to_exitcode(self.status) if self.status is not None else None
         return {
             "id": self.job["id"], "exit": code if code is not None and code >= 0 else None,
@@ -121,20 +130,30 @@ class Warden:
     def _stop(self, *_: object) -> None:
         self.stopped = True
 
-    def _begin(self) -> str:
-        """Start the command; why it could not be started, or nothing."""
-        job = self.job
+    def _ready(self) -> int:
+        """A child that will be the command; the end where it tells why it could not, or nothing."""
         self.out, theirs = os.pipe()
         told, tell = os.pipe()
         self.child = os.fork()
         if self.child == 0:
-            _become(job, theirs, tell)
+            _become(self.job, theirs, tell, self.turn)
         os.close(theirs)
         os.close(tell)
         os.set_blocking(self.out, False)
-        fault = os.read(told, 4096).decode(errors="replace")
-        os.close(told)
-        return fault
+        return told
+
+    def _wait(self, woken: int) -> bool:
+        """Until it is our turn; False if it will never be."""
+        while not self.stopped:
+            ready, _, _ = select.select([self.turn, woken], [], [])
+            if woken in ready:
+                os.read(woken, 4096)
+            if self.turn in ready and not self.stopped:
+                if os.read(self.turn, 1):
+                    return True
+                self.stopped = True
+        send([self.child], signal.SIGKILL)
+        return False
 
     def _watch(self, deadline: float, woken: int) -> bool:
         """Take in output until the command is over; whether time ran out."""
@@ -219,21 +238,23 @@ class Warden:
         return len(below)
 
 
-def _become(job: dict[str, Any], out: int, tell: int) -> None:
-    """In the child: be the command, or say why not."""
+def _become(job: dict[str, Any], out: int, tell: int, turn: int) -> None:
+    """In the child: wait for the turn, and be the command, or say why not."""
     try:
         os.setsid()
         die_with_parent(signal.SIGKILL)
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
-        os.chdir(job["cwd"])
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(out, 1)
         os.dup2(out, 2)
         os.set_inheritable(tell, False)
+        if not os.read(turn, 1):
+            os._exit(127)
         os.closerange(3, tell)
         os.closerange(tell + 1, 1024)
+        os.chdir(job["cwd"])
         os.execvpe(job["argv"][0], job["argv"], job["env"])
     except OSError as fault:
         where = job["cwd"] if fault.filename == job["cwd"] else job["argv"][0]
@@ -249,6 +270,11 @@ class Nanny:
     def __init__(self) -> None:
         self.wardens: dict[int, tuple[int, Any]] = {}
         """The end that a warden tells through: its pid, and the id of its job."""
+        self.waiting: list[dict[str, Any]] = []
+        self.next: tuple[int, int] | None = None
+        """Who stands ready: the end that it tells through, and the one for its turn."""
+        self.running: set[int] = set()
+        self.slots = 1
         self.rest = b""
         self.open = True
 
@@ -282,24 +308,50 @@ class Nanny:
             job = json.loads(line)
             if "stop" in job:
                 send([pid for pid, id in self.wardens.values() if id == job["stop"]], signal.SIGTERM)
+                for one in [one for one in self.waiting if one["id"] == job["stop"]]:
+                    self.waiting.remove(one)
+                    self._tell({"id": one["id"], "stopped": True})
             else:
-                self._start(job)
+                self.slots = job.get("slots") or 1 << 30
+                self.waiting.append(job)
         if not self.open:
+            self.waiting.clear()
             send([pid for pid, _ in self.wardens.values()], signal.SIGTERM)
+        self._advance()
 
-    def _start(self, job: dict[str, Any]) -> None:
+    def _advance(self) -> None:
+        """Give free slots to who stands ready, and get the next one ready."""
+        while self.next or self.waiting:
+            if self.next is None:
+                self.next = self._start(self.waiting.pop(0))
+            if len(self.running) >= self.slots or not self.open:
+                return
+            told, turn = self.next
+            self.next = None
+            self.running.add(told)
+            with suppress(OSError):  # its warden was killed: it is told of elsewhere
+                os.write(turn, b"!!")
+            os.close(turn)
+
+    def _tell(self, said: dict[str, Any]) -> None:
+        with suppress(OSError):  # nobody listens any more; the others are still to be ended
+            os.write(1, json.dumps(said).encode() + b"\n")
+
+    def _start(self, job: dict[str, Any]) -> tuple[int, int]:
         told, tell = os.pipe()
+        turn, give = os.pipe()
         pid = os.fork()
         if pid:
             os.close(tell)
+            os.close(turn)
             self.wardens[told] = (pid, job["id"])
-            return
+            return told, give
         try:
             os.setsid()
-            for end in (told, *self.wardens):
+            for end in (told, give, *self.wardens):
                 os.close(end)
             os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-            said = json.dumps(Warden(job).run()).encode() + b"\n"
+            said = json.dumps(Warden(job, turn).run()).encode() + b"\n"
             with suppress(BrokenPipeError):
                 os.write(1, said)  # to Segue itself: a line that short is written whole
             os.write(tell, b"!")
@@ -312,15 +364,18 @@ class Nanny:
             said += chunk
         os.close(end)
         pid, id = self.wardens.pop(end)
+        self.running.discard(end)
+        if self.next is not None and self.next[0] == end:
+            os.close(self.next[1])
+            self.next = None
+        self._advance()  # the next one first: what follows is for nobody who waits
         with suppress(ChildProcessError):
             os.waitpid(pid, 0)
         if not said:  # it was killed itself: what was below it is below us now
             own = [pid for pid, _ in self.wardens.values()]
             kept = {below for pid in own for below in (pid, *descendants(pid))}
             send([pid for pid in descendants(os.getpid()) if pid not in kept], signal.SIGKILL)
-            line = json.dumps({"id": id, "fault": "the process that ran it was killed"}).encode()
-            with suppress(OSError):  # nobody listens any more; the others are still to be ended
-                os.write(1, line + b"\n")
+            self._tell({"id": id, "fault": "the process that ran it was killed"})
 
 
 if __name__ == "__main__":

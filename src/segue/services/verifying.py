@@ -183,19 +183,22 @@ class _Verification:
         self.warnings: list[str] = []
         self.begun: set[str] = set()
         self.count = 0
+        self.jobs = 1
 
     def run(self, runner: Runner, todo: list[_Job], jobs: int) -> tuple[Tree, list[str]]:
         """All of it; the tree as it was last seen, and what should be known beside."""
         self.features.outputs.sweep()
-        total, waiting = len(todo), list(reversed(todo))
+        total, waiting, self.jobs = len(todo), list(reversed(todo)), jobs
         try:
             while waiting or self.running or self.done:
                 self._fill(runner, waiting, jobs)
                 self._begin(waiting[-jobs:])  # the next ones, while these run
                 self._tell(total)
-                for outcome in runner.wait(_TICK_SECONDS if not self.done else self._rest()):
-                    self._ended(outcome)
+                ended = runner.wait(_TICK_SECONDS if not self.done else self._rest())
+                gone = [(outcome, *self.running.pop(outcome.id)) for outcome in ended]
                 self._fill(runner, waiting, jobs)  # looking and writing happens beside the next ones
+                for one in gone:
+                    self._ended(*one)
                 if self.done and (not self.running or not self._rest()):
                     self._record()
         finally:
@@ -206,8 +209,9 @@ class _Verification:
         return self.tree, self.warnings
 
     def _fill(self, runner: Runner, waiting: list[_Job], jobs: int) -> None:
-        while waiting and len(self.running) < jobs:
-            self._start(runner, waiting.pop())
+        """Hand on as many as may run, and as many again that are to stand ready."""
+        while waiting and len(self.running) < 2 * jobs:
+            self._start(runner, waiting.pop(), jobs)
 
     def _rest(self) -> float:
         """Seconds until the tree may be looked at again."""
@@ -216,10 +220,10 @@ class _Verification:
 
     def _tell(self, total: int) -> None:
         if self.progress is not None:
-            names = ", ".join(job.feature.id for job, _, _ in self.running.values())
+            names = ", ".join(job.feature.id for job, _, _ in list(self.running.values())[: self.jobs])
             self.progress(self.count - len(self.running), total, names)
 
-    def _start(self, runner: Runner, job: _Job) -> None:
+    def _start(self, runner: Runner, job: _Job, jobs: int) -> None:
         self._begin([job])
         self.count += 1
         path = self.features.outputs.running(self.count)
@@ -227,8 +231,9 @@ class _Verification:
         id = str(self.count)
         self.running[id] = (job, self.tree, path)
         runner.start(
-            id, job.check, root=self.root, environment=environment, out=path, bytes_max=self.bytes_max
-        )
+            id, job.check, root=self.root, environment=environment, out=path, bytes_max=self.bytes_max,
+            slots=jobs,
+        )  # fmt: skip
 
     def _begin(self, jobs: list[_Job]) -> None:
         """Take the proofs of these features away, before anything of them runs."""
@@ -240,8 +245,7 @@ class _Verification:
             self.begun.update(fresh)
             trip("verify.after_begin")
 
-    def _ended(self, outcome: Outcome) -> None:
-        job, before, path = self.running.pop(outcome.id)
+    def _ended(self, outcome: Outcome, job: _Job, before: Tree, path: Path) -> None:
         raw = path.read_bytes() if path.is_file() else b""
         text = redact_bytes(raw) if raw and self.segue.settings["redact"] else raw
         kept = self.features.outputs.keep(text)
