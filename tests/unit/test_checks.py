@@ -138,6 +138,50 @@ def test_checks_run_beside_each_other_and_can_be_stopped(tmp_path: Path) -> None
         assert (second.id, second.stopped, runner.running) == ("a", True, 0)
 
 
+def gathered(runner: Runner, count: int) -> dict[str, Outcome]:
+    found: dict[str, Outcome] = {}
+    while len(found) < count:
+        found |= {outcome.id: outcome for outcome in runner.wait(30)}
+    return found
+
+
+def queue(runner: Runner, tmp_path: Path, commands: list[str], slots: int) -> None:
+    for number, command in enumerate(commands):
+        runner.start(
+            str(number), Check((command,), shell=True), root=tmp_path, environment={"PATH": os.defpath},
+            out=tmp_path / f"out{number}", bytes_max=1000, slots=slots,
+        )  # fmt: skip
+
+
+def test_no_more_run_at_once_than_there_are_slots_and_all_have_their_turn(tmp_path: Path) -> None:
+    crowd = "mkdir here.$$; ls -d here.* | wc -l; sleep 0.05; rmdir here.$$"
+    with Runner() as runner:
+        queue(runner, tmp_path, [crowd] * 8, 2)
+        found = gathered(runner, 8)
+    assert all(outcome.exit_code == 0 for outcome in found.values())
+    counts = [int((tmp_path / f"out{number}").read_text()) for number in range(8)]
+    assert 1 <= max(counts) <= 2
+
+
+def test_what_waits_for_its_turn_does_not_run_when_it_is_stopped_or_segue_goes(tmp_path: Path) -> None:
+    with Runner(grace_seconds=0.2) as runner:
+        queue(runner, tmp_path, ["sleep 99", "touch ready", "touch waiting", "touch last"], 1)
+        for number in ("1", "2"):
+            runner.stop(number)
+        found = gathered(runner, 2)
+        assert {id: outcome.stopped for id, outcome in found.items()} == {"1": True, "2": True}
+    assert not any((tmp_path / name).exists() for name in ("ready", "waiting", "last"))
+
+
+def test_a_folder_that_the_check_before_makes_is_there_for_the_next(tmp_path: Path) -> None:
+    with Runner() as runner:
+        queue(runner, tmp_path, ["sleep 0.2; mkdir made"], 1)
+        check = Check(("true",), folder="made")
+        runner.start("next", check, root=tmp_path, environment={"PATH": os.defpath}, out=tmp_path / "o",
+                     bytes_max=99, slots=1)  # fmt: skip
+        assert gathered(runner, 2)["next"].exit_code == 0
+
+
 def test_nothing_runs_on_when_segue_is_killed(tmp_path: Path) -> None:
     script = f"""
 import sys, time

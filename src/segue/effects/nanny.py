@@ -288,8 +288,8 @@ class Nanny:
                     self._hear()
                 else:
                     self._hear_warden(end)
-        while (left := descendants(os.getpid())) and self._reap():
-            send(left, signal.SIGKILL)
+        while self._reap():  # nobody is left, as a rule, and nobody is looked for
+            send(descendants(os.getpid()), signal.SIGKILL)
             time.sleep(0.005)
 
     def _reap(self) -> bool:

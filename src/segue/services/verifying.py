@@ -41,6 +41,8 @@ FIRST_BYTES = 300
 LOOK_SECONDS_MIN = 0.25
 LOOK_SHARE = 5
 """At most a fifth of the time is spent on looks at the tree."""
+BEGUN_AT_ONCE = 4
+"""So many features lose their proofs in one commit, shortly before their checks run."""
 _TICK_SECONDS = 0.1
 
 
@@ -192,7 +194,8 @@ class _Verification:
         try:
             while waiting or self.running or self.done:
                 self._fill(runner, waiting, jobs)
-                self._begin(waiting[-jobs:])  # the next ones, while these run
+                if waiting and waiting[-1].feature.id not in self.begun:  # the next ones, while these run
+                    self._begin(waiting[-max(jobs, BEGUN_AT_ONCE) :])
                 self._tell(total)
                 ended = runner.wait(_TICK_SECONDS if not self.done else self._rest())
                 gone = [(outcome, *self.running.pop(outcome.id)) for outcome in ended]
