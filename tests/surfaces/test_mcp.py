@@ -46,7 +46,10 @@ def test_there_are_eight_tools_and_their_list_is_small() -> None:
 # -- a tool is a command -----------------------------------------------------------------------
 
 PARITY: list[tuple[str, dict[str, Any], str]] = [
-    ("resume", {}, "brief"),
+    ("resume", {}, "resume"),
+    ("resume", {"budget": "minimal"}, "resume --budget minimal"),
+    ("since", {}, "since"),
+    ("since", {"from": "1h"}, "since --from 1h"),
     ("plan", {}, "status"),
     (
         "plan",
@@ -103,7 +106,20 @@ def test_a_tool_gives_the_json_of_its_command(
 def _timeless(value: Any) -> Any:
     """Without moments, scores and counts that another call of the same must change."""
     if isinstance(value, dict):
-        gone = ("at", "id", "created", "score", "recalled", "last_recalled", "last_active", "timestamp")
+        gone = (
+            "now",
+            "left",
+            "away_seconds",
+            "seconds",
+            "at",
+            "id",
+            "created",
+            "score",
+            "recalled",
+            "last_recalled",
+            "last_active",
+            "timestamp",
+        )
         return {key: _timeless(one) for key, one in value.items() if key not in gone}
     return [_timeless(one) for one in value] if isinstance(value, list) else value
 
@@ -248,3 +264,11 @@ def test_a_child_of_an_agent_finds_the_agents_session(
     saved = calls.call("checkpoint", {"note": "from within"}).value
     runs = {run["id"]: run["session"] for run in started("runs", "--json").value}
     assert saved["session"] == runs[native]
+
+
+def test_without_a_session_resume_tells_of_the_last_run(cli: Cli, project: Path, home: Path) -> None:
+    from tests.run_kit import place
+
+    place(home, project, "codex", prompt="Make the login use tokens")
+    told = Calls().call("resume", {})
+    assert not told.failed and "Make the login use tokens" in told.text

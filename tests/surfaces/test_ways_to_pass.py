@@ -30,7 +30,7 @@ from segue.surfaces.cli import main
 from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
-NOT_A_SURFACE = {"__init__", "__pycache__", "render"}
+NOT_A_SURFACE = {"__init__", "__pycache__", "clipboard", "render"}
 
 
 class Way(NamedTuple):

@@ -134,15 +134,26 @@ class Rig:
 
     # -- agents --------------------------------------------------------------------------------
 
-    def start(self, agent: str, prompt: str, *more: str, resume: str = "", **environment: str) -> Running:
-        """An agent without a screen, at work on a prompt; ``more`` are words for its command line."""
-        return self.spawn([*COMMAND[agent](resume), *more, prompt], name=agent, **environment)
+    def start(
+        self,
+        agent: str,
+        prompt: str,
+        *more: str,
+        resume: str = "",
+        first: Sequence[str] = (),
+        **environment: str,
+    ) -> Running:
+        """An agent without a screen, at work on a prompt; ``first`` and ``more`` are words for its command
+        line, right behind its name and before the prompt."""
+        command, *options = COMMAND[agent](resume)
+        return self.spawn([command, *first, *options, *more, prompt], name=agent, **environment)
 
     def run(
-        self, agent: str, prompt: str, *more: str, resume: str = "", seconds: float = 90.0, **environment: str
-    ) -> Finished:
+        self, agent: str, prompt: str, *more: str, resume: str = "", first: Sequence[str] = (),
+        seconds: float = 90.0, **environment: str,
+    ) -> Finished:  # fmt: skip
         """An agent's work from its start to its end."""
-        return self.start(agent, prompt, *more, resume=resume, **environment).wait(seconds)
+        return self.start(agent, prompt, *more, resume=resume, first=first, **environment).wait(seconds)
 
     def spawn(self, words: Sequence[str], *, name: str = "command", **environment: str) -> Running:
         """Any command in the rig, in a process group of its own."""

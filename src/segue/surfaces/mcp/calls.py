@@ -60,12 +60,11 @@ class Calls:
         self._ask()
         words = tool.words(given)
         outcome = self._run(words, tool)
-        if (
-            outcome.failed
-            and tool.name == "plan"
-            and "goal" in given
-            and _code(outcome) == UnknownSession.code
-        ):
+        if not outcome.failed or _code(outcome) != UnknownSession.code:
+            return outcome
+        if tool.name == "resume":  # nothing was declared; an agent may have left a run all the same
+            return self._run(["brief"], tool)
+        if tool.name == "plan" and "goal" in given:
             outcome = self._run(new_session(given), tool)
             self._session = "" if outcome.failed else str(outcome.value["id"])
         return outcome

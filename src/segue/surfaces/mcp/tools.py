@@ -25,7 +25,6 @@ class Tool(Value):
     words: Callable[[Arguments], Words]
     needs: tuple[str, ...] = ()
     session: bool = True  # whether the command takes --session
-    reads: bool = False  # whether it only looks
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -96,9 +95,9 @@ def _recall(given: Arguments) -> Words:
 TOOLS = (
     Tool(
         "resume",
-        "Where the work stands: goal, done, under way, next, blocked, decisions, failures. Call it first.",
-        {},
-        lambda given: ["brief"], session=False, reads=True,
+        "Where the work stands and what changed since. Call it first. budget (tokens) loads more context.",
+        {"budget": TEXT},
+        lambda given: ["resume", *_options(given, "budget")],
     ),
     Tool(
         "checkpoint",
@@ -131,13 +130,13 @@ TOOLS = (
         "recall",
         "Search lessons of earlier sessions.",
         {"query": TEXT, "type": TEXT, "limit": {"type": "integer"}},
-        _recall, ("query",), session=False, reads=True,
+        _recall, ("query",), session=False,
     ),
     Tool(
         "since",
         "What changed in the project since this session was last worked on.",
-        {},
-        lambda given: ["since"], reads=True,
+        {"from": TEXT},
+        lambda given: ["since", *_options(given, "from")],
     ),
     Tool(
         "handoff",

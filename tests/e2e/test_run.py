@@ -1,0 +1,172 @@
+"""`segue run` and `segue continue` with the real agents, proven by what the model was sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.testing.rig import Finished, Rig, Running
+from segue.testing.scripted import Fault, Run, Say, Script, Stall, Used, Write
+from segue.testing.scripted.steps import overflow
+
+from .conftest import MakeRig
+
+PENDING = Script(
+    "pending",
+    [
+        [Say("I decided to write one.txt first because it is small."), Write("one.txt", "1\n")],
+        [Run("echo $$ > started.txt; sleep 300", 250)],
+        [Say("Slept.")],
+    ],
+)
+FALSE_DONE = Script("false-done", [[Run("ls")], [Say("All of it is done.")]])
+GOOD = Script("good", [[Write("good.txt", "x\n")], [Say("Now it is done.")]])
+FULL = Script("full", [[Write("one.txt", "1\n"), Used(215_000)], [Run("sleep 60", 50)], [Say("Done.")]])
+LIMITED = Script("limited", [[Run("echo one")], [Fault(429, "rate limited: slow down")]])
+NO_ACCESS = Script("no-access", [[Fault(401, "invalid x-api-key")]])
+OVERFLOW = Script("overflow", [[Run("echo one")], [overflow()]])
+STALLED = Script("stalled", [[Run("echo one")], [Say("It goes"), Stall(600)]])
+SCRIPTS = [PENDING, FALSE_DONE, GOOD, FULL, LIMITED, NO_ACCESS, OVERFLOW, STALLED]
+COMMANDS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "gemini-cli": "gemini"}
+
+
+def start(rig: Rig, *words: str) -> Running:
+    every = ("run", "Make good.txt", "--check", "test -f good.txt", "--full-access", "--json")
+    return rig.spawn([sys.executable, "-m", "segue", *every, *words], name="run")
+
+
+def told(done: Finished) -> list[dict[str, Any]]:
+    assert done.out, done.err
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def ends(notices: list[dict[str, Any]]) -> list[str]:
+    return [one["text"] for one in notices if one["kind"] == "ended"]
+
+
+def soon(path: Path, seconds: float = 60.0) -> str:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if path.exists() and (text := path.read_text().strip()):
+            return text
+        time.sleep(0.05)
+    raise TimeoutError(f"{path} was not written")
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli"])
+def test_a_killed_agent_goes_on_and_a_false_done_is_not_believed(rig: MakeRig, agent: str) -> None:
+    made = rig(agent, scripts=SCRIPTS, queue=["pending", "false-done", "good"])
+    running = start(made, "--agent", COMMANDS[agent])
+    soon(made.work / "started.txt")
+    made.model.wait_for_turn("pending", 1)
+    os.kill(made.model.turns("pending")[-1].pid, signal.SIGKILL)
+    notices = told(running.wait(150))
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 3 and notices[-1]["proven"], notices
+    first, second, _ = ends(notices)
+    assert "crashed" in first and "says it is done" in second
+    resumed = made.model.turns("false-done")[0].number
+    assert made.model.sent("one.txt", after=resumed - 1), "the conversation went on"
+    unproven = made.model.turns("good")[0]
+    assert "check-1 failing" in unproven.text() and "test -f good.txt" in unproven.text()
+
+
+def test_a_full_window_is_handed_over_to_a_fresh_one_with_the_brief(rig: MakeRig) -> None:
+    made = rig("codex", scripts=SCRIPTS, queue=["full", "good"])
+    notices = told(start(made, "--agent", "codex").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert "handed over" in ends(notices)[0] and "window 8" in ends(notices)[0]
+    second = made.model.turns("good")[0]
+    assert "[segue]" in second.text() and "Make good.txt" in second.text() and "one.txt" in second.text()
+    assert len([one for one in second.messages if one.role == "model"]) == 0, "the window is fresh"
+
+
+def test_a_rate_limit_is_waited_for_in_the_same_conversation(rig: MakeRig) -> None:
+    made = rig("codex", scripts=SCRIPTS, queue=["limited", "good"])
+    notices = told(start(made, "--agent", "codex", "--wait", "1s").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert "rate" in ends(notices)[0]
+    assert [one["seconds"] for one in notices if one["kind"] == "waiting"] == [1.0]
+    assert any(one.role == "model" for one in made.model.turns("good")[0].messages), (
+        "it is the same conversation"
+    )
+
+
+def test_an_agent_without_access_is_followed_by_another_that_knows(rig: MakeRig) -> None:
+    made = rig("claude-code", "codex", scripts=SCRIPTS, queue=["pending", "no-access", "good"])
+    running = start(made, "--agents", "claude,codex")
+    soon(made.work / "started.txt")
+    made.model.wait_for_turn("pending", 1)
+    os.kill(made.model.turns("pending")[-1].pid, signal.SIGKILL)
+    notices = told(running.wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert "auth" in ends(notices)[1]
+    (first, *_) = made.model.turns("good")
+    assert first.protocol == "responses", "the other agent asks"
+    assert "[segue]" in first.text() and "Make good.txt" in first.text() and "one.txt" in first.text()
+
+
+def test_no_access_at_all_stops_and_says_why(rig: MakeRig) -> None:
+    made = rig("claude-code", scripts=SCRIPTS, queue=["no-access"] * 3)
+    done = start(made, "--agent", "claude").wait(150)
+    notices = told(done)
+    assert done.code == 69 and notices[-1]["outcome"] == "auth" and notices[-1]["runs"] == 1, notices
+
+
+def test_an_overflow_goes_on_in_a_fresh_window(rig: MakeRig) -> None:
+    made = rig("codex", scripts=SCRIPTS, queue=["overflow", "good"])
+    notices = told(start(made, "--agent", "codex").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert "overflow" in ends(notices)[0]
+    assert "[segue]" in made.model.turns("good")[0].text()
+
+
+def test_a_model_that_says_nothing_more_is_a_hang(rig: MakeRig) -> None:
+    made = rig("claude-code", scripts=SCRIPTS, queue=["stalled", "good"])
+    notices = told(start(made, "--agent", "claude", "--silent", "8").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert "hung" in ends(notices)[0]
+
+
+@pytest.mark.parametrize("child", ["living", "dead"])
+def test_a_killed_supervisor_is_followed_by_one_that_finds_the_agent(rig: MakeRig, child: str) -> None:
+    scripts = [Script("slow", [[Run("echo > started.txt; sleep 8", 50)], *GOOD.turns]), *SCRIPTS]
+    made = rig("codex", scripts=scripts, queue=["slow", "good"])
+    running = start(made, "--agent", "codex")
+    made.model.wait_for_turn("slow", 0)
+    os.kill(running.pid, signal.SIGKILL)
+    running.process.wait(30)
+    if child == "dead":
+        os.kill(made.model.turns("slow")[0].pid, signal.SIGKILL)
+    notices = told(start(made, "--agent", "codex").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert notices[-1]["runs"] == (1 if child == "living" else 2)
+    assert len(json.loads(made.segue("list", "--json").out)) == 1
+
+
+def test_the_work_goes_on_in_another_agent_that_is_sent_the_brief(rig: MakeRig) -> None:
+    made = rig("claude-code", "codex", scripts=SCRIPTS, queue=["false-done", "good"])
+    assert made.segue("start", "Make good.txt", "--item", "write good.txt").code == 0
+    check = ("feature", "add", "good", "it is there", "--check", "test -f good.txt")
+    assert made.segue(*check).code == 0
+    assert made.run("claude-code", "Look at what is there first, please").code == 0
+    made.segue("sync")
+    done = made.segue("continue", "--in", "codex", "--full-access", "--json", seconds=120)
+    assert told(done)[-1]["outcome"] == "done", done
+    (first, *_) = made.model.turns("good")
+    assert (
+        first.protocol == "responses" and "Make good.txt" in first.text() and "write good.txt" in first.text()
+    )
+
+
+def test_opencode_works_under_a_supervisor_too(rig: MakeRig) -> None:
+    made = rig("opencode", scripts=SCRIPTS, queue=["good"])
+    notices = told(start(made, "--agent", "opencode").wait(200))
+    assert notices[-1]["outcome"] == "done", notices
+    assert notices[-1]["proven"] and notices[-1]["tokens"] > 0
