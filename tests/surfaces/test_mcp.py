@@ -17,7 +17,7 @@ import anyio
 import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from segue.surfaces.mcp import front
 from segue.surfaces.mcp.calls import BRIEF_URI, Calls
@@ -233,8 +233,26 @@ def test_the_front_answers_as_the_sdk_does(raw: Raw) -> None:
         assert front.answer(method, params) == {k: v for k, v in by_sdk.items() if k != "_meta"}, method
 
 
+def test_the_front_speaks_the_protocol_without_a_handshake_as_the_sdk_does(raw: Raw) -> None:
+    meta = {f"{front.META}protocolVersion": front.MODERN, f"{front.META}clientCapabilities": {}}
+    methods = ("server/discover", "tools/list", "prompts/list", "resources/list")
+    first = [raw.ask(n, method, _meta=meta) for n, method in enumerate(methods)]
+    assert raw.ask(9, "tools/call", _meta=meta, name="plan", arguments={})["isError"] is False
+    assert [raw.ask(n, method, _meta=meta) for n, method in enumerate(methods, 10)] == first
+    assert first == [front.answer(method, {"_meta": meta}) for method in methods]
+
+
+def test_a_client_that_asked_for_the_newest_protocol_may_go_on_with_an_older_one(raw: Raw) -> None:
+    meta = {f"{front.META}protocolVersion": front.MODERN, f"{front.META}clientCapabilities": {}}
+    raw.ask(0, "server/discover", _meta=meta)
+    client = {"name": "t", "version": "1"}
+    raw.ask(1, "initialize", protocolVersion=front.HANDSHAKES[-1], capabilities={}, clientInfo=client)
+    assert raw.ask(2, "tools/call", name="plan", arguments={})["isError"] is False
+
+
 def test_the_front_knows_every_handshake_that_the_sdk_knows() -> None:
     assert set(front.HANDSHAKES) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+    assert set(MODERN_PROTOCOL_VERSIONS) == {front.MODERN}
     assert front.answer("initialize", {"protocolVersion": "2099-01-01"}) is None
     assert front.answer("tools/list", {"cursor": "x"}) is None
 

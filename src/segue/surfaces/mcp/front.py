@@ -3,6 +3,9 @@
 The front knows the handshake and the lists, which need no session and no SDK; a test compares its answers
 with those of the SDK. Everything else waits for the SDK. The handshake is told to the SDK too, and its own
 answer to it is dropped. Once the SDK is there, the front only passes lines on.
+
+It is more than a nicety: a client may ask for the newest protocol first, wait for less than the SDK takes
+to load, and go on with the older one; the SDK would then have heard both and refuse the older.
 """
 
 from __future__ import annotations
@@ -18,7 +21,10 @@ from .calls import BRIEF_URI
 from .tools import INSTRUCTIONS, listed
 
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
 NAME = "segue"
+SERVER = {"name": NAME, "version": __version__}
 PROMPT = {"name": "brief", "description": "Where the work stands, to go on from"}
 RESOURCE = {
     "name": "brief", "uri": BRIEF_URI, "mimeType": "text/plain",
@@ -33,19 +39,51 @@ CAPABILITIES = {
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """The result of what the front knows; None for everything else."""
+    if is_modern(params):
+        return _modern(method, params)
     if method == "initialize" and params.get("protocolVersion") in HANDSHAKES:
         return {
             "protocolVersion": params["protocolVersion"], "capabilities": CAPABILITIES,
-            "serverInfo": {"name": NAME, "version": __version__}, "instructions": INSTRUCTIONS,
+            "serverInfo": SERVER, "instructions": INSTRUCTIONS,
         }  # fmt: skip
-    if method == "ping":
-        return {}
-    if not params.get("cursor"):
-        if method == "tools/list":
+    return {} if method == "ping" else _list(method, params)
+
+
+def is_modern(params: dict[str, Any]) -> bool:
+    """Whether a request is of the protocol without a handshake, in which each one says its version."""
+    meta = params.get("_meta")
+    return (
+        isinstance(meta, dict)
+        and meta.get(f"{META}protocolVersion") == MODERN
+        and f"{META}clientCapabilities" in meta
+    )
+
+
+def _modern(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    if method == "server/discover":
+        found: dict[str, Any] | None = {
+            "capabilities": CAPABILITIES, "instructions": INSTRUCTIONS, "supportedVersions": [MODERN],
+        }  # fmt: skip
+    else:
+        found = _list(method, params)
+    about = {
+        "cacheScope": "private",
+        "resultType": "complete",
+        "ttlMs": 0,
+        "_meta": {f"{META}serverInfo": SERVER},
+    }
+    return {**found, **about} if found is not None else None
+
+
+def _list(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    if params.get("cursor"):
+        return None
+    match method:
+        case "tools/list":
             return {"tools": listed()}
-        if method == "prompts/list":
+        case "prompts/list":
             return {"prompts": [PROMPT]}
-        if method == "resources/list":
+        case "resources/list":
             return {"resources": [RESOURCE]}
     return None
 
@@ -69,7 +107,10 @@ class Front:
         handshake = False
         for line in iter(self._in.readline, b""):
             message = None if self.loaded.is_set() else _request(line)
-            if message is not None and (handshake or message["method"] == "initialize"):
+            begins = message is not None and (
+                message["method"] == "initialize" or is_modern(message.get("params") or {})
+            )
+            if message is not None and (handshake or begins):
                 result = answer(message["method"], message.get("params") or {})
                 if result is not None:
                     if message["method"] == "initialize":
