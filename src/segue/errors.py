@@ -18,6 +18,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
     │  ├─ BadSettings
+    │  ├─ NoModel                      none is set, or models are off
     │  └─ BadImport                    a file that does not hold a session
     ├─ RefusedError          65 / 409   understood, and not allowed now
     │  ├─ SessionOver                  completed or abandoned
@@ -26,6 +27,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ StepUncertain                (step): nobody knows whether it happened
     │  ├─ FeatureExists                with other steps, checks or covered paths
     │  ├─ UnverifiedFeatures           (counts, features): not everything is proven
+    │  ├─ OverBudget                   a model would cost more than a cap allows
     │  └─ Paused                       a PAUSE file is in force
     ├─ ConflictError         66 / 409   somebody else was faster
     │  ├─ StaleVersion                 (stream, expected, actual)
@@ -41,7 +43,8 @@ error texts, so no hint ever holds a destructive one.
     ├─ AccessError           77 / 403   a folder or file that may not be read or written
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
        ├─ TranscriptUnreadable         gone, or of no agent that we know
-       └─ NotInstalled                 a program or a package that is wanted is not there
+       ├─ NotInstalled                 a program or a package that is wanted is not there
+       └─ ModelFailed *                no model of the ladder gave an answer that can be used
     (* retryable)
 """
 
@@ -149,6 +152,12 @@ class BadSettings(UsageError):
     code = "bad_settings"
 
 
+class NoModel(UsageError):
+    """No model is set, or models are switched off; everything else works without."""
+
+    code = "no_model"
+
+
 class BadImport(UsageError):
     """A file that does not hold what it should; nothing was imported."""
 
@@ -206,6 +215,12 @@ class UnverifiedFeatures(RefusedError):
 
     def facts(self) -> dict[str, object]:
         return {"counts": self.counts, "features": list(self.features)}
+
+
+class OverBudget(RefusedError):
+    """Asking the model could cost more than a cap allows; it was not asked."""
+
+    code = "over_budget"
 
 
 class Paused(RefusedError):
@@ -356,3 +371,10 @@ class NotInstalled(AgentError):
     """A program or a package that is wanted is not on this machine."""
 
     code = "not_installed"
+
+
+class ModelFailed(AgentError):
+    """No model of the ladder gave an answer that can be used."""
+
+    code = "model_failed"
+    retryable = True

@@ -146,6 +146,7 @@ DECLARED: tuple[Setting, ...] = (
         "folders with notes, beside those found by convention, separated by commas",
         "SEGUE_NOTES",
     ),
+    Setting("models", bool, True, "whether a model that was set may be asked", "SEGUE_MODELS", False),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

@@ -15,6 +15,7 @@ from segue import Segue
 from segue.core import snapshot
 from segue.core.events import Erased
 from segue.core.manifest import read
+from segue.services import ladder, spending
 from segue.services.cleanup import Cleanup
 from segue.services.rebuild import rebuild
 from segue.services.scenes import kept
@@ -72,7 +73,13 @@ DEATHS += [
     )
     for n in (1, 2)
 ]
-ELSEWHERE = {"preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
+DEATHS += [Death(f"models.{when}_ladder", 1, "asking") for when in ("before", "after")]
+DEATHS += [
+    Death(place, n, "asking")
+    for place in ("spend.after_reserve", "spend.before_settle", "claims.before_keep", "claims.after_keep")
+    for n in (1, 2)
+]
+ELSEWHERE = {"asking", "preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
 """Tasks whose remains are looked at by tests of their own."""
 
 
@@ -234,6 +241,28 @@ def test_a_preparation_that_a_kill_interrupts_leaves_the_old_one_or_the_new_one(
         assert (scene.reason if scene else "") == ("", "1", "2")[kept_scenes]
         assert seg.prepare().session == "jwt"
         assert [path.name for path in seg.home.scenes.glob("*.json")] == ["jwt.json"]
+
+
+@deaths("asking")
+def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_manifest(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    set_before = death.failpoint != "models.before_ladder"
+    began = death.failpoint.startswith(("spend", "claims"))
+    with work.open_agents(str(tmp_path)) as seg:
+        assert bool(ladder.load(seg).rungs) == set_before
+        entries = spending.ledger(seg, spending.today()).entries
+        assert len(entries) == (death.passing if began else 0)
+        open_ = [one for one in entries if one.outcome == "open"]
+        assert len(open_) == death.failpoint.startswith("spend")
+        assert all(one.cost == one.ceiling > 0 for one in open_)
+        assert all(one.cost < one.ceiling for one in entries if one.outcome == "answered")
+        manifests = list((tmp_path / "segue" / "manifests").glob("*/latest.json"))
+        assert len(manifests) == began and all(read(path.read_bytes()) for path in manifests)
+        kept_claims = list((tmp_path / "segue" / "manifests").glob(".claims/*.json"))
+        assert len(kept_claims) == (began and (death.passing == 2 or death.failpoint == "claims.after_keep"))
+        assert seg.prepare().bytes
 
 
 def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(

@@ -393,6 +393,20 @@ def preparing(home: str, name: str) -> None:
 
 
 @task
+def asking(home: str, name: str) -> None:
+    """Set a model, ask it twice for a brief; it claims something that holds."""
+    from tests.model_kit import DECIDED, Replay, openai, rung, set_ladder
+
+    from segue.services.refine import refine
+
+    put_transcripts(home, 1)
+    with Replay(openai({"claims": [DECIDED]})) as server, open_agents(home) as seg:
+        set_ladder(seg, rung(server.url))
+        for reason in ("1", "2"):
+            refine(seg, reason=reason)
+
+
+@task
 def remembering(home: str, name: str, count: str = "10") -> None:
     """Remember one thing after the other and tell, fsynced, what was acknowledged."""
     from segue.effects.embed import HashEmbedder

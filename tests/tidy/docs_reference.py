@@ -102,6 +102,8 @@ MEANINGS = {
     "handoff.taken": "the offer was taken; nobody else can",
     "handoff.declined": "the offer was declined",
     "handoff.withdrawn": "the offer was taken back",
+    "spend.reserved": "a model is about to be asked; what that can cost at most counts as spent",
+    "spend.settled": "what it cost, from what the answer used",
 }
 
 MOMENTS = {"before": "before it is durable", "after": "after it is durable", "between": "inside a commit"}

@@ -18,7 +18,7 @@ from heapq import heapify, heappop, heappush
 from segue.core.digest import Failure
 from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item
 from segue.core.names import NAME, is_name
-from segue.core.picture import Picture, Sentence, Task
+from segue.core.picture import Claim, Picture, Sentence, Task
 from segue.core.worth import words
 from segue.errors import BudgetTooSmall
 
@@ -28,8 +28,8 @@ LIST_MAX = 10  # items on a line
 ORDER = (
     "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT",
     "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "QUESTIONS", "LAST STEPS", "DONE",
-    "DECIDED", "LEARNT", "NOTED", "REPORTED", "REMEMBERED", "COMMITTED", "SINCE THEN", "UNCOMMITTED",
-    "COMMANDS", "FILES",
+    "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED", "REMEMBERED", "COMMITTED", "SINCE THEN",
+    "UNCOMMITTED", "COMMANDS", "FILES",
 )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def _composed(shown: Picture, budget: int, more: str) -> str:
     _commands(page, shown, budget)
     _told(page, shown, budget)
     _files(page, shown, budget)
-    _sentences(page, shown.sentences, shown)
+    _sentences(page, [*shown.sentences, *map(_inferred, shown.claims)], shown)
     lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
     return "\n".join(plain(line) for block in lines for line in block.split("\n"))
 
@@ -337,6 +337,8 @@ FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.46, 9, 20
 RESERVE = 0.08
 COMMANDS_SHARE = 0.12
 QUOTED = ("REPORTED",)  # words of others than the user and the agent
+CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
+BY_A_MODEL = "INFERRED (by a model; trust and step in brackets)"
 RATE_MIN = 0.004  # a sentence that adds less says nothing
 LOOSE_MAX = 20
 
@@ -450,7 +452,8 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
         label = one.label
         if label in page.lines:
             label = {"UNDER WAY": "NEXT", "LEARNT": "NOTED", "DECIDED": "NOTED"}.get(label, label)
-        cost += 0 if label in chosen else len(label) + 3 + 2 * (label in QUOTED)
+        head = BY_A_MODEL if label == "INFERRED" else label
+        cost += 0 if label in chosen else len(head) + 3 + 2 * (label in QUOTED)
         if cost > page.left:
             continue
         chosen.setdefault(label, []).append(one)
@@ -459,7 +462,15 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
     for label, told in chosen.items():
         told.sort(key=lambda one: one.at)
         text = " ".join(_stopped(one.text) for one in told)
-        page.lines[label] = f"{label}: {_quote(text) if label in QUOTED else text}"
+        head = BY_A_MODEL if label == "INFERRED" else label
+        page.lines[label] = f"{head}: {_quote(text) if label in QUOTED else text}"
+
+
+def _inferred(claim: Claim) -> Sentence:
+    """A claim as one of the sentences that compete for the bytes that are left."""
+    text = _quote(claim.text) if claim.trust == "tool" else claim.text
+    mark = f" [{claim.trust}, {cut(claim.evidence[0], 40)}]" if claim.evidence else f" [{claim.trust}]"
+    return Sentence(f"{_stopped(text)[:-1]}{mark}.", "INFERRED", claim.at, CLAIM_WEIGHT.get(claim.trust, 0.6))
 
 
 def _names(text: str) -> list[str]:

@@ -390,6 +390,27 @@ class HoldReleased(Body):
     run: str
 
 
+class SpendReserved(Body):
+    KIND = "spend.reserved"
+    id: str
+    model: str
+    purpose: str
+    ceiling: float
+    """Dollars that the call can cost at most."""
+    session: str = ""
+
+
+class SpendSettled(Body):
+    KIND = "spend.settled"
+    id: str
+    cost: float
+    """Dollars, from what the answer says that it used."""
+    input: int = 0
+    output: int = 0
+    seconds: float = 0.0
+    outcome: str = "answered"
+
+
 def _kinds(base: type[Body]) -> dict[str, type[Body]]:
     return {body.KIND: body for body in base.__subclasses__()}
 

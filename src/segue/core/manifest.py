@@ -183,6 +183,7 @@ def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_
     sheet = _Sheet(min(budget, 1_980) if budget <= BYTES_DEFAULT else budget)
     fills = (
         _essential, _heading, _tasks, _bootstrap(more), _context, _pointers, _rest(state_file), _findings,
+        _inferred,
     )  # fmt: skip
     for fill in fills:
         fill(sheet, shown)
@@ -388,6 +389,13 @@ def _findings(sheet: _Sheet, shown: Picture) -> None:
     _fill(sheet, "important_findings", [*shown.learnt, *shown.memories], 4)
     if not shown.learnt:
         _fill(sheet, "important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
+
+
+def _inferred(sheet: _Sheet, shown: Picture) -> None:
+    """What a model said and the transcript bears out: last, in bytes that nothing observed wants."""
+    told = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in shown.claims]
+    for text in told[:4]:
+        sheet.add(("critical_context", "important_findings"), cut(text, LINE_BYTES + 40))
 
 
 def _pointers(sheet: _Sheet, shown: Picture) -> None:

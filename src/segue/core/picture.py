@@ -55,6 +55,16 @@ class Sentence(msgspec.Struct, gc=False):
     weight: float = 1.0
 
 
+class Claim(Value):
+    """What a model said and the transcript bears out; ``core/grounding.py`` alone makes them."""
+
+    kind: str
+    text: str
+    evidence: tuple[str, ...]
+    trust: str  # of the least trusted voice that it rests on
+    at: int = 0
+
+
 class FileLine(msgspec.Struct, gc=False):
     """A file that will be needed again."""
 
@@ -105,6 +115,7 @@ class Picture(msgspec.Struct):
     since: list[str] = []
     probe_cut: bool = False
     sentences: list[Sentence] = []
+    claims: list[Claim] = []
     worth: Worth = msgspec.field(default_factory=lambda: Worth({}, {}, {}))
 
 

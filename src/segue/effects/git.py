@@ -162,3 +162,17 @@ def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
         return ""
     commits = done.stdout.split()
     return commits[-1] if done.returncode == 0 and commits else ""
+
+
+def tracked(repository: Repository, *, timeout_seconds: float = 5.0) -> list[str]:
+    """Paths from the top that git knows or would take; empty without git, or if it is too slow."""
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(repository.root), "ls-files", "-zco", "--exclude-standard"],
+            capture_output=True, timeout=timeout_seconds, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [path for path in done.stdout.decode("utf-8", "replace").split("\0") if path]

@@ -19,7 +19,10 @@ from segue.core.picture import Picture, Probe, is_substantial, picture
 from segue.core.state import OPEN, SessionState
 from segue.effects.redact import redact, redact_bytes
 from segue.errors import BudgetTooSmall, UnknownRun, UnknownSession
+from segue.services.claims import claims_of
+from segue.services.home import Home
 from segue.services.reading import final, read, recognised
+from segue.settings import data_folder
 
 if TYPE_CHECKING:
     from segue.agents.base import Found
@@ -97,6 +100,7 @@ def of_place(
     return written(
         digests, blocks=blocks, agent=found.agent, session=session, memories=memories,
         covered=covered, probe=world, budget=budget, form=form,
+        kept=(Home(data_folder(environment)), found.native),
         more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline",
     )  # fmt: skip
 
@@ -119,9 +123,7 @@ def _session(folder: Path, environment: Mapping[str, str], id: str) -> tuple[Ses
     """The session of this id, or the current one; None without a store, if unknown, or if it is over.
 
     With it, the hashes over the files that its features cover."""
-    from segue.services.home import Home
     from segue.services.segue import Segue
-    from segue.settings import data_folder
 
     home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
     if not home.database.is_file():
@@ -183,10 +185,14 @@ def written(
     runs: Sequence[RunDigest], *, blocks: Sequence[Block] = (), agent: str = "",
     session: SessionState | None = None, covered: Covered = None, probe: Probe | None = None,
     memories: Sequence[str] = (),
-    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
+    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "", kept: tuple[Home, str] | None = None,
 ) -> str:  # fmt: skip
-    """The brief of what is given, in a form, masked; masks never make it longer than the budget."""
+    """The brief of what is given, in a form, masked; masks never make it longer than the budget.
+
+    ``kept``: where to look for what a model said, and of which run."""
     shown = picture(runs, session, probe, memories, agent=agent, covered=covered)
+    if kept is not None:
+        shown.claims = claims_of(*kept, shown)
     room = budget
     while True:
         if blocks and room >= LONG_BYTES:

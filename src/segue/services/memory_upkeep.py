@@ -141,8 +141,13 @@ def forget(service: MemoryService, id: str, reason: str, **asks: str) -> Memory:
     return stone
 
 
-def prune(service: MemoryService, session: str, *, keep: int = KEEP_RECENT, **asks: str) -> Pruned:
-    """Keep a session's newest memories; the rest becomes one summary, and no longer counts."""
+def prune(
+    service: MemoryService, session: str, *, keep: int = KEEP_RECENT,
+    condense: Callable[[Sequence[Memory]], str] | None = None, **asks: str,
+) -> Pruned:  # fmt: skip
+    """Keep a session's newest memories; the rest becomes one summary, and no longer counts.
+
+    ``condense`` may add lines to a summary, never take any away."""
     service.brake.check()
     if keep < 0:
         raise UsageError("a prune keeps some or none", hint="--keep 0 or more")
@@ -158,7 +163,7 @@ def prune(service: MemoryService, session: str, *, keep: int = KEEP_RECENT, **as
         pieces.setdefault(mem.audience_of(memory), []).append(memory)
     adds, puts, trail, first = [], [], [], ""
     for group in pieces.values():
-        told = _summary(service, group, session)
+        told = _summary(service, group, session, condense(group) if condense else "")
         adds.append(told)
         first = first or told.id
         trail.append(service.trace(told, "summarise", f"{len(group)} memories of session {session}"))
@@ -169,14 +174,14 @@ def prune(service: MemoryService, session: str, *, keep: int = KEEP_RECENT, **as
     return Pruned(len(found) - len(old), len(old), ids[0] if ids else first)
 
 
-def _summary(service: MemoryService, group: Sequence[Memory], session: str) -> Memory:
+def _summary(service: MemoryService, group: Sequence[Memory], session: str, more: str = "") -> Memory:
     """Many memories of one audience in short; it is trusted as little as the least of them."""
     plain = [memory for memory in group if mem.may_restore(memory)]
     base = group[-1]
     trust = max((memory.trust for memory in group), key=mem.TRUSTS.index)
     return service.draft(
-        curate.summary(plain or group), type="history-summary", scope=base.scope, agent=base.agent,
-        user=base.user, namespace=base.namespace, session=session, project=base.project,
+        f"{curate.summary(plain or group)}\n{more}".strip(), type="history-summary", scope=base.scope,
+        agent=base.agent, user=base.user, namespace=base.namespace, session=session, project=base.project,
         organization=base.organization, shared_with=base.shared_with, trust=trust,
         source=f"a prune of {len(group)} memories",
         metadata={"summarised": len(group), "from": group[0].created, "to": base.created},

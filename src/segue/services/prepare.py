@@ -24,6 +24,7 @@ from ..effects.files import write_whole
 from ..effects.redact import redact_bytes
 from ..errors import SegueError, UnknownSession
 from . import briefs, scenes
+from .claims import claims_of
 from .reading import final, read, recognised
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ def composed(
     digests = list(told.digests)
     shown = picture(digests, state, probe, bearing(segue, state, digests), agent=told.agent, covered=None)
     shown.when = shown.when or scene.at
+    shown.claims = claims_of(segue.home, told.run, shown)
     shown.project = shown.project or segue.place.project_name(segue.place.project_key(segue.settings)[0])
     about = _about(segue, state, told.digests, scene, reason)
     more = f"segue show {told.run[:8]} --timeline" if told.run else f"segue show {state.id}" if state else ""

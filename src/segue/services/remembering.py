@@ -11,6 +11,7 @@ from .memories import MemoryService, Remembered
 
 if TYPE_CHECKING:
     from ..core.digest import Failure, RunDigest
+    from ..core.picture import Claim
     from ..effects.embed import Embedder
     from .segue import Segue
 
@@ -72,6 +73,25 @@ def from_run(segue: Segue, id: str = "", *, scope: str = "project") -> list[tupl
     found = capture.find_run(id) if id else capture.newest()
     digest = masked(final(capture.reading(found), agent_of(found.agent)))
     wishes = [_wish(digest, failure, found.native, scope) for failure in digest.solved]
+    if not wishes:
+        return []
+    kept = segue.memories.remember_many(wishes)
+    there = {m.id: m for m in segue.memories.store.get([k.id for k in kept], segue.memories.reader())}
+    return [(there.get(one.id), one) for one in kept]
+
+
+def from_claims(
+    segue: Segue, run: str, model: str, claims: Sequence[Claim], *, scope: str = "project"
+) -> list[tuple[Memory | None, Remembered]]:
+    """Reflections that a model found in a run and that its transcript bears out, as trusted as that."""
+    wishes = [
+        {
+            "content": one.text, "type": "reflection", "scope": scope, "trust": "transcript", "run": run,
+            "source": f"a model ({model}) about run {run}",
+            "metadata": {"by": model, "kind": one.kind, "evidence": list(one.evidence), "voice": one.trust},
+        }
+        for one in claims
+    ]  # fmt: skip
     if not wishes:
         return []
     kept = segue.memories.remember_many(wishes)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..render import ago, one_line
 from .command import Command
 from .context import Context
 
 if TYPE_CHECKING:
+    from ...core.picture import Claim
     from ...services.bootstrap import Boot
+    from ...services.prepare import Prepared
     from ...services.segue import Segue
     from .parsing import Parser
 
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
 def prepare(context: Context) -> int:
     """Write the manifest now."""
     args = context.args
+    if args.with_model or args.dry_run:
+        return _with_model(context)
     done = context.segue.prepare(
         context.session_id(), reason=args.reason, here=args.here, agent=args.agent or "",
         transcript=Path(args.transcript).expanduser().absolute() if args.transcript else None,
     )  # fmt: skip
-    context.emit({name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"})
+    context.emit(_fields(done))
     about = f"session {done.session}" if done.session else "no session"
     run = f", run {done.run[:8]}" if done.run else ", no run of an agent"
     context.say(
@@ -115,7 +119,59 @@ def _since_arguments(parser: Parser) -> None:
     )
 
 
+def _with_model(context: Context) -> int:
+    """The same, refined by a model; or what would be sent to it."""
+    from ...services import refine
+    from .models import dollars, show_sent, teller
+
+    args = context.args
+    transcript = Path(args.transcript).expanduser().absolute() if args.transcript else None
+    about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or ""}
+    if args.dry_run:
+        return show_sent(context, refine.sent_for(context.segue, context.session_id(), **about))
+    done = refine.refine(
+        context.segue, context.session_id(), reason=args.reason, here=args.here, say=teller(context), **about
+    )
+    if done.fell_back:
+        context.warn(f"prepared without a model: {done.fell_back}")
+    fields = {name: getattr(done, name) for name in done.__struct_fields__ if name != "prepared"}
+    context.emit({**_fields(done.prepared), **fields})
+    context.say(f"prepared: {done.prepared.path}")
+    context.say(
+        f"{done.prepared.bytes:,} bytes, {100 * done.compression:.2f} % less than the transcript,"
+        f" in {done.seconds:.1f} s"
+    )
+    if done.model:
+        dropped = sum(done.dropped.values())
+        why = "; ".join(f"{number} {reason}" for reason, number in sorted(done.dropped.items()))
+        context.say(
+            f"{done.model}: {done.model_seconds:.1f} s, {done.input:,} + {done.output:,} tokens,"
+            f" {dollars(done.cost)}",
+            f"claims kept: {len(done.claims)}; dropped: {dropped}" + (f" ({why})" if why else ""),
+            *map(_claim, done.claims),
+        )
+    return 0
+
+
+def _claim(one: Claim) -> str:
+    return f"  {one.kind}: {one_line(one.text)} [{one.trust}, {', '.join(one.evidence)}]"
+
+
+def _fields(done: Prepared) -> dict[str, object]:
+    return {name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"}
+
+
 def _prepare_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--with-model",
+        action="store_true",
+        help="let the model that was set refine it; it costs what it says",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="show to the byte what would be sent to the model; send nothing",
+    )
     parser.add_argument(
         "--reason", default="user request", metavar="TEXT", help="why; stands in the manifest"
     )
@@ -129,8 +185,9 @@ def _prepare_arguments(parser: Parser) -> None:
 COMMANDS = (
     Command(
         "prepare", prepare, _prepare_arguments, session="id",
-        json="path, reason, session, run, bytes, tokens, seconds",
-        examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here"),
+        json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
+        examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
+                  "segue prepare --with-model"),
     ),
     Command(
         "bootstrap", bootstrap, _bootstrap_arguments, json="Boot (docs/reference/library.md)",

@@ -50,7 +50,10 @@ def complete(context: Context) -> int:
     if context.args.force is not None and not context.args.force.strip():
         raise UsageError("--force needs a reason", hint="say why it is completed although it is not proven")
     gate = session.features.gate()
-    saved = session.complete(text_or_stdin(context.args.summary), force=context.args.force or "")
+    summary = text_or_stdin(context.args.summary)
+    if context.args.with_model and not summary:
+        summary = _summed_up(context, session)
+    saved = session.complete(summary, force=context.args.force or "")
     status = session.status()
     left = [*status.active, *status.next, *(blocked.item for blocked in status.blocked)]
     lines = [f"completed: {one_line(status.goal)}" if saved.events else AS_BEFORE]
@@ -65,6 +68,17 @@ def complete(context: Context) -> int:
     return context.saved(
         saved, *lines, left_open=left, proven=proven, unproven=unproven, changes=list(gate.changes)
     )
+
+
+def _summed_up(context: Context, session: Session) -> str:
+    """A summary by the model that was set, of what its claims hold; empty without one."""
+    from ...services import refine
+    from .models import teller
+
+    found = refine.summary(context.segue, session, say=teller(context))
+    if found.fell_back:
+        context.warn(f"no summary by a model: {found.fell_back}")
+    return refine.summary_text(found)
 
 
 def abandon(context: Context) -> int:
@@ -110,6 +124,9 @@ def _pause_arguments(parser: Parser) -> None:
 
 def _complete_arguments(parser: Parser) -> None:
     parser.add_argument("--summary", default="", metavar="TEXT", help="how it ended, in a sentence or two")
+    parser.add_argument(
+        "--with-model", action="store_true", help="without --summary, let the model that was set write one"
+    )
     parser.add_argument("--force", metavar="REASON", help="although not every feature is proven; recorded")
 
 

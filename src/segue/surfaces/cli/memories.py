@@ -5,6 +5,7 @@ A memory that came from a transcript and reads like an instruction is shown in q
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UsageError
@@ -16,7 +17,7 @@ from .progress import Progress
 if TYPE_CHECKING:
     from ...core.curate import Pair
     from ...core.memory import Memory
-    from ...services.memories import Recalled
+    from ...services.memories import Recalled, Remembered
     from .parsing import Parser
 
 _SCOPES = ("agent-private", "agent-shared", "session", "project", "organization", "global")
@@ -64,6 +65,8 @@ def _from_run(context: Context) -> int:
     from ...services.remembering import from_run
 
     found = from_run(context.segue, context.args.from_run, scope=context.args.scope or "project")
+    if context.args.with_model:
+        found += _by_model(context)
     context.emit([{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found])
     if not found:
         context.say("that run solved no failure; nothing to remember")
@@ -72,6 +75,20 @@ def _from_run(context: Context) -> int:
         word = "known already" if kept.known else "remembered"
         context.say(f"{word}: {kept.id}  {cut(text, context.style.width or _CHARS, context.style)}")
     return 0
+
+
+def _by_model(context: Context) -> list[tuple[Memory | None, Remembered]]:
+    """Lessons that the model that was set found in the run, and that hold."""
+    from ...services import refine
+    from ...services.remembering import from_claims
+    from .models import teller
+
+    run, told = refine.reflections(context.segue, context.args.from_run, say=teller(context))
+    if told.fell_back:
+        context.warn(f"no lessons by a model: {told.fell_back}")
+    claims = refine.masked(told.grounded.kept)
+    model = told.asked.model if told.asked else ""
+    return from_claims(context.segue, run, model, claims, scope=context.args.scope or "project")
 
 
 def recall(context: Context) -> int:
@@ -213,11 +230,23 @@ def _pairs(context: Context, words: str, pairs: list[Pair]) -> None:
         context.say(f"… and {len(pairs) - 12} more pairs")
 
 
+def _condenser(context: Context, session: str) -> Callable[[Sequence[Memory]], str]:
+    """What a model adds to the summary of memories that are pruned."""
+    from ...services import ladder, refine
+    from .models import teller
+
+    ladder.wanted(context.segue)
+    return lambda group: refine.condensed_memories(context.segue, group, session=session, say=teller(context))
+
+
 def _prune(context: Context) -> int:
     from ...services.memory_upkeep import prune
 
     session = context.args.session or context.args.id or context.segue.session().id
-    done = prune(context.segue.memories, session, keep=context.args.keep)
+    done = prune(
+        context.segue.memories, session, keep=context.args.keep,
+        condense=_condenser(context, session) if context.args.with_model else None,
+    )  # fmt: skip
     context.emit(done)
     if done.summarised:
         context.say(
@@ -308,6 +337,7 @@ def _remember_arguments(parser: Parser) -> None:
     add("text", nargs="?", metavar="TEXT", help="what was learnt; `-` reads it from stdin")
     add("--type", default="standard", metavar="TYPE", help="decision, reflection, strategy, error-solution …")
     add("--scope", choices=_SCOPES, help="who may read it; project if not given")
+    add("--with-model", action="store_true", help="with --from-run: lessons by the model that was set, too")
     add(
         "--share",
         action="append",
@@ -374,6 +404,7 @@ def _memories_arguments(parser: Parser) -> None:
     add("--limit", type=int, default=50, metavar="N", help="with list: the newest N, 50 if not given")
     add("--keep", type=int, default=50, metavar="N", help="with prune: the newest N stay, 50 if not given")
     add("--dry-run", action="store_true", help="with decay and consolidate: only say what would happen")
+    add("--with-model", action="store_true", help="with prune: let the model that was set add what matters")
     add("--keep-trust", action="store_true", help="with import: as trusted as they were, not as imported")
 
 

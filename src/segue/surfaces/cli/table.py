@@ -7,8 +7,8 @@ from __future__ import annotations
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": (
-        "start", "resume", "switch", "pause", "complete", "abandon", "handover", "handoff", "prepare",
-        "bootstrap",
+        "start", "plan", "resume", "switch", "pause", "complete", "abandon", "handover", "handoff",
+        "prepare", "bootstrap",
     ),
     "look": (
         "brief", "since", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
     "keep": ("sync", "export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
-    "set up": ("config", "trust", "completion"),
+    "set up": ("model", "spend", "config", "trust", "completion"),
 }  # fmt: skip
 
 TABLE: dict[str, tuple[str, str]] = {
@@ -38,6 +38,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "handoff": ("lifecycle", "pass a session to another agent, by name"),
     "prepare": ("leaving", "write the manifest of where the work stands, for whoever comes next"),
     "bootstrap": ("leaving", "start from the manifest: where the work stands, and whether all is ready"),
+    "plan": ("planning", "propose items and features for a task; declared only when you accept them"),
     "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),
     "status": ("looking", "what is done, under way, next and blocked"),
     "list": ("looking", "the sessions of this project, or of all"),
@@ -87,6 +88,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "recover": ("repairing", "bring back what is readable of a damaged store"),
     "scrub": ("repairing", "erase a text from journal, archive and backups"),
     "doctor": ("repairing", "look whether all is well, and say what to do"),
+    "model": ("models", "the models that may be asked, their prices and caps; none unless you set one"),
+    "spend": ("models", "what models cost, by day, session and purpose, and what is left"),
     "config": ("configuring", "every setting, its value and where it comes from"),
     "trust": ("configuring", "accept this project's segue.toml as it is now"),
     "completion": ("configuring", "a script that completes commands in your shell"),
