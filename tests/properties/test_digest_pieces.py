@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue.core.digest import RunDigest, decode, encode, fold
+from segue.core.digest import FORMAT, RunDigest, decode, encode, fold
 from segue.core.steps import Step
 from segue.testing.transcripts.story import story
 
@@ -45,5 +45,6 @@ def test_a_digest_does_not_grow_with_the_session(seed: int) -> None:
 
 
 def test_what_another_version_kept_is_not_taken_for_ours() -> None:
-    assert decode(encode(RunDigest(format=0))) is None
+    assert decode(encode(RunDigest())) == RunDigest()
+    assert decode(bytes((FORMAT - 1,)) + encode(RunDigest())[1:]) is None
     assert decode(b"no digest") is None

@@ -201,3 +201,42 @@ def test_a_queued_prompt_that_was_taken_back_is_forgotten_and_nothing_else() -> 
 def test_taking_back_more_than_is_known_forgets_all_of_it() -> None:
     found = fold([Prompt(1, "Rework the parser"), Say(2, "ok"), Rewind(3, 99), Prompt(4, "Begin with tests")])
     assert found.first_prompt is not None and found.first_prompt.text == "Begin with tests"
+
+
+def planned_by(*steps: Step) -> list[tuple[str, str]]:
+    return [(task.text, task.state) for task in picture([fold(steps)]).plan]
+
+
+PLAN = "Here is the plan:\n\n1. **Read** the parser\n2. Split `it`\n3. Test it\n\nShall I begin?"
+
+
+def test_numbered_steps_that_are_announced_as_a_plan_are_one() -> None:
+    assert planned_by(Say(1, PLAN)) == [
+        ("Read the parser", "next"),
+        ("Split it", "next"),
+        ("Test it", "next"),
+    ]
+
+
+def test_numbers_without_an_announcement_are_no_plan() -> None:
+    assert planned_by(Say(1, "I saw two things:\n1. a bug\n2. another bug")) == []
+
+
+def test_a_numbered_plan_in_the_users_words_is_the_request_and_no_plan_of_the_agent() -> None:
+    assert planned_by(Prompt(1, PLAN)) == []
+
+
+def test_speaking_of_a_step_finishes_those_before_it() -> None:
+    assert planned_by(Say(1, PLAN), Say(2, "Now step 3: the tests.")) == [("Test it", "next")]
+    assert planned_by(Say(1, PLAN), Say(2, "Step 1 is done.")) == [("Split it", "next"), ("Test it", "next")]
+
+
+def test_a_numbered_plan_of_which_nobody_speaks_any_more_is_forgotten() -> None:
+    assert planned_by(Say(1, PLAN), *[Say(2, f"word {n}") for n in range(90)]) == []
+
+
+def test_a_numbered_plan_does_not_hide_what_is_open_in_the_plan_of_a_tool() -> None:
+    kept = Plan(1, (PlanItem("write the tests", "active"),))
+    assert planned_by(kept, Say(2, PLAN)) == [("write the tests", "active")]
+    over = Plan(1, (PlanItem("write the tests", "done"),))
+    assert len(planned_by(over, Say(2, PLAN))) == 3

@@ -17,6 +17,7 @@ import msgspec
 from segue.core import telling
 from segue.core.inherit import MANIFEST, Inherited, inherited, parted
 from segue.core.shell import shell
+from segue.core.sketch import sketch
 from segue.core.steps import (
     EDITS,
     Act,
@@ -41,6 +42,7 @@ from segue.core.steps import (
     Usage,
 )
 from segue.core.takeback import keep_plan, take_back
+from segue.core.telling import clip
 
 FORMAT = 2  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
@@ -116,7 +118,6 @@ class Trace(msgspec.Struct, array_like=True, gc=False):
 class RunDigest(msgspec.Struct, omit_defaults=True):
     """What a run was about, did and left."""
 
-    format: int = FORMAT
     steps: int = 0
     calls: int = 0
     chars: int = 0  # of all texts: a measure of what was condensed
@@ -141,6 +142,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     sketch: list[str] = []  # open lines of a plan that was only written down
     sketch_done: list[str] = []
     sketched: int = 0
+    numbered: bool = False  # by numbers, which do not say what is done
     files: dict[str, FileUse] = {}
     commands: dict[str, CommandUse] = {}
     pending: dict[str, Open] = {}
@@ -172,16 +174,18 @@ _decoder = msgspec.msgpack.Decoder(RunDigest)
 
 
 def encode(digest: RunDigest) -> bytes:
-    return _encoder.encode(digest)
+    """The bytes of a digest; the first one says which version of this module made it."""
+    return bytes((FORMAT,)) + _encoder.encode(digest)
 
 
 def decode(data: bytes) -> RunDigest | None:
     """A stored digest; None when another version of this module made it."""
+    if data[:1] != bytes((FORMAT,)):
+        return None
     try:
-        digest = _decoder.decode(data)
+        return _decoder.decode(memoryview(data)[1:])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return digest if digest.format == FORMAT else None
 
 
 def fold(steps: Iterable[Step], digest: RunDigest | None = None) -> RunDigest:
@@ -202,14 +206,6 @@ def take(digest: RunDigest, step: Step) -> None:
     _TAKERS[type(step)](digest, step)
 
 
-def _clip(text: str, most: int) -> str:
-    """A text's beginning, ending at a blank: a half of a token could no longer be recognised as a secret."""
-    if len(text) <= most:
-        return text
-    at = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
-    return text[:at] if at > 0 else ""
-
-
 def _last(kept: list[Any], new: Any, most: int) -> None:
     kept.append(new)
     if len(kept) > most:
@@ -218,7 +214,7 @@ def _last(kept: list[Any], new: Any, most: int) -> None:
 
 def _trace(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
     digest.chars += len(text)
-    digest.tail.append(Trace(kind, _clip(text, TAIL_CHARS), path))
+    digest.tail.append(Trace(kind, clip(text, TAIL_CHARS), path))
     if len(digest.tail) >= TAIL_MAX * 2:  # rarely, not at each step
         del digest.tail[:-TAIL_MAX]
 
@@ -255,32 +251,22 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     if not text:
         return
     keep_plan(digest)
-    words = Words(_clip(text, PROMPT_CHARS), digest.steps)
+    words = Words(clip(text, PROMPT_CHARS), digest.steps)
     if digest.first_prompt is None:
         digest.first_prompt = words
     _last(digest.prompts, words, PROMPTS_MAX)
     for rule in telling.standing(text):
         digest.standing = [old for old in digest.standing if old.text != rule]
         _last(digest.standing, Words(rule, digest.steps), NOTED_MAX)
-    _sketch(digest, text)
+    sketch(digest, text)
     _trace(digest, "prompt", text)
     digest.ended = None
 
 
 def _say(digest: RunDigest, step: Say) -> None:
-    _last(digest.says, Words(_clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
-    _sketch(digest, step.text)
+    _last(digest.says, Words(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
+    sketch(digest, step.text, own=True)
     _trace(digest, "say", step.text)
-
-
-def _sketch(digest: RunDigest, text: str) -> None:
-    found = telling.checklist(text)
-    if found is not None:
-        digest.sketch_done, digest.sketch = (
-            [_clip(one, 200) for one in found[0]],
-            [_clip(one, 200) for one in found[1]],
-        )
-        digest.sketched = digest.steps
 
 
 def _call(digest: RunDigest, step: Call) -> None:
@@ -299,13 +285,13 @@ def _call(digest: RunDigest, step: Call) -> None:
             _touch(digest, path, "create")
         paths = paths or seen.writes or seen.reads
     if step.note and step.act in ("run", "agent"):
-        _last(digest.notes, Words(_clip(step.note, 200), digest.steps), NOTED_MAX)
+        _last(digest.notes, Words(clip(step.note, 200), digest.steps), NOTED_MAX)
     if step.act == "plan" and not step.paths:
-        _sketch(digest, step.text)
+        sketch(digest, step.text, own=True)
     if step.id:
-        line = _clip(step.command or step.note, 400)
+        line = clip(step.command or step.note, 400)
         digest.pending[step.id] = Open(
-            digest.steps, step.tool, step.act, _clip(what, 200), line, paths[:4], subject
+            digest.steps, step.tool, step.act, clip(what, 200), line, paths[:4], subject
         )
         if len(digest.pending) > OPEN_MAX:
             del digest.pending[next(iter(digest.pending))]
@@ -316,7 +302,7 @@ def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:
     if not short or kind == "look":
         return
     use = digest.commands.pop(short, None) or CommandUse(kind, 0)
-    use.last, use.runs, use.line = digest.steps, use.runs + 1, _clip(step.command, 300)
+    use.last, use.runs, use.line = digest.steps, use.runs + 1, clip(step.command, 300)
     digest.commands[short] = use  # a dict keeps the order of use
     if len(digest.commands) > COMMANDS_MAX:
         del digest.commands[next(iter(digest.commands))]
@@ -368,10 +354,10 @@ def _result(digest: RunDigest, step: Result) -> None:
     if call.subject:
         _last(digest.commits, Words(call.subject, digest.steps), COMMITS_MAX)
     elif call.act == "agent":
-        _last(digest.reports, Words(_clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+        _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
         _last(
-            digest.decided, Words(_clip(telling.answered(call.line, step.text), 300), digest.steps), NOTED_MAX
+            digest.decided, Words(clip(telling.answered(call.line, step.text), 300), digest.steps), NOTED_MAX
         )
 
 
@@ -416,14 +402,14 @@ def _plan(digest: RunDigest, step: Plan) -> None:
         elif item.text:
             _last(
                 digest.plan,
-                [_clip(item.text, 300), item.state or "pending", item.key, digest.steps],
+                [clip(item.text, 300), item.state or "pending", item.key, digest.steps],
                 PLAN_MAX,
             )
 
 
 def _item(item: PlanItem, before: list[Any] | None, at: int) -> list[Any]:
     same = before is not None and before[1] == item.state
-    return [_clip(item.text, 300), item.state or "pending", item.key, before[3] if same and before else at]
+    return [clip(item.text, 300), item.state or "pending", item.key, before[3] if same and before else at]
 
 
 def _usage(digest: RunDigest, step: Usage) -> None:
@@ -441,25 +427,25 @@ def _compact(digest: RunDigest, step: Compact) -> None:
     digest.compactions += 1
     digest.chars += len(step.summary)
     if step.summary:
-        digest.summary = Words(_clip(step.summary, SUMMARY_CHARS), digest.steps)
+        digest.summary = Words(clip(step.summary, SUMMARY_CHARS), digest.steps)
 
 
 def _recap(digest: RunDigest, step: Recap) -> None:
-    _last(digest.recaps, Words(_clip(step.text, REPORT_CHARS), digest.steps), 3)
+    _last(digest.recaps, Words(clip(step.text, REPORT_CHARS), digest.steps), 3)
 
 
 def _report(digest: RunDigest, step: Report) -> None:
     digest.pending.pop(step.call, None)
-    _last(digest.reports, Words(_clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+    _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
 
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:
-    digest.interrupted = Words(_clip(step.reason, 300), digest.steps)
+    digest.interrupted = Words(clip(step.reason, 300), digest.steps)
 
 
 def _fault(digest: RunDigest, step: Fault) -> None:
     digest.faults += 1
-    digest.fault = Words(_clip(step.text, 300), digest.steps)
+    digest.fault = Words(clip(step.text, 300), digest.steps)
 
 
 def _model(digest: RunDigest, step: Model) -> None:
@@ -467,13 +453,13 @@ def _model(digest: RunDigest, step: Model) -> None:
 
 
 def _title(digest: RunDigest, step: Title) -> None:
-    digest.title = _clip(step.text, 120)
+    digest.title = clip(step.text, 120)
 
 
 def _end(digest: RunDigest, step: End) -> None:
     digest.ended = Words(step.how, digest.steps)
     if step.how == "error" and step.text:
-        digest.fault = Words(_clip(step.text, 300), digest.steps)
+        digest.fault = Words(clip(step.text, 300), digest.steps)
 
 
 _TAKERS: dict[type, Callable[[RunDigest, Any], None]] = {

@@ -18,6 +18,7 @@ from segue.core import telling
 from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest, Words
 from segue.core.features import verdict_of
 from segue.core.shell import kind_of
+from segue.core.sketch import is_current
 from segue.core.state import SessionState
 from segue.core.values import Value
 from segue.core.worth import Worth, words, worth
@@ -248,12 +249,12 @@ def quoted(prompt: str) -> str:
 
 def _plans(shown: Picture, digest: RunDigest) -> None:
     inherited = digest.inherited
-    if digest.plan and (digest.planned >= digest.sketched or not digest.sketch):
+    if digest.plan and not _prefers_written(digest):
         states = {"active": "active", "pending": "next"}
         shown.plan = [Task(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         shown.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
-    elif digest.sketch:
+    elif is_current(digest):
         shown.plan = [Task(one, "next") for one in digest.sketch]
         shown.plan_done = list(digest.sketch_done)
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
@@ -261,6 +262,13 @@ def _plans(shown: Picture, digest: RunDigest) -> None:
     shown.plan += [Task(one, "next") for one in told.plan]
     shown.plan += [Task(one, "blocked") for one in told.blocked]
     shown.plan.sort(key=lambda task: task.state != "active")
+
+
+def _prefers_written(digest: RunDigest) -> bool:
+    """Is a plan that was only written down newer than the one that is kept with a tool? A numbered one takes
+    its place only when that is worked off."""
+    newer = is_current(digest) and digest.sketched > digest.planned
+    return newer and (not digest.numbered or all(one[1] in ("done", "dropped") for one in digest.plan))
 
 
 def _files(digest: RunDigest) -> list[FileLine]:

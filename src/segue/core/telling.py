@@ -50,6 +50,14 @@ _CHOICE = re.compile(
 )
 
 
+def clip(text: str, most: int) -> str:
+    """A text's beginning, ending at a blank: a half of a token could no longer be recognised as a secret."""
+    if len(text) <= most:
+        return text
+    at = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
+    return text[:at] if at > 0 else ""
+
+
 def sentences(text: str) -> list[str]:
     """A text's sentences and list entries, without bullets and markup; code blocks left out."""
     if "```" in text:

@@ -1,0 +1,87 @@
+"""Plans that were only written down: lists with boxes, and numbered steps that are announced as a plan.
+
+Boxes say what is done. Of numbered steps nobody says it: they count as open until the agent speaks of a later
+one, and are forgotten when the work has gone on for long without a word about them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from segue.core import telling
+
+if TYPE_CHECKING:
+    from segue.core.digest import RunDigest
+
+LINE_CHARS = 200
+NUMBERED_STEPS_MAX = 80
+"""After so many steps of work nobody knows which of the numbered ones are done."""
+_TEXT_CHARS = 20_000
+_LINES_MIN, _LINES_MAX = 2, 20
+_ANNOUNCED = re.compile(
+    r"(?im)^[^\n]{0,120}\b(?:plan|(?:next|remaining|following|implementation) (?:steps|tasks)|steps|to-?dos?|"
+    r"roadmap|(?:what(?:'s| is)|things|work) (?:left|remaining)(?: to do)?)\b[^\n]{0,60}$\n"
+)
+_NUMBERED = re.compile(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
+_SPOKEN = re.compile(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
+
+
+def sketch(digest: RunDigest, text: str, *, own: bool = False) -> None:
+    """Take in a plan from a text; ``own``: the agent's words, which may number its steps."""
+    found = telling.checklist(text)
+    if found is not None:
+        _keep(digest, *found, numbered=False)
+        return
+    if not own:
+        return
+    lines = numbered(text)
+    if lines:
+        _keep(digest, [], lines, numbered=True)
+    elif digest.numbered and "tep " in text:
+        _advance(digest, text)
+
+
+def numbered(text: str) -> list[str]:
+    """The steps of a plan that is announced and then numbered from 1 on."""
+    text = text[:_TEXT_CHARS]
+    if "1. " not in text and "1) " not in text:
+        return []
+    for head in _ANNOUNCED.finditer(text):
+        lines: list[str] = []
+        for one in _NUMBERED.finditer(text, head.end()):
+            if int(one[1]) != len(lines) + 1:
+                break
+            lines.append(_bare(one[2]))
+        if _LINES_MIN <= len(lines) <= _LINES_MAX:
+            return lines
+    return []
+
+
+def _bare(line: str) -> str:
+    return line.replace("**", "").replace("`", "").strip().rstrip(":")
+
+
+def _keep(digest: RunDigest, done: list[str], todo: list[str], *, numbered: bool) -> None:
+    digest.sketch_done = [telling.clip(line, LINE_CHARS) for line in done]
+    digest.sketch = [telling.clip(line, LINE_CHARS) for line in todo]
+    digest.sketched, digest.numbered = digest.steps, numbered
+
+
+def _advance(digest: RunDigest, text: str) -> None:
+    """The agent speaks of a step: those before it are done."""
+    spoken = _SPOKEN.findall(text)
+    total = len(digest.sketch_done) + len(digest.sketch)
+    place, over = int(spoken[-1][0]) if spoken else 0, bool(spoken and spoken[-1][1])
+    finished = place if over else place - 1
+    if 0 < place <= total and finished > len(digest.sketch_done):
+        lines = digest.sketch_done + digest.sketch
+        digest.sketch_done, digest.sketch = lines[:finished], lines[finished:]
+        digest.sketched = digest.steps
+
+
+def is_current(digest: RunDigest) -> bool:
+    """Whether the plan that was written down still says something."""
+    return bool(digest.sketch) and (
+        not digest.numbered or digest.steps - digest.sketched <= NUMBERED_STEPS_MAX
+    )
