@@ -109,6 +109,10 @@ bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git stat
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
+.PHONY: bench-restore
+bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, against a Python that does nothing
+	$(call clean_python,$(BENCH_VENV)) bench/restore.py $(ARGS)
+
 .PHONY: bench-memory
 bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON
 	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)

@@ -13,7 +13,7 @@ from segue.core.inherit import inherited, parted
 from segue.core.material import BLOCK_CHARS, TOOLS_CHARS, WORDS_CHARS, gather
 from segue.core.passages import passages
 from segue.core.picture import picture
-from segue.core.steps import Call, Prompt, Result, Say, Start, Step
+from segue.core.steps import Call, Prompt, Result, Rewind, Say, Start, Step
 from segue.services.briefs import LONG_BYTES, of_file
 from segue.testing.transcripts import written
 from segue.testing.transcripts.story import story
@@ -117,6 +117,20 @@ def test_material_is_bounded_and_keeps_the_newest_and_what_was_said() -> None:
 def test_our_own_brief_in_a_prompt_is_not_quoted_as_the_users_words() -> None:
     brief = compose(picture([fold([Prompt(1, GOAL)])]))
     assert [one.text for one in gather([Prompt(1, f"{brief}\nGo on please")]).blocks] == ["Go on please"]
+
+
+def test_what_the_user_took_back_is_not_quoted_and_what_happened_to_files_is() -> None:
+    edit = Call(4, "e", "Edit", "edit", "a.py\nnew_total = 1", paths=("a.py",))
+    steps: list[Step] = [
+        Prompt(1, GOAL),
+        Prompt(2, "Use floats instead"),
+        Say(3, "Floats then."),
+        edit,
+        Rewind(5, 1),
+    ]
+    assert [one.text for one in gather(steps).blocks] == [GOAL, "new_total = 1"]
+    queued: list[Step] = [Prompt(1, GOAL), Prompt(2, "Never sent"), Rewind(3, text="Never sent")]
+    assert [one.text for one in gather(queued).blocks] == [GOAL]
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli"])

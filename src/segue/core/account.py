@@ -125,6 +125,15 @@ def unmarked(text: str) -> str:
     return text.replace(OPENING, OPENING.translate(_MARKS)).replace(CLOSING, CLOSING.translate(_MARKS))
 
 
+def sealed(brief: str) -> str:
+    """A brief with our marks at its beginning and its end, and nowhere else."""
+    if brief.count("segue]") <= 2:
+        return brief
+    told, _, closing = brief.rpartition("\n")
+    end = CLOSING + unmarked(closing.removeprefix(CLOSING))
+    return f"{OPENING}{unmarked(told.removeprefix(OPENING))}\n{end}"
+
+
 def bytes_of(line: str) -> int:
     """What a line takes, its end included."""
     return size(line) + 1
@@ -151,7 +160,7 @@ def account(
     bullets: bool = False,
 ) -> str:  # fmt: skip
     """The brief and the passages behind it, in at most so many bytes; with bullets, as Markdown."""
-    brief = (marked_down if bullets else compose)(known, BRIEF_BYTES, more)
+    brief = sealed((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
     opening, _, closing = brief.rpartition("\n")
     sheet = Sheet()
     fill(sheet, passages(blocks, digest, brief), budget - size(brief) - 1)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from segue.core.inherit import MANIFEST, parted
-from segue.core.steps import Call, Compact, Prompt, Recap, Report, Result, Say, Step
+from segue.core.steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
 from segue.core.telling import MARK
 
 BLOCK_CHARS = 60_000
@@ -113,6 +113,19 @@ def _result(material: Material, step: Result) -> None:
     material.add("failure" if failed else "report" if act == "agent" else "result", head, step.text, path)
 
 
+def _rewind(material: Material, step: Rewind) -> None:
+    """What was said since the prompts that were taken back was not said; what happened to files did."""
+    if step.text:
+        gone = step.text.strip()
+        material.blocks = [one for one in material.blocks if one.kind != "prompt" or one.text.strip() != gone]
+        return
+    asked = [at for at, one in enumerate(material.blocks) if one.kind == "prompt"]
+    if step.prompts > 0 and asked:
+        at = asked[-min(step.prompts, len(asked))]
+        behind = [one for one in material.blocks[at:] if one.kind not in SAID and one.kind != "failure"]
+        material.blocks[at:] = behind
+
+
 def _compact(material: Material, step: Compact) -> None:
     material.add("summary", "", step.summary)
 
@@ -135,4 +148,5 @@ _TAKERS: dict[type, Callable[[Material, Any], None]] = {
     Call: _call,
     Result: _result,
     Compact: _compact,
+    Rewind: _rewind,
 }

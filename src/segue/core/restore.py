@@ -16,7 +16,7 @@ from heapq import merge
 import msgspec
 
 from segue.core import telling
-from segue.core.account import Sheet, unmarked
+from segue.core.account import Sheet, sealed, unmarked
 from segue.core.brief import plain
 from segue.core.inherit import CLOSING
 from segue.core.passages import Passage
@@ -169,7 +169,7 @@ def _by_line(count: Counter) -> Counter:
 def nested(briefs: Sequence[str]) -> list[str]:
     """Each form with what only the smaller ones say: a larger brief never loses a fact."""
     found: list[str] = []
-    for brief in briefs:
+    for brief in map(sealed, briefs):
         lines = brief.split("\n")
         if found:
             told = " ".join(brief.split())
@@ -220,7 +220,9 @@ def _prefix(
     room: int,
 ) -> Iterator[_Piece]:
     """Pieces in their order until one has no room."""
-    streams = [_pieces(at, one, weights, cost) for at, one in enumerate(known) if one.pieces]
+    streams = [
+        _pieces(at, one, weights, cost) for at, one in enumerate(known) if one.pieces and not one.missing
+    ]
     streams.append(_quotes(quotes, weights, cost))
     for _, _, _, piece in merge(*streams, key=lambda entry: entry[:3]):
         if piece.tokens > room:

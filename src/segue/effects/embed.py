@@ -43,6 +43,18 @@ class Embedder(Protocol):
         ...
 
 
+class TextOnly:
+    """No vectors at all: full text alone, for who cannot wait."""
+
+    name = ""
+    semantic = False
+    ready = True
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Nothing is compared."""
+        return [[] for _ in texts]
+
+
 class HashEmbedder:
     """Pieces of words, hashed to places of a vector."""
 

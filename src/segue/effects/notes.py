@@ -2,8 +2,9 @@
 
 A note is a file and stays one: only its id, hash and path are ever stored. An id is what the front matter
 says, else the file's name without its ending; where two notes have the same, the first path in order has
-it. The index is a cache of what heads say, trusted as long as size and time of a file are as they were; texts
-are read when they are wanted. Folders lead nowhere out of the project unless the user's own settings say so.
+it. The index is a cache of what heads say, by folder: a folder whose list did not change is not looked
+through again, unless an id is not found; then every file is. Texts are read when they are wanted. Folders
+lead nowhere out of the project unless the user's own settings say so.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks
 FILES = ("PROJECT_STATE.md", "AGENTS.md", "CLAUDE.md")
 ORGANIZATION_INDEX = "organizations/{organization}/context-library/00-INDEX.md"
 PROJECT_INDEX = "organizations/{organization}/projects/{project}/context-library/00-PROJECT-INDEX.md"
-NOTES_MAX, NOTE_BYTES_MAX, HEAD_CHARS = 20_000, 400_000, 4_000
+NOTES_MAX, FOLDERS_MAX, NOTE_BYTES_MAX, HEAD_CHARS = 20_000, 4_000, 400_000, 4_000
 FORMAT = 1
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
 _LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
@@ -54,10 +55,16 @@ class Times(Value):
     changed: str = ""
 
 
+class _Folder(msgspec.Struct, array_like=True, gc=False):
+    changed_ns: int
+    inside: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+
 class _Index(msgspec.Struct, array_like=True):
     format: int
     root: str
-    notes: dict[str, Note]
+    folders: dict[str, _Folder]
 
 
 _decoder = msgspec.msgpack.Decoder(_Index)
@@ -81,6 +88,7 @@ class Library:
         self.organization, self.project = organization, project
         self._folders = list(dict.fromkeys([*folders, *FOLDERS, *self._of_organization()]))
         self._index: dict[str, Note] | None = None
+        self._anew = False
 
     def _of_organization(self) -> list[str]:
         if not self.organization:
@@ -98,6 +106,13 @@ class Library:
 
     def find(self, id: str) -> Note | None:
         """The note of an id, of a title, or at a path."""
+        note = self._known(id)
+        if note is None and not self._anew:
+            self._index, self._anew = self._read(anew=True), True
+            note = self._known(id)
+        return note
+
+    def _known(self, id: str) -> Note | None:
         known = self.all()
         note = known.get(id) or known.get(id.removesuffix(".md"))
         if note is not None:
@@ -122,13 +137,14 @@ class Library:
         return [note for note in self.all().values() if "playbook" in note.path.lower()]
 
     def matching(self, words: Iterable[str], most: int) -> list[Note]:
-        """The notes whose titles and names say most of these words."""
+        """The notes whose titles say most of these words."""
         wanted = sorted({word.lower() for word in words})
+        enough = 1 if len(wanted) < 4 else 2
         scored = []
         for note in self.all().values():
-            low = f"{note.title} {note.path}".lower()
-            hits = sum(word in low for word in wanted)
-            if hits > 1 or (hits and len(wanted) < 4):
+            low = note.title.lower()
+            hits = len([word for word in wanted if word in low])
+            if hits >= enough:
                 scored.append((-hits, note.path, note))
         return [note for _, _, note in sorted(scored, key=lambda one: one[:2])[:most]]
 
@@ -176,67 +192,102 @@ class Library:
 
     # -- the index -----------------------------------------------------------------------------
 
-    def _read(self) -> dict[str, Note]:
+    def _read(self, *, anew: bool = False) -> dict[str, Note]:
+        """Notes by id; a folder is looked through when its list changed, or ``anew``."""
         before = self._cached()
-        found: dict[str, Note] = {}
+        folders: dict[str, _Folder] = {}
         fresh = False
-        for path, size, changed_ns in sorted(self._files()):
-            note = before.get(path)
-            if note is None or (note.size, note.changed_ns) != (size, changed_ns):
-                note, fresh = self._look(path, size, changed_ns), True
-            if note is not None:
-                found[path] = note
-        if self.cache is not None and (fresh or len(found) != len(before)):
-            body = msgspec.msgpack.encode(_Index(FORMAT, str(self.root), found))
+        for path, changed_ns in self._all_folders():
+            known = before.get(path)
+            if known is None or anew or known.changed_ns != changed_ns:
+                folder, changed = self._listed(path, changed_ns, known)
+                fresh = fresh or changed or known is None or known.changed_ns != changed_ns
+                folders[path] = folder
+            else:
+                folders[path] = known
+        if self.cache is not None and (fresh or len(folders) != len(before)):
+            body = msgspec.msgpack.encode(_Index(FORMAT, str(self.root), folders))
             with suppress(OSError):
                 self.cache.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 replace_quickly(self.cache, body)
+        return self._by_id([*self._single(), *(note for one in folders.values() for note in one.notes)])
+
+    def _by_id(self, notes: Iterable[Note]) -> dict[str, Note]:
         by_id: dict[str, Note] = {}
-        for note in found.values():
-            by_id.setdefault(note.id, note)
+        for note in notes:
+            kept = by_id.get(note.id)
+            if kept is None or note.path < kept.path:
+                by_id[note.id] = note
         return by_id
 
-    def _cached(self) -> dict[str, Note]:
+    def _cached(self) -> dict[str, _Folder]:
         if self.cache is None:
             return {}
         try:
             index = _decoder.decode(self.cache.read_bytes())
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return {}
-        return index.notes if (index.format, index.root) == (FORMAT, str(self.root)) else {}
+        return index.folders if (index.format, index.root) == (FORMAT, str(self.root)) else {}
 
-    def _files(self) -> Iterator[tuple[str, int, int]]:
-        """(path, size, time) of every note, each once."""
-        seen: set[str] = set()
+    def _single(self) -> Iterator[Note]:
         for name in FILES:
             with suppress(OSError):
                 known = os.stat(self.root / name)
-                seen.add(name)
-                yield name, known.st_size, known.st_mtime_ns
-        for folder in self._folders:
-            for one in self._within(folder):
-                if one[0] not in seen and len(seen) < NOTES_MAX:
-                    seen.add(one[0])
-                    yield one
+                if not self._is_inside(name):
+                    continue
+                note = self._look(name, known.st_size, known.st_mtime_ns)
+                if note is not None:
+                    yield note
 
-    def _within(self, folder: str) -> Iterator[tuple[str, int, int]]:
-        waiting = [folder.strip("/")] if not os.path.isabs(folder) else [folder]
-        while waiting:
+    def _is_inside(self, name: str) -> bool:
+        """Does a name lead to something in the project, through whatever links?"""
+        real = os.path.realpath(self.root / name)
+        return real.startswith(os.path.realpath(self.root) + os.sep)
+
+    def _all_folders(self) -> Iterator[tuple[str, int]]:
+        """Every folder with notes, and when its list changed last; those inside come with their parents."""
+        seen: set[str] = set()
+        known = self._cached()
+        waiting = [
+            folder.rstrip("/") for folder in self._folders if os.path.isabs(folder) or self._is_inside(folder)
+        ]
+        waiting.reverse()
+        while waiting and len(seen) < FOLDERS_MAX:
             here = waiting.pop()
+            if here in seen:
+                continue
+            seen.add(here)
             try:
-                with os.scandir(self.root / here) as entries:
-                    for entry in entries:
-                        name = entry.name
-                        if name.startswith("."):
-                            continue
-                        if name.endswith((".md", ".markdown")):
-                            known = entry.stat(follow_symlinks=False)
-                            if entry.is_file(follow_symlinks=False):
-                                yield f"{here}/{name}", known.st_size, known.st_mtime_ns
-                        elif entry.is_dir(follow_symlinks=False) and name not in _SKIPPED:
-                            waiting.append(f"{here}/{name}")
+                changed_ns = os.stat(self.root / here).st_mtime_ns
             except OSError:
                 continue
+            yield here, changed_ns
+            kept = known.get(here)
+            if kept is not None and kept.changed_ns == changed_ns:
+                waiting += [f"{here}/{name}" for name in kept.inside]
+                continue
+            with suppress(OSError), os.scandir(self.root / here) as entries:
+                waiting += [f"{here}/{entry.name}" for entry in entries if _is_folder(entry)]
+
+    def _listed(self, here: str, changed_ns: int, known: _Folder | None) -> tuple[_Folder, bool]:
+        """A folder as it is now, and whether a note in it is another than before."""
+        before = {note.path: note for note in known.notes} if known is not None else {}
+        notes: list[Note] = []
+        inside: list[str] = []
+        changed = False
+        with suppress(OSError), os.scandir(self.root / here) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if _is_folder(entry):
+                    inside.append(entry.name)
+                elif entry.name.endswith((".md", ".markdown")) and entry.is_file(follow_symlinks=False):
+                    stat = entry.stat(follow_symlinks=False)
+                    path = f"{here}/{entry.name}"
+                    note = before.get(path)
+                    if note is None or (note.size, note.changed_ns) != (stat.st_size, stat.st_mtime_ns):
+                        note, changed = self._look(path, stat.st_size, stat.st_mtime_ns), True
+                    if note is not None and len(notes) < NOTES_MAX:
+                        notes.append(note)
+        return _Folder(changed_ns, tuple(inside), tuple(notes)), changed
 
     def _look(self, path: str, size: int, changed_ns: int) -> Note | None:
         try:
@@ -244,6 +295,15 @@ class Library:
         except OSError:
             return None
         return note_of(path, body, size, changed_ns)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return (
+        not entry.name.startswith(".")
+        and entry.name not in _SKIPPED
+        and not entry.name.endswith((".md", ".markdown"))
+        and entry.is_dir(follow_symlinks=False)
+    )
 
 
 def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> Note:

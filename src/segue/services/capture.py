@@ -61,6 +61,8 @@ class Capture:
         self.archive = archive
         self.everywhere = everywhere
         self.host = host_name()
+        self._seen: list[Found] | None = None
+        self._rest: Iterator[Found] = iter(())
         self.faults: list[SegueError] = []
         """What agents could not tell us."""
 
@@ -92,8 +94,27 @@ class Capture:
 
     def found(self, agent: str = "") -> Iterator[Found]:
         """The transcripts of the project, newest first, lazily; of one agent, or of all."""
-        chosen = [agent_of(agent)] if agent else list(agents())
-        return heapq.merge(*map(self._of, chosen), key=lambda one: -one.changed)
+        if agent or self._seen is None:
+            chosen = [agent_of(agent)] if agent else list(agents())
+            return heapq.merge(*map(self._of, chosen), key=lambda one: -one.changed)
+        return self._again(self._seen)
+
+    def remember(self) -> None:
+        """From now on, look for transcripts once; those asked for again are given from memory."""
+        if self._seen is None:
+            self._rest = self.found()
+            self._seen = []
+
+    def _again(self, seen: list[Found]) -> Iterator[Found]:
+        at = 0
+        while True:
+            if at == len(seen):
+                following = next(self._rest, None)
+                if following is None:
+                    return
+                seen.append(following)
+            yield seen[at]
+            at += 1
 
     def _of(self, agent: Agent) -> Iterator[Found]:
         """What an agent finds; one that fails costs its own runs, not those of others.

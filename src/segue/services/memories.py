@@ -283,7 +283,7 @@ class MemoryService:
         found = self.store.match(reader, wanted, where, most)
         near: dict[int, float] = {}
         maker = self.embedder
-        if found.total:
+        if found.total and maker.name:
             vector = packed(maker.embed([told[:EMBED_CHARS_MAX]])[0])
             self._catch_up()
             near = dict(self.store.near(reader, maker.name, vector, where, most))

@@ -5,6 +5,8 @@ Nothing is opened or imported before it is asked for: most commands have to do w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,14 +22,17 @@ class Observed:
 
     def __init__(self, segue: Segue) -> None:
         self._segue = segue
+        self._looked: Capture | None = None
 
     @cached_property
     def runs(self) -> Runs:
         """The rows of runs; in memory, if the store keeps nothing of the kind."""
+        kept: Runs | None = getattr(self._segue.journal, "runs", None)
+        if kept is not None:
+            return kept
         from ..stores.volatile import VolatileRuns
 
-        kept: Runs | None = getattr(self._segue.journal, "runs", None)
-        return kept if kept is not None else VolatileRuns()
+        return VolatileRuns()
 
     @cached_property
     def archive(self) -> Archive:
@@ -38,9 +43,23 @@ class Observed:
 
     def capture(self, *, everywhere: bool = False) -> Capture:
         """The runs that agents left on this machine: of this project, or of all."""
+        if self._looked is not None and not everywhere:
+            return self._looked
         from .capture import Capture
 
         segue = self._segue
         return Capture(
             segue.folder, segue.environment, runs=self.runs, archive=self.archive, everywhere=everywhere
         )
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Within it, transcripts are looked for once: for a command that asks several services."""
+        before = self._looked
+        if before is None:
+            self._looked = self.capture()
+            self._looked.remember()
+        try:
+            yield
+        finally:
+            self._looked = before

@@ -34,9 +34,11 @@ class PlaceMemories(MemoryService):
 
 def memories_of(segue: Segue, embedder: Embedder | None = None) -> PlaceMemories:
     """The memories that a Segue works with; of this process alone if its store keeps none."""
-    from ..stores.volatile_memories import VolatileMemories
-
     kept: Memories | None = getattr(segue.journal, "memories", None)
+    if kept is None:
+        from ..stores.volatile_memories import VolatileMemories
+
+        kept = VolatileMemories()
     settings = segue.settings
 
     def choose() -> Embedder:
@@ -58,7 +60,7 @@ def memories_of(segue: Segue, embedder: Embedder | None = None) -> PlaceMemories
         )  # fmt: skip
 
     return PlaceMemories(
-        kept if kept is not None else VolatileMemories(), reader=reader, embedder=choose,
+        kept, reader=reader, embedder=choose,
         mask=segue.book.mask, brake=segue.brake, run=segue.book.run, session=current,
     )  # fmt: skip
 

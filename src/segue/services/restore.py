@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 BRIEF_BYTES = (600, 1_024, 2_048)
 DECISIONS_MAX, DECISION_DAYS = 5, 30
 MEMORIES_MAX, PLAYBOOKS_MAX, NOTES_MAX, RELATED_MAX = 8, 3, 5, 6
-OUTPUT_CHARS = 4_000
+OUTPUT_CHARS, WORDS_MAX = 4_000, 8
 GIT_SECONDS = 0.5
 MEMORY_SCORE_MIN = 0.12
 
@@ -79,17 +80,23 @@ class Gathered:
         world = probe(self.root, last)
         return picture(self.digests, self.state, world, memories, agent=self.agent, covered=covered)
 
-    def more(self) -> str:
-        """The command that gives what was left out."""
-        if self.run:
-            return f"segue show {self.run[:8] if len(self.run) > 20 else self.run} --timeline"
-        return f"segue show {self.state.id}" if self.state else ""
+    @cached_property
+    def library(self) -> Library:
+        """The notes of the place."""
+        return library_of(self.segue)
 
+    @cached_property
     def query(self) -> str:
         """What the work is about, in words."""
         from .brief_memories import query_of
 
         return query_of(self.state, self.digests)
+
+    def more(self) -> str:
+        """The command that gives what was left out."""
+        if self.run:
+            return f"segue show {self.run[:8] if len(self.run) > 20 else self.run} --timeline"
+        return f"segue show {self.state.id}" if self.state else ""
 
 
 def restore(
@@ -116,7 +123,7 @@ def restore(
         forms, found, quotes, budget=tokens, level=level, count=count, priorities=priorities
     )
     if record and state is not None and not segue.brake.in_force():
-        _record(segue, state, restored, found)
+        _record(segue, state, restored, found, known.library)
     return restored
 
 
@@ -127,11 +134,12 @@ def brief_of(segue: Segue, session: str = "", *, budget: int = BRIEF_BYTES[-1]) 
     return redact(compose(known.picture(memories), budget, known.more()))
 
 
-def _record(segue: Segue, state: SessionState, restored: Restoration, found: Sequence[Candidate]) -> None:
+def _record(
+    segue: Segue, state: SessionState, restored: Restoration, found: Sequence[Candidate], library: Library
+) -> None:
     """Note with the session what was loaded: ids, paths and hashes."""
     from ..core import commands as do
 
-    library = library_of(segue)
     notes = library.all()
     about = {one.note: one.kind for one in found if one.note}
     used = [id for id in restored.notes_restored if about.get(id) != "index notes"]
@@ -273,7 +281,7 @@ def _decided(state: SessionState, most: int) -> Iterator[Candidate]:
 
 
 def _notes(segue: Segue, known: Gathered, wanted: tuple[str, ...]) -> Iterator[Candidate]:
-    library = library_of(segue)
+    library = known.library
     seen: set[str] = set()
     for note in library.index_notes():
         seen.add(note.id)
@@ -282,7 +290,7 @@ def _notes(segue: Segue, known: Gathered, wanted: tuple[str, ...]) -> Iterator[C
         yield from _asked(library, id, "requested notes", "recommended", 1.0, seen)
     for id, value in _recommended(known.state):
         yield from _asked(library, id, "recommended notes", "recommended", value, seen)
-    said = sorted(words(known.query()))[:24]
+    said = sorted(words(known.query), key=lambda word: (-len(word), word))[:WORDS_MAX]
     for at, note in enumerate(library.matching(said, NOTES_MAX) if said else []):
         if note.id not in seen:
             seen.add(note.id)
@@ -383,7 +391,7 @@ def _folders(segue: Segue) -> list[str]:
 
 def _recalled(segue: Segue, known: Gathered) -> list[tuple[str, str, str]]:
     """(id, text, trust) of the memories that bear on the work; by full text unless a model is set."""
-    query = known.query()
+    query = known.query
     if not query:
         return []
     try:
@@ -396,12 +404,12 @@ def _recalled(segue: Segue, known: Gathered) -> list[tuple[str, str, str]]:
 
 
 def _service(segue: Segue) -> Any:
-    from ..effects.embed import HashEmbedder
+    from ..effects.embed import TextOnly
     from .remembering import memories_of
 
     if segue._embedder is not None or segue.settings.text("embedder") in ("minilm", "endpoint"):
         return segue.memories
-    return memories_of(segue, HashEmbedder())
+    return memories_of(segue, TextOnly())
 
 
 def _trust(trust: str) -> str:
@@ -409,7 +417,7 @@ def _trust(trust: str) -> str:
 
 
 def _strategies(segue: Segue, known: Gathered, seen: set[str]) -> Iterator[Candidate]:
-    query = known.query()
+    query = known.query
     if not query:
         return
     try:

@@ -19,6 +19,11 @@ SWITCH_BUDGET = "balanced"
 
 def resume(context: Context) -> int:
     """Go on; a session that is over stays over."""
+    with context.segue.observed.one_look():
+        return _resume(context)
+
+
+def _resume(context: Context) -> int:
     from ...core.restore import budget_of
 
     args = context.args
@@ -44,6 +49,11 @@ def resume(context: Context) -> int:
 
 def switch(context: Context) -> int:
     """Pause the current session, take the other one up with its context."""
+    with context.segue.observed.one_look():
+        return _switch(context)
+
+
+def _switch(context: Context) -> int:
     from ...core.restore import budget_of
     from ...services.book import Saved
 
