@@ -97,7 +97,7 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
-.PHONY: bench-store bench-startup bench-features bench-resume bench-capture
+.PHONY: bench-store bench-startup bench-features bench-handover bench-resume bench-capture
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
 	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
@@ -106,6 +106,8 @@ bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, besid
 	$(call clean_python,$(PLAIN_VENV)) bench/capture.py $(CORPUS) $(ARGS)
 bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
 	$(call clean_python,$(PLAIN_VENV)) bench/features.py $(ARGS)
+bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its own syncs, and `check` against Python
+	$(call clean_python,$(PLAIN_VENV)) bench/handover.py $(ARGS)
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
@@ -124,7 +126,7 @@ docs: $(STAMP) ## write docs/reference anew from the code
 
 .PHONY: recordings
 recordings: $(STAMP) ## run the recordings in README and guides, and write what they say now
-	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md docs/guides/features.md
+	$(PY) -m tests.tidy.docs_recordings README.md docs/start.md docs/guides/recovery.md docs/guides/features.md docs/guides/handover.md
 
 .PHONY: clean
 clean: ## remove all that the other targets made, the environments too

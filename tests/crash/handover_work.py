@@ -15,6 +15,7 @@ from segue.handover.checkpoint import Checkpoint
 from segue.handover.compaction import compact
 from segue.handover.engine import HandoverEngine
 from segue.handover.flow import Handover
+from segue.services.bundle import pack, unpack
 
 STATE_BYTES = 8192
 
@@ -78,6 +79,29 @@ def journaled(folder: Path, name: str, count: str) -> None:
 def compacting(folder: Path, name: str, count: str) -> None:
     """Compact what is old."""
     compact(MemoryStore(folder / "memory"), today=date(2026, 8, 3))
+
+
+def offering(folder: Path, name: str, count: str) -> None:
+    """Offer a session."""
+    with Segue(home=folder / "home", folder=folder) as segue:
+        segue.start("to be handed on", id="s")
+        segue.handoff("s", "codex", "mind the gap")
+
+
+def taking(folder: Path, name: str, count: str) -> None:
+    """Offer a session, and take it."""
+    offering(folder, name, count)
+    with Segue(home=folder / "home", folder=folder) as segue:
+        segue.handoffs.accept(by="codex")
+
+
+def unpacking(folder: Path, name: str, count: str) -> None:
+    """Pack a session, and unpack it elsewhere."""
+    with Segue(home=folder / "home", folder=folder) as segue:
+        segue.start("to be handed on", id="s")
+        (folder / "work.segue").write_bytes(pack(segue, "s", to="codex").body)
+    with Segue(home=folder / "other", folder=folder) as segue:
+        unpack(segue, (folder / "work.segue").read_bytes())
 
 
 if __name__ == "__main__":

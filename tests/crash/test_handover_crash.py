@@ -18,6 +18,7 @@ from segue.core.events import HandoverBegun
 from segue.handover import MemoryStore
 from segue.handover.checkpoint import RESUME_COMPLETED, RESUME_NEEDED, Checkpoint
 from segue.handover.flow import Handover
+from segue.services.bundle import unpack
 from segue.testing import spawn
 from segue.testing.stores import verify_chain
 
@@ -121,7 +122,14 @@ JOURNALED = [
     ("handover.ledger.between", 5, True),
     ("handover.ledger.after_done", 4, True),
 ]
-DIED_AT = {one[0] for one in (*DEATHS, *JOURNALED)} | {*PUBLISHING, "handover.compact.between"}
+HANDING_ON = [
+    ("handoff.offer.before", "offering", []),
+    ("handoff.offer.after", "offering", ["open"]),
+    ("handoff.take.before", "taking", ["open"]),
+    ("handoff.take.after", "taking", ["taken"]),
+    ("handoff.unpack.between", "unpacking", ["open"]),
+]
+DIED_AT = {one[0] for one in (*DEATHS, *JOURNALED, *HANDING_ON)} | {*PUBLISHING, "handover.compact.between"}
 """Failpoints at which a test of this module dies."""
 
 
@@ -213,6 +221,26 @@ def test_a_compaction_that_died_before_notes_went_is_finished_and_says_nothing_t
     assert len(store.files(1)) == 1 and store.read_latest(3, "auth").count("the old note") == 1
     work.compacting(tmp_path, "", "")
     assert store.files(1) == [] and store.read_latest(3, "auth").count("the old note") == 1
+
+
+@pytest.mark.parametrize(("failpoint", "task", "statuses"), HANDING_ON)
+def test_an_offer_that_died_anywhere_was_made_or_taken_wholly_or_not_at_all(
+    failpoint: str, task: str, statuses: list[str], tmp_path: Path
+) -> None:
+    process = spawn(failpoint, WORK, task, str(tmp_path), "dead", "1")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, err
+    with Segue(home=tmp_path / "home", folder=tmp_path) as segue:
+        offers = segue.handoffs.of("s")
+        assert [offer.status for offer in offers] == statuses
+        state = segue.session("s").state
+        assert len(state.handed) == len(state.marks) == len(statuses)
+        assert ("taken over by codex" in state.last_action) == (statuses == ["taken"])
+    if task == "unpacking":
+        with Segue(home=tmp_path / "other", folder=tmp_path) as segue:
+            unpack(segue, (tmp_path / "work.segue").read_bytes())
+            assert [offer.status for offer in segue.handoffs.of("s")] == ["open"]
+            assert segue.handoffs.accept(by="codex").offer.status == "taken"
 
 
 def git(folder: Path, *words: str) -> str:

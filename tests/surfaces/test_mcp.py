@@ -119,6 +119,7 @@ def _timeless(value: Any) -> Any:
             "last_recalled",
             "last_active",
             "timestamp",
+            *("until", "mark", "memories", "file", "start"),  # of an offer
         )
         return {key: _timeless(one) for key, one in value.items() if key not in gone}
     return [_timeless(one) for one in value] if isinstance(value, list) else value

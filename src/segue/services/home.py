@@ -106,6 +106,11 @@ class Home:
         return self.path / "handover"
 
     @property
+    def handoff(self) -> Path:
+        """Restorations for those to whom a session was offered."""
+        return self.path / "handoff"
+
+    @property
     def damaged(self) -> Path:
         """Where a recovery keeps the originals."""
         return self.path / "damaged"

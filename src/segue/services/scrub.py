@@ -247,7 +247,8 @@ def _files(segue: Segue) -> list[Path]:
     home = segue.home
     found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
     raw = home.evidence / "running"
-    folders = (home.archive, home.emergency, home.damaged, home.manifests, home.scenes, home.handover, raw)
+    folders = [home.archive, home.emergency, home.damaged, home.manifests, home.scenes, raw]
+    folders += [home.handover, home.handoff]
     for folder in folders:
         found += sorted(path for path in folder.rglob("*") if path.is_file())
     return [*found, *home.path.glob("segue.db.recover*"), home.path / "segue.log"]

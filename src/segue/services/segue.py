@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..effects.embed import Embedder
     from .bootstrap import Boot
     from .cleanup import Cleanup
+    from .handoff import Handed, Handoffs
     from .ingest import Progress, Synced
     from .memories import Recalled, Remembered
     from .prepare import Prepared
@@ -377,6 +378,19 @@ class Segue:
     def playbook(self, task: str, **wishes: Any) -> Found:
         """Strategies that worked, for a task."""
         return self.memories.playbook(task, **wishes)
+
+    # -- passing on ----------------------------------------------------------------------------
+
+    @cached_property
+    def handoffs(self) -> Handoffs:
+        """Offers of sessions to agents: offer, accept, decline, withdraw, list."""
+        from .handoff import Handoffs
+
+        return Handoffs(self)
+
+    def handoff(self, id: str, to: str, note: str = "", **wishes: Any) -> Handed:
+        """Offer a session to an agent; exactly one can take it. See `Handoffs.offer`."""
+        return self.handoffs.offer(self.session(id).id, to, note, **wishes)
 
     # -- keeping -------------------------------------------------------------------------------
 

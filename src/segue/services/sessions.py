@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..core.restore import Restoration
     from .emergency import Guard
     from .features import Features
+    from .handoff import Handed
     from .remembering import PlaceMemories
     from .segue import Segue
 
@@ -260,6 +261,10 @@ class Session:
     def hand(self, to: str, note: str = "") -> Saved:
         """Pass the session to another agent, by name."""
         return self.apply(do.Hand(to, note))
+
+    def hand_off(self, to: str, note: str = "", **wishes: Any) -> Handed:
+        """Offer the session to an agent; exactly one can take it. See `Handoffs.offer`."""
+        return self._segue.handoffs.offer(self.id, to, note, **wishes)
 
     # -- going back ----------------------------------------------------------------------------
 

@@ -42,11 +42,26 @@ def import_(context: Context) -> int:
 
     args = context.args
     body = read_file(args.file)
+    if args.format is None and body[:2] == b"\x1f\x8b":
+        return _import_bundle(context, body)
     session = import_session(context.segue, body, args.format, args.as_id or "")
     state = session.state
     context.say(f"imported: {session.id} ({state.status}, {count(state.version, 'event')})")
     context.say(f"take it up here with `segue switch {session.id}`")
     context.emit({"id": session.id, "session": session.id, "version": state.version, "status": state.status})
+    return 0
+
+
+def _import_bundle(context: Context, body: bytes) -> int:
+    from ...services.bundle import unpack
+
+    found = unpack(context.segue, body, as_id=context.args.as_id or "")
+    state = context.segue.session(found.session).state
+    context.say(f"imported: {found.session} ({state.status}, {count(state.version, 'event')})")
+    context.say(f"sha256 {found.sha256}: compare it with what you were told")
+    context.say(f"take it up here with `segue handoff --accept {found.offer}`")
+    told = {"id": found.session, "session": found.session, "version": state.version, "status": state.status}
+    context.emit({**told, "offer": found.offer, "sha256": found.sha256, "memories": found.memories})
     return 0
 
 
@@ -56,7 +71,9 @@ def _export_arguments(parser: Parser) -> None:
 
 
 def _import_arguments(parser: Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="what `segue export` wrote; `-`: stdin")
+    parser.add_argument(
+        "file", metavar="FILE", help="what `segue export` or `handoff --to-file` wrote; `-`: stdin"
+    )
     parser.add_argument("--format", choices=("json", "yaml"), help="found from the content if not given")
     parser.add_argument("--as", dest="as_id", metavar="ID", help="give it this id")
 
@@ -68,7 +85,11 @@ COMMANDS = (
         examples=("segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml"),
     ),
     Command(
-        "import", import_, _import_arguments, json="`{id, session, version, status}`",
-        examples=("segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2"),
+        "import", import_, _import_arguments,
+        json="`{id, session, version, status}`; of a bundle with `offer`, `sha256` and `memories`",
+        examples=(
+            "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
+            "segue import work.segue",
+        ),
     ),
 )  # fmt: skip

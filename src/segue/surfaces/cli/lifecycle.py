@@ -1,4 +1,4 @@
-"""Begin and end: start, pause, complete, abandon, handoff."""
+"""Begin and end: start, pause, complete, abandon."""
 
 from __future__ import annotations
 
@@ -89,15 +89,6 @@ def abandon(context: Context) -> int:
     return context.saved(saved, f"abandoned: {goal}" if saved.events else AS_BEFORE)
 
 
-def handoff(context: Context) -> int:
-    """Pass a session to another agent, by name."""
-    session = context.session()
-    saved = session.hand(context.args.to, text_or_stdin(context.args.note))
-    return context.saved(
-        saved, f"handed to {one_line(context.args.to)}: {session.id}", *_tally(context, session)
-    )
-
-
 def _tally(context: Context, session: Session) -> list[str]:
     from .views import tally
 
@@ -130,11 +121,6 @@ def _complete_arguments(parser: Parser) -> None:
     parser.add_argument("--force", metavar="REASON", help="although not every feature is proven; recorded")
 
 
-def _handoff_arguments(parser: Parser) -> None:
-    parser.add_argument("--to", required=True, metavar="NAME", help="the agent's name")
-    parser.add_argument("--note", default="", metavar="TEXT", help="what the agent should know")
-
-
 _ID = "2026-11-15-coding-shop-001"
 COMMANDS = (
     Command(
@@ -157,12 +143,5 @@ COMMANDS = (
     Command(
         "abandon", abandon, _pause_arguments, session="id", json="Saved",
         examples=("segue abandon", 'segue abandon --reason "the customer left"'),
-    ),
-    Command(
-        "handoff", handoff, _handoff_arguments, session="id", json="Saved",
-        examples=(
-            'segue handoff --to codex --note "tests of the middleware are red"',
-            f"segue handoff {_ID} --to reviewer",
-        ),
     ),
 )  # fmt: skip

@@ -35,7 +35,7 @@ TABLE: dict[str, tuple[str, str]] = {
         "handover",
         "the end of a session, step by step: notes, state, commit; resumes after a crash",
     ),
-    "handoff": ("lifecycle", "pass a session to another agent, by name"),
+    "handoff": ("handoff", "offer a session to another agent, or take one; as a file for another machine"),
     "prepare": ("leaving", "write the manifest of where the work stands, for whoever comes next"),
     "bootstrap": ("leaving", "start from the manifest: where the work stands, and whether all is ready"),
     "plan": ("planning", "propose items and features for a task; declared only when you accept them"),

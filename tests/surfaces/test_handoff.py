@@ -1,0 +1,61 @@
+"""`segue handoff` as it is typed: offer, accept, decline, withdraw, list, and a file for another machine."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from .conftest import Cli
+
+
+def test_an_offer_names_its_id_its_end_and_how_to_start_the_agent(started: Cli) -> None:
+    out = started("handoff", "--to", "codex", "--note", "tests are red").out
+    assert "handed to codex: jwt" in out and re.search(r"offer h[0-9a-f]{10}, until 20", out)
+    assert 'start it with: codex "$(cat ' in out
+    value = started("handoff", "--to", "claude", "--json").value
+    assert (
+        value["offer"]["to"] == "claude-code" and value["session"] == "jwt" and Path(value["file"]).is_file()
+    )
+
+
+def test_an_agent_takes_what_was_offered_to_it_and_nobody_takes_it_twice(started: Cli) -> None:
+    started("handoff", "--to", "codex", "--note", "tests are red")
+    started("handoff", "--accept", "--actor", "gemini-cli", code=64)
+    out = started("handoff", "--accept", "--actor", "codex").out
+    assert "taken by codex: jwt" in out and "note: tests are red" in out
+    started("handoff", "jwt", "--accept", "--actor", "codex", code=66)
+    assert "taken over by codex" in started("status").out
+    assert started("handoff", "--list", "--json").value[0]["status"] == "taken"
+
+
+def test_declining_and_withdrawing_are_visible_with_their_reasons(started: Cli) -> None:
+    started("handoff", "--to", "codex")
+    started("handoff", "--decline", "--actor", "codex", "--reason", "no time")
+    started("handoff", "--to", "codex")
+    started("handoff", "jwt", "--withdraw", "--reason", "mine again")
+    out = started("handoff", "--list").out
+    assert "declined by codex" in out and "(no time)" in out and "withdrawn" in out and "(mine again)" in out
+    assert started("handoff", "jwt", "--list", "--json").value[1]["reason"] == "no time"
+
+
+def test_two_wishes_at_once_and_no_wish_at_all_are_64(started: Cli) -> None:
+    started("handoff", "--accept", "--decline", code=64)
+    started("handoff", "--to", "x", "--list", code=64)
+    started("handoff", code=64)
+    started("handoff", "--to", "../x", code=64)
+    started("handoff", "--accept", code=64)
+
+
+def test_a_bundle_goes_to_another_machine_and_is_taken_there(started: Cli, tmp_path: Path) -> None:
+    file = str(tmp_path / "work.segue")
+    packed = started("handoff", "--to-file", file, "--to", "codex", "--note", "go on", "--json").value
+    assert Path(file).stat().st_mode & 0o077 == 0
+    there = ("--home", str(tmp_path / "elsewhere"))
+    out = started("import", file, *there).out
+    assert packed["sha256"] in out and f"--accept {packed['offer']}" in out
+    assert "note: go on" in started("handoff", "--accept", packed["offer"], "--actor", "codex", *there).out
+    assert "user model" in started("status", *there).out
+    body = bytearray(Path(file).read_bytes())
+    body[len(body) // 2] ^= 0xFF
+    Path(file).write_bytes(body)
+    started("import", file, "--home", str(tmp_path / "third"), code=64)
