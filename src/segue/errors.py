@@ -44,7 +44,8 @@ error texts, so no hint ever holds a destructive one.
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
        ├─ TranscriptUnreadable         gone, or of no agent that we know
        ├─ NotInstalled                 a program or a package that is wanted is not there
-       └─ ModelFailed *                no model of the ladder gave an answer that can be used
+       ├─ ModelFailed *                no model of the ladder gave an answer that can be used
+       └─ NotWritable                  a file of an agent that cannot be understood or written
     (* retryable)
 """
 
@@ -378,3 +379,9 @@ class ModelFailed(AgentError):
 
     code = "model_failed"
     retryable = True
+
+
+class NotWritable(AgentError):
+    """A file of an agent cannot be understood or written; nothing was written at all."""
+
+    code = "not_writable"

@@ -146,6 +146,20 @@ DECLARED: tuple[Setting, ...] = (
         "folders with notes, beside those found by convention, separated by commas",
         "SEGUE_NOTES",
     ),
+    Setting(
+        "hook_brief_bytes",
+        int,
+        2_048,
+        "how large a brief may be that is put before an agent",
+        "SEGUE_HOOK_BRIEF_BYTES",
+    ),
+    Setting(
+        "gate_stops_max",
+        int,
+        2,
+        "how often a run that claims to be done is kept going while features are unproven; 0: never",
+        "SEGUE_GATE_STOPS_MAX",
+    ),
     Setting("models", bool, True, "whether a model that was set may be asked", "SEGUE_MODELS", False),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )

@@ -24,6 +24,7 @@ from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
 
 from . import test_handover_crash as handover
+from . import test_hooks_crash as hooks
 from . import work
 from .kit import WORK, Proof, child, open_segue
 
@@ -80,6 +81,13 @@ DEATHS += [
     for n in (1, 2)
 ]
 ELSEWHERE = {"asking", "preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
+ELSEWHERE = {"spooling", "preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
+DEATHS += [Death(f"install.{when}_write", n, "installing") for when in ("before", "after") for n in (1, 2)]
+DEATHS += [Death(f"uninstall.{when}_write", 1, "uninstalling") for when in ("before", "after")]
+ELSEWHERE = set(
+    "spooling installing uninstalling preparing verifying files recovery cleaning syncing remembering".split()
+)
+ELSEWHERE = {"preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
 """Tasks whose remains are looked at by tests of their own."""
 
 
@@ -294,7 +302,7 @@ def whole_outcome_of_new(folder: Path) -> dict[str, tuple[str, str, int]]:
 
 
 def test_every_failpoint_of_the_package_is_died_at() -> None:
-    assert all_failpoints() == {death.failpoint for death in DEATHS} | handover.DIED_AT
+    assert all_failpoints() == {death.failpoint for death in DEATHS} | handover.DIED_AT | hooks.DIED_AT
 
 
 def test_failpoints_are_found_counted_and_raise_once(tmp_path: Path) -> None:

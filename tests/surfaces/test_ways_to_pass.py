@@ -27,10 +27,12 @@ from segue.services import emergency
 from segue.services.exchange import export_session
 from segue.services.feature_files import import_features
 from segue.surfaces.cli import main
+from segue.surfaces.hook import answered
 from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
 NOT_A_SURFACE = {"__init__", "__pycache__", "clipboard", "render"}
+NOT_A_SURFACE = {"__init__", "__pycache__", "render", "hook_file"}
 
 
 class Way(NamedTuple):
@@ -139,7 +141,25 @@ MCP_FEATURE: dict[str, dict[str, Any]] = {
     "a check that passes": {"action": "add", "name": "h", "text": "mine", "checks": ["true"]},
     "the same with another check": {"action": "add", "name": "f", "text": "it", "checks": ["true"]},
 }  # fmt: skip
+
+
+def hook(event: str, **told: Any) -> Callable[[Session], object]:
+    def attempt(session: Session) -> object:
+        segue = session._segue
+        payload = {"session_id": "run-1", "cwd": str(segue.folder), **told}
+        return answered(str(segue.home.path), "claude-code", event, json.dumps(payload).encode())
+
+    return attempt
+
+
 WAYS = [
+    Way("hook", "claim it at a stop", hook("Stop", last_assistant_message="All features pass. Done.")),
+    Way(
+        "hook",
+        "say it in a prompt",
+        hook("UserPromptSubmit", prompt="feature f passes, complete it"),
+    ),
+    Way("hook", "end as complete", hook("SessionEnd", reason="complete", proven=["f", "g"])),
     Way("library", "update passes", update(passes=True)),
     Way("library", "update status passing", update(status="passing")),
     Way("library", "update status complete", update(status="complete", passes=True)),

@@ -34,7 +34,7 @@ VARIABLES = {
     "SEGUE_SESSION": "the session that is meant when no id is given",
     "SEGUE_RUN": "the run that commands belong to; `segue hold -- COMMAND` sets it for the command",
     "SEGUE_HANDOVER": "the run of a handover; set for the commands that it runs",
-    "SEGUE_SUPERVISED": "set by `segue run` for the agents that it launches: their prompt holds the brief",
+    "SEGUE_SUPERVISED": "set by `segue run` for its agents: the prompt holds the brief, stops are gated",
     "SEGUE_LAUNCH": "set by `segue run`: the mark by which it finds an agent, and what that left, again",
     "SEGUE_DEBUG": "with any value: a fault nobody foresaw shows where it happened",
 }
@@ -88,6 +88,9 @@ MEANINGS = {
     "tree.bound": "a working tree belongs to a project",
     "tree.current": "which session is current in a working tree",
     "project.trusted": "a project's `segue.toml` was accepted, by its hash",
+    "run.hooked": "what a hook of an agent saw of a run",
+    "brief.given": "a run was told this, with the kind, source and size of each fact",
+    "stop.refused": "a run said that it was done, and was told what is not proven",
     "hold.taken": "a run holds a session",
     "hold.renewed": "its lease was prolonged",
     "hold.released": "it let go",

@@ -38,6 +38,9 @@ from .handing import HandoverScored as HandoverScored
 from .handing import HandoverStepBegun as HandoverStepBegun
 from .handing import HandoverStepDone as HandoverStepDone
 from .handing import HandoverStepFailed as HandoverStepFailed
+from .run_events import BriefGiven as BriefGiven
+from .run_events import RunHooked as RunHooked
+from .run_events import StopRefused as StopRefused
 from .values import Value
 
 

@@ -154,7 +154,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     _requests(shown, digest)
     _plans(shown, digest)
     shown.pending = [
-        _pending(call.what, call.act)
+        _pending(_named(call), call.act)
         for call in list(digest.pending.values())[-2:]
         if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
@@ -196,6 +196,12 @@ def _only_looks(call: Open) -> bool:
     return call.act in ("read", "search", "plan", "ask", "web") or (
         call.act == "run" and kind_of(call.what) == "look"
     )
+
+
+def _named(call: Open) -> str:
+    """A call by what it does; a command that has no short form by its own first line."""
+    line = call.line.strip().partition("\n")[0]
+    return line[:120] if call.act == "run" and call.what == call.tool and line else call.what
 
 
 def _pending(what: str, act: str) -> str:

@@ -30,6 +30,7 @@ from .attach import Attaching
 from .cursor import Stamp
 from .reading import recognised
 from .runs import Run, facts_of, row_of, seen
+from .switch import refuse_if_off, session_mark
 from .taking import Job, Shares, Taken, Taker, Worker
 
 if TYPE_CHECKING:
@@ -73,13 +74,15 @@ class Synced(Value):
 
 def sync(
     segue: Segue, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
-    progress: Progress | None = None, workers: int = 1,
+    progress: Progress | None = None, workers: int = 1, found: Sequence[Found] = (),
+    wait_seconds: float = WAIT_SECONDS,
 ) -> Synced:  # fmt: skip
-    """Take in all runs of the project, or the transcripts at these paths."""
+    """Take in all runs of the project, or the transcripts at these paths, or those that were found."""
     segue.brake.check()
+    refuse_if_off(segue.home, segue.place.root, session)
     lock = segue.home.path / "sync.lock"
-    with only_one(lock, timeout_seconds=WAIT_SECONDS, what="segue sync"):
-        return _Sync(segue, session, progress).run(agent, paths, workers)
+    with only_one(lock, timeout_seconds=wait_seconds, what="segue sync"):
+        return _Sync(segue, session, progress).run(agent, paths, workers, found)
 
 
 class _Sync:
@@ -97,8 +100,9 @@ class _Sync:
         self.new = 0
         self.unreadable: list[Unreadable] = []
 
-    def run(self, agent: str, paths: Sequence[Path], workers: int) -> Synced:
-        found = self._given(paths, agent) if paths else list(self.capture.found(agent))
+    def run(self, agent: str, paths: Sequence[Path], workers: int, given: Sequence[Found]) -> Synced:
+        found = list(given) or (self._given(paths, agent) if paths else list(self.capture.found(agent)))
+        found = [one for one in found if not self._is_off(one)]
         jobs, same = self._jobs(found)
         taker = Taker(self.capture.host, self.archive, self._about, bool(self.segue.settings["redact"]))
         read = self._take(jobs, taker, workers)
@@ -113,6 +117,11 @@ class _Sync:
             dropped=dropped, archive_bytes=self.archive.size() if self.archive else 0,
             retention={name: days for name, days in kept.items() if days is not None},
         )  # fmt: skip
+
+    def _is_off(self, found: Found) -> bool:
+        """Whether the run belongs to a session that was switched off."""
+        row = self.rows.get(self.capture.key(found))
+        return row is not None and bool(row.session) and session_mark(self.segue.home, row.session).exists()
 
     # -- what there is to do -------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -68,10 +69,24 @@ class Context:
             folder=self.folder, actor=self.args.actor or None, environment=self.environment,
             run=clean_name(run, what="run id") if run else "",
         )  # fmt: skip
+        self._drain(opened)
         place = opened.place
         if self.command.name != "trust" and place.project_file.is_file() and not place.trusted():
             self.warn(UNTRUSTED)
         return opened
+
+    def _drain(self, opened: Segue) -> None:
+        """What hooks left in the spool goes into the store, if that can be done now."""
+        spool = opened.home.path / "spool"
+        if not spool.is_dir() or not any(name != "drain.lock" for name in os.listdir(spool)):
+            return
+        from ...errors import SegueError
+        from ...services.spooling import drain
+
+        try:
+            drain(opened)
+        except (SegueError, OSError):
+            pass  # it stays in the spool, and `segue doctor` says so
 
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""

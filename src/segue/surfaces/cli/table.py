@@ -21,7 +21,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
     "keep": ("sync", "export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
-    "set up": ("model", "spend", "config", "trust", "completion"),
+    "set up": ("init", "uninit", "off", "on", "hook", "model", "spend", "config", "trust", "completion"),
 }  # fmt: skip
 
 TABLE: dict[str, tuple[str, str]] = {
@@ -90,6 +90,11 @@ TABLE: dict[str, tuple[str, str]] = {
     "doctor": ("repairing", "look whether all is well, and say what to do"),
     "model": ("models", "the models that may be asked, their prices and caps; none unless you set one"),
     "spend": ("models", "what models cost, by day, session and purpose, and what is left"),
+    "init": ("installing", "let the agents on this machine work with Segue"),
+    "uninit": ("installing", "take everything back that init wrote"),
+    "off": ("hooking", "no capture and no injection here, or for a session"),
+    "on": ("hooking", "capture and inject again"),
+    "hook": ("hooking", "what agents call: record an event, answer it"),
     "config": ("configuring", "every setting, its value and where it comes from"),
     "trust": ("configuring", "accept this project's segue.toml as it is now"),
     "completion": ("configuring", "a script that completes commands in your shell"),

@@ -1,0 +1,68 @@
+"""Segue in Claude Code: hooks in a settings file, and the MCP server in the scope that is not shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from segue.agents.install import Edit, Entry, Where, hook_entries
+
+EVENTS = {
+    "SessionStart": ("speak", 10),
+    "UserPromptSubmit": ("look", 10),
+    "PreCompact": ("speak", 10),
+    "Stop": ("speak", 10),
+    "StopFailure": ("record", 5),
+    "SessionEnd": ("speak", 10),
+}
+LIVE = {"PostToolBatch": ("glance", 5)}
+
+
+def folder(where: Where) -> Path:
+    """Claude Code's own folder."""
+    given = where.env.get("CLAUDE_CONFIG_DIR")
+    return Path(given) if given else where.home / ".claude"
+
+
+class ClaudeInstaller:
+    """Claude Code."""
+
+    name = "claude-code"
+    title = "Claude Code"
+
+    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+        return bool(found("claude")) or folder(where).is_dir()
+
+    def edits(self, where: Where) -> list[Edit]:
+        settings = {
+            "project": where.root / ".claude" / "settings.local.json",
+            "shared": where.root / ".claude" / "settings.json",
+            "user": folder(where) / "settings.json",
+        }[where.scope]
+        entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}))
+        if where.status_line:
+            line = {"type": "command", "command": where.command(self.name, "StatusLine", "speak")}
+            entries.append(Entry(("statusLine",), line))
+        edits = [Edit(settings, "hooks", tuple(entries))]
+        return [*edits, *self._server(where)]
+
+    def _server(self, where: Where) -> list[Edit]:
+        if not where.mcp:
+            return []
+        command, *words = where.server()
+        value = {"type": "stdio", "command": command, "args": words}
+        if where.scope == "shared":
+            return [Edit(where.root / ".mcp.json", "MCP server", (Entry(("mcpServers", "segue"), value),))]
+        given = where.env.get("CLAUDE_CONFIG_DIR")
+        file = Path(given) / ".claude.json" if given else where.home / ".claude.json"
+        inside = ("projects", str(where.root)) if where.scope == "project" else ()
+        return [Edit(file, "MCP server", (Entry((*inside, "mcpServers", "segue"), value),), mode=0o600)]
+
+    def rooted(self, where: Where) -> bool:
+        return False
+
+    def after(self, where: Where) -> list[str]:
+        return []
+
+
+INSTALLER = ClaudeInstaller()

@@ -1,0 +1,42 @@
+"""What our plugin in OpenCode tells, and what it takes: a shape of our own, since the plugin is ours.
+
+The plugin sends ``{session_id, cwd, source, text}`` and prints into the system prompt, or into the prompt of
+a compaction, what it is given. OpenCode cannot be kept from stopping.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from segue.agents.hooks import Answer, HookEvent, Kind, number, text
+
+KINDS: dict[str, Kind] = {
+    "start": "start",
+    "prompt": "prompt",
+    "compact": "compact",
+    "idle": "stop",
+    "error": "failure",
+    "exit": "end",
+}
+
+
+class OpenCodeHooks:
+    """The hooks of our plugin."""
+
+    def read(self, event: str, payload: dict[str, Any]) -> HookEvent | None:
+        kind, native = KINDS.get(event), text(payload, "session_id")
+        if kind is None or not native:
+            return None
+        return HookEvent(
+            agent="opencode", kind=kind, native=native, cwd=text(payload, "cwd"),
+            source=text(payload, "source"), text=text(payload, "text"), side=bool(text(payload, "parent_id")),
+            model=text(payload, "model"), window=number(payload, "window"), pid=number(payload, "pid"),
+        )  # fmt: skip
+
+    def write(self, event: HookEvent, name: str, answer: Answer) -> bytes:
+        return msgspec.json.encode({"context": answer.context}) if answer.context else b""
+
+
+HOOKS = OpenCodeHooks()

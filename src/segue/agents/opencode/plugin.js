@@ -1,0 +1,92 @@
+// Segue in OpenCode: a brief when a conversation starts, goes on or was compacted, and a checkpoint when it rests.
+// Needs nothing but what OpenCode runs on. Whatever fails, OpenCode goes on as if this were not here.
+import { spawn } from "node:child_process"
+
+const COMMAND = "@COMMAND@"
+
+function ask(event, payload, milliseconds) {
+  return new Promise((resolve) => {
+    let said = ""
+    let timer
+    const done = (value) => {
+      clearTimeout(timer)
+      resolve(value)
+    }
+    try {
+      const [program, ...words] = COMMAND
+      const child = spawn(program, [...words, event, "speak"].slice(0, words[0] === "hook" ? -1 : undefined), {
+        cwd: payload.cwd,
+        stdio: ["pipe", "pipe", "ignore"],
+      })
+      timer = setTimeout(() => {
+        child.kill("SIGKILL")
+        done("")
+      }, milliseconds)
+      child.on("error", () => done(""))
+      child.stdin.on("error", () => {})
+      child.stdout.on("data", (piece) => (said += piece))
+      child.on("close", () => {
+        try {
+          done(said ? JSON.parse(said).context || "" : "")
+        } catch {
+          done("")
+        }
+      })
+      child.stdin.end(JSON.stringify(payload))
+    } catch {
+      done("")
+    }
+  })
+}
+
+export const SeguePlugin = async ({ directory }) => {
+  const briefs = new Map() // conversation to a promise of what it is told
+  const fresh = new Set() // conversations that began in this process
+  const inner = new Set() // those of sub-agents
+  const about = (id, more) => ({ session_id: id, cwd: directory, pid: process.pid, ...more })
+  const start = (id, source) => briefs.set(id, ask("start", about(id, { source }), 10000))
+  return {
+    event: async ({ event }) => {
+      try {
+        const told = event.properties || {}
+        const info = told.info || {}
+        const id = told.sessionID || info.sessionID
+        if (event.type === "session.created") {
+          fresh.add(info.id)
+          if (info.parentID) inner.add(info.id)
+        } else if (!id || inner.has(id)) {
+          return
+        } else if (event.type === "session.compacted") {
+          start(id, "compact")
+        } else if (event.type === "session.idle") {
+          await ask("idle", about(id), 10000)
+        } else if (event.type === "session.error") {
+          await ask("error", about(id, { text: String((told.error && told.error.name) || "") }), 5000)
+        }
+      } catch {}
+    },
+    "chat.message": async (input, output) => {
+      try {
+        const id = input.sessionID
+        if (inner.has(id)) return
+        if (!briefs.has(id)) start(id, fresh.has(id) ? "startup" : "resume")
+        const text = (output.parts || []).filter((part) => part.type === "text" && !part.synthetic)
+        const model = input.model || {}
+        const prompt = { text: text.map((part) => part.text).join("\n"), model: model.modelID || "" }
+        await Promise.all([briefs.get(id), ask("prompt", about(id, prompt), 10000)])
+      } catch {}
+    },
+    "experimental.chat.system.transform": async (input, output) => {
+      try {
+        const brief = await briefs.get(input.sessionID)
+        if (brief) output.system.push(brief)
+      } catch {}
+    },
+    "experimental.session.compacting": async (input, output) => {
+      try {
+        const kept = inner.has(input.sessionID) ? "" : await ask("compact", about(input.sessionID), 10000)
+        if (kept) output.context.push(kept)
+      } catch {}
+    },
+  }
+}

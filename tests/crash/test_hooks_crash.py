@@ -1,0 +1,149 @@
+"""Hooks, drains and installations that are killed: nothing acknowledged is lost, nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.run_kit import place
+
+from segue import Segue
+from segue.core.events import RunHooked, read_body
+from segue.core.jsontext import parse
+from segue.effects.spool import Spool
+from segue.services import hook_file
+from segue.services.home import Home
+from segue.services.spooling import drain
+from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite.upkeep import integrity
+from segue.testing import spawn
+from segue.testing.stores import verify_chain
+
+from . import hook_work as work
+
+WORK = str(Path(work.__file__))
+SPOOLING = [
+    *((f"spool.append.{when}_write", n) for when in ("before", "after") for n in (1, 7)),
+    *(("spool.take.after_rename", n) for n in (1, 2)),
+    *(("spool.drop.before_unlink", n) for n in (1, 3)),
+    *((f"store.append.{when}_commit", n) for when in ("before", "after") for n in (1, 2)),
+]
+INSTALLING = [(f"install.{when}_write", n) for when in ("before", "after") for n in (1, 2)]
+UNINSTALLING = [(f"uninstall.{when}_write", n) for when in ("before", "after") for n in (1, 2)]
+DIED_AT = {failpoint for failpoint, _ in (*SPOOLING, *INSTALLING, *UNINSTALLING)}
+
+
+def die(failpoint: str, passing: int, task: str, home: Path) -> None:
+    home.mkdir(exist_ok=True, mode=0o700)
+    process = spawn(failpoint, WORK, task, str(home), "child", count=passing)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, f"{failpoint} did not die: {err}"
+
+
+def stored(home: Path) -> list[str]:
+    """The ids of all records that are in the store, whose chains are whole."""
+    found: list[str] = []
+    with Segue(home=home, folder=home) as seg:
+        drain(seg)
+        assert drain(seg) == 0
+        assert not Spool(home / "spool").size()
+        for stream, _ in seg.journal.streams("run/"):
+            events = seg.journal.read(stream)
+            verify_chain(events)
+            found += [body.id for body in map(read_body, events) if isinstance(body, RunHooked)]
+    return found
+
+
+@pytest.mark.parametrize(("failpoint", "passing"), SPOOLING)
+def test_what_a_hook_spooled_is_stored_exactly_once_whenever_the_drain_dies(
+    failpoint: str, passing: int, tmp_path: Path
+) -> None:
+    die(failpoint, passing, "spooling", tmp_path)
+    told = (tmp_path / "acknowledged").read_text().split() if (tmp_path / "acknowledged").exists() else []
+    found = stored(tmp_path)
+    assert len(set(found)) == len(found), "nothing twice"
+    assert set(told) <= set(found), "nothing lost"
+    assert len(found) <= len(told) + 1, "and at most the one that was under way besides"
+
+
+@pytest.mark.parametrize(
+    ("failpoint", "passing", "task"),
+    [*((f, n, "installing") for f, n in INSTALLING), *((f, n, "uninstalling") for f, n in UNINSTALLING)],
+)
+def test_an_init_or_uninit_that_a_kill_interrupts_is_taken_back_whole(
+    failpoint: str, passing: int, task: str, tmp_path: Path
+) -> None:
+    before = work.agents_files(tmp_path)
+    die(failpoint, passing, task, tmp_path)
+    for path, body in work.read_files(tmp_path).items():
+        assert body == before.get(path) or parse(body).value, "the old file or the new one"
+    work.uninstalling(str(tmp_path), "again")
+    assert work.read_files(tmp_path) == before
+
+
+def test_many_sessions_with_hooks_that_are_killed_lose_nothing_that_was_acknowledged(
+    tmp_path: Path, kill_count: int
+) -> None:
+    """30 sessions call hooks that record and hooks that speak; some are killed, at any moment."""
+    seed = random.randrange(1 << 30)
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    home, project = tmp_path / "home", tmp_path / "shop"
+    project.mkdir()
+    data = Home(home / "segue")
+    data.make()
+    hook_file.put(data)
+    place(home, project, "codex", native="before", ends=False)
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    acknowledged: set[tuple[str, str]] = set()
+    running: list[tuple[subprocess.Popen[bytes], str, str, float]] = []
+    events = [("UserPromptSubmit", "record"), ("SessionStart", "speak"), ("SessionEnd", "speak")]
+    killed = number = 0
+    while killed < kill_count or number < 6 * kill_count or running:
+        while (
+            len(running) < 6 and number < 12 * kill_count and (killed < kill_count or number < 6 * kill_count)
+        ):
+            number += 1
+            native, (event, mode) = f"run-{rng.randrange(30)}", rng.choice(events)
+            told = {"session_id": native, "cwd": str(project), "prompt": f"p{number}", "source": "startup"}
+            command = [sys.executable, "-I", "-S", str(hook_file.file_of(data)), "claude-code", event, mode]
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
+            )
+            assert process.stdin is not None
+            process.stdin.write(json.dumps(told).encode())
+            process.stdin.close()
+            dies = time.monotonic() + rng.uniform(0, 0.3) if rng.random() < 0.4 else float("inf")
+            running.append((process, native, f"p{number}" if event == "UserPromptSubmit" else "", dies))
+        for one in list(running):
+            process, native, text, dies = one
+            if process.poll() is None and time.monotonic() > dies:
+                process.kill()
+                killed += 1
+            if process.poll() is not None:
+                running.remove(one)
+                if process.returncode == 0 and text:
+                    acknowledged.add((native, text))
+        time.sleep(0.005)
+    stored(data.path)
+    journal = SqliteJournal(data.path / "segue.db")
+    assert integrity(journal.database) == []
+    found = []
+    for stream, _ in journal.streams("run/"):
+        bodies = [read_body(event) for event in journal.read(stream)]
+        found += [
+            (stream.rpartition("/")[2], b.text)
+            for b in bodies
+            if isinstance(b, RunHooked) and b.kind == "prompt"
+        ]
+    journal.close()
+    assert len(found) == len(set(found)), "nothing twice"
+    assert acknowledged <= set(found), "nothing lost"
+    assert acknowledged and killed, "some were acknowledged, and some were killed"

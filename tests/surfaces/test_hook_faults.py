@@ -1,0 +1,182 @@
+"""Hooks when something is broken, busy, paused or switched off: the agent goes on, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from tests.run_kit import place
+
+from segue.core.events import RunHooked, read_body
+from segue.services import hook_file, hooks
+from segue.services.home import Home
+from segue.services.spooling import drain
+from segue.services.switch import is_off
+
+from .hook_kit import Agent, own, stop
+
+
+@pytest.fixture
+def agent(home: Path, tmp_path: Path) -> Agent:
+    return Agent(home, tmp_path / "shop")
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"{", b"[]", b"\xff\xfe\x00", b'{"session_id": 3}', b"null", b"{}" * 9000]
+)
+@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli", "opencode", "cline", "nobody"])
+def test_garbage_is_spooled_and_logged_and_the_agent_goes_on(
+    home: Path, tmp_path: Path, name: str, payload: bytes
+) -> None:
+    agent = Agent(home, tmp_path / "shop", name)
+    event = {"gemini-cli": "AfterAgent", "opencode": "idle", "cline": "TaskStart"}.get(name, "Stop")
+    assert agent.raw(event, payload) == b""
+    assert agent.spooled() == [event]
+    assert f"hook {name} {event}" in agent.log()
+    with agent.open() as segue:
+        assert segue.journal.read("ledger/hooks") == []
+    with agent.open() as segue:
+        assert drain(segue) == 1
+        [body] = map(read_body, segue.journal.read("ledger/hooks"))
+        assert isinstance(body, RunHooked)
+        assert "bytes" in body.text or "nothing" in body.text
+
+
+def locked(path: Path, seconds: float) -> threading.Thread:
+    """Somebody writes and does not come to an end."""
+    ready = threading.Event()
+
+    def hold() -> None:
+        db = apsw.Connection(str(path))
+        db.execute("BEGIN EXCLUSIVE")
+        ready.set()
+        time.sleep(seconds)
+        db.execute("ROLLBACK")
+        db.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    ready.wait()
+    return thread
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"])
+def test_while_the_store_is_locked_nothing_is_lost_and_nobody_waits_for_it(agent: Agent, event: str) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    path = own(agent)
+    agent.start(native="warm")
+    told = {"source": "startup", "transcript_path": str(path), "last_assistant_message": "ok", "prompt": "go"}
+    began = time.monotonic()
+    agent.call(event, "free-1", **told)
+    free_seconds = time.monotonic() - began
+    holder = locked(agent.data / "segue.db", 5.0)
+    began = time.monotonic()
+    said = agent.call(event, "now-1", **told)
+    took = time.monotonic() - began
+    holder.join()
+    assert took - free_seconds < 2.0, f"it waited {took:.2f} s, and {free_seconds:.2f} s with a free store"
+    if event == "SessionStart":
+        assert said, "reading needs no lock"
+    with agent.open() as segue:
+        drain(segue)
+        kinds = {event.kind for event in segue.journal.read("run/claude-code/now-1")}
+    assert kinds >= {
+        "SessionStart": {"brief.given"}, "PreCompact": {"brief.given"}, "SessionEnd": {"run.hooked"},
+        "UserPromptSubmit": {"run.hooked"},
+    }.get(event, set()), agent.log()  # fmt: skip
+
+
+def test_patience_is_short() -> None:
+    assert hooks.PATIENCE_MS * 3 < 300, "an opening, a read and a write at most"
+
+
+def test_a_store_of_a_newer_schema_is_left_alone_and_the_event_is_spooled(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    agent.start(native="warm")
+    db = apsw.Connection(str(agent.data / "segue.db"))
+    db.pragma("user_version", 999)
+    db.close()
+    body = (agent.data / "segue.db").read_bytes()
+    assert "make deploy" in agent.start(), "transcripts say it without a store"
+    agent.call("SessionEnd", reason="other")
+    assert "SchemaTooNew" in agent.log()
+    assert "SessionEnd" in agent.spooled()
+    assert (agent.data / "segue.db").read_bytes() == body
+
+
+def test_a_store_that_is_garbage_costs_the_brief_nothing(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    (agent.data / "segue.db").write_bytes(b"this is no database" * 500)
+    assert "make deploy" in agent.start()
+    assert agent.call("Stop", last_assistant_message="All done.") == {}
+    assert "Stop" in agent.spooled()
+
+
+def test_a_hook_never_meets_a_hold(agent: Agent) -> None:
+    with agent.open() as segue:
+        session = segue.start("Make the login use tokens", id="login", items=["the model"])
+        with session.hold(holder="somebody"):
+            assert "the model" in agent.start()
+            assert stop(agent, "Looked at it.") == ""
+    assert "SessionHeld" not in agent.log()
+
+
+@pytest.mark.parametrize("where", ["data", "project"])
+def test_a_pause_file_keeps_hooks_from_writing_anything(agent: Agent, where: str) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    agent.start(native="warm")
+    (agent.project / ".git").mkdir()
+    ((agent.data if where == "data" else agent.project) / "PAUSE").touch()
+    before = {path: path.read_bytes() for path in agent.data.rglob("*") if path.is_file()}
+    assert agent.start(), "reading is no writing"
+    stop(agent, "All done.")
+    agent.call("SessionEnd", reason="other")
+    after = {path: path.read_bytes() for path in agent.data.rglob("*") if path.is_file()}
+    ours = {path for path in set(before) | set(after) if before.get(path) != after.get(path)}
+    assert not [p for p in ours if p.parent.name != "once" and p.name not in ("segue.log", "segue.db-shm")]
+
+
+# -- off -------------------------------------------------------------------------------------------
+
+
+def test_off_is_off_for_hooks_and_syncs_and_on_is_on(home: Path, cli: Any, project: Path) -> None:
+    there = Agent(home, project)
+    place(there.home, project, "codex", native="run-1", ends=False)
+    cli("off")
+    cli("off")
+    assert is_off(Home(there.data), project / "deep")
+    assert there.start() == "" and there.call("SessionEnd", reason="other") == {}
+    assert there.spooled() == []
+    cli("sync", code=65)
+    assert cli("runs", "--json").value[0]["session"] == ""
+    with there.open() as segue:
+        assert not segue.journal.streams("run/")
+    cli("on")
+    assert "make deploy" in there.start()
+    assert not (there.data / "off").exists()
+
+
+def test_a_session_can_be_off_by_itself(home: Path, cli: Any, project: Path) -> None:
+    there = Agent(home, project)
+    cli("start", "Make the login use tokens", "--id", "login", "--item", "the model")
+    cli("off", "--session", "login")
+    assert there.start() == ""
+    hook_file.put(Home(there.data))
+    cli("start", "Something else", "--id", "other", "--item", "the basket")
+    assert "basket" in there.start(native="now-2")
+
+
+def test_segue_hook_does_what_the_installed_file_does(home: Path, cli: Any, project: Path) -> None:
+    place(home, project, "codex", native="run-1", ends=False)
+    told = {"session_id": "now-1", "cwd": str(project), "source": "startup"}
+    said = cli("hook", "claude-code", "SessionStart", stdin=json.dumps(told).encode()).value
+    assert "make deploy" in said["hookSpecificOutput"]["additionalContext"]
+    assert cli("hook", "claude-code", "Stop", stdin=b"garbage").out == ""

@@ -1,0 +1,310 @@
+"""Hooks as agents call them: what a run is told, what is kept, what happens when something is broken."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.run_kit import SECRET, place, work
+
+from segue.core.events import RunHooked, StopRefused, read_body
+from segue.services import hook_file
+from segue.services.given import given
+from segue.services.home import Home
+from segue.testing.transcripts import placed
+
+from .hook_kit import Agent, own, stop
+
+
+@pytest.fixture
+def agent(home: Path, tmp_path: Path) -> Agent:
+    return Agent(home, tmp_path / "shop")
+
+
+# -- start -----------------------------------------------------------------------------------------
+
+
+def test_a_run_that_starts_is_told_where_the_last_one_stopped_whichever_agent_that_was(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    text = agent.start()
+    assert text.startswith("[segue] Where the last run stopped (codex") and "[/segue]" in text
+    assert "make deploy" in text and len(text.encode()) <= 2048
+
+
+def test_where_nothing_was_ever_done_nothing_is_said(agent: Agent) -> None:
+    assert agent.start() == ""
+    assert agent.log() == "" and agent.spooled() == []
+
+
+def test_what_a_run_was_given_is_kept_with_it_with_its_facts(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    text = agent.start()
+    with agent.open() as segue:
+        [kept] = given(segue, "claude-code", "now-1")
+    assert (kept.kind, kept.source, kept.text) == ("brief", "startup", text)
+    assert kept.bytes == len(text.encode())
+    kinds = {fact.kind: fact for fact in kept.facts}
+    assert {"goal", "plan", "pending", "frame"} <= set(kinds)
+    assert kinds["goal"].source == "run" and kinds["frame"].source == "brief"
+    assert sum(fact.bytes for fact in kept.facts) == kept.bytes + 1
+
+
+def test_the_same_text_is_not_given_to_a_run_twice(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    assert agent.start()
+    assert agent.start(unrelated=1) == ""
+    assert agent.start(native="now-2") != "", "another run has not heard it"
+
+
+def test_a_secret_in_a_transcript_reaches_no_agent_and_no_store(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False, secret=SECRET)
+    assert agent.start() and SECRET not in agent.start(native="now-2")
+    for path in agent.data.rglob("*"):
+        if path.is_file():
+            assert SECRET.encode() not in path.read_bytes(), path
+
+
+def test_after_a_compaction_a_run_is_told_where_it_stands_itself_each_time_anew(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", prompt="Something else entirely was wanted")
+    path = own(agent, ends=False, prompt="Build the shop's basket, please")
+    first = agent.start("compact", transcript_path=str(path))
+    second = agent.start("compact", transcript_path=str(path), again=1)
+    assert "basket" in first and "entirely" not in first
+    assert second and first != second, "the same text would be dropped by the agent"
+    with agent.open() as segue:
+        assert [one.source for one in given(segue, "claude-code", "now-1")] == ["compact", "compact"]
+
+
+def test_a_run_that_is_resumed_after_a_crash_is_told_what_was_cut_off(agent: Agent) -> None:
+    path = own(agent, ends=False)
+    assert "make deploy" in agent.start("resume", transcript_path=str(path))
+
+
+def test_a_run_that_is_resumed_in_order_is_told_nothing_it_has_it_before_it(agent: Agent) -> None:
+    path = own(agent)
+    assert agent.start("resume", transcript_path=str(path)) == ""
+
+
+def test_a_resumed_run_is_told_what_another_did_meanwhile(agent: Agent) -> None:
+    path = own(agent)
+    os.utime(path, (time.time() - 9000, time.time() - 9000))
+    place(
+        agent.home, agent.project, "codex", native="run-2", prompt="Build the shop's basket, please", old=60
+    )
+    assert "basket" in agent.start("resume", transcript_path=str(path))
+
+
+def test_after_a_clear_the_next_window_is_told_where_the_last_one_stopped(agent: Agent) -> None:
+    own(agent, native="before", ends=False)
+    assert "make deploy" in agent.start("clear", native="after")
+
+
+def test_work_that_is_over_is_not_brought_up_again(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1")
+    with agent.open() as segue:
+        session = segue.start("Make the login use tokens", id="login")
+        segue.sync(session="login")
+        session.complete("all of it")
+    assert agent.start() == ""
+
+
+def test_a_run_of_long_ago_is_not_brought_up_but_a_plan_is(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", old=30 * 86_400)
+    assert agent.start() == ""
+    with agent.open() as segue:
+        segue.start("Make the login use tokens", items=["the model", "the middleware"])
+    assert "the model" in agent.start(native="now-2")
+
+
+def test_under_a_supervisor_the_prompt_holds_the_brief_and_the_hook_does_not_repeat_it(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    agent.env["SEGUE_SUPERVISED"] = "1"
+    assert agent.start() == ""
+    path = own(agent, ends=False)
+    assert agent.start("compact", transcript_path=str(path))
+
+
+def test_a_sub_agent_is_told_and_counted_as_nothing(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    assert agent.start(agent_id="a1") == ""
+
+
+def test_the_same_event_from_two_installs_acts_once(agent: Agent) -> None:
+    place(agent.home, agent.project, "codex", native="run-1", ends=False)
+    said: list[str] = []
+    threads = [threading.Thread(target=lambda: said.append(agent.start())) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(bool, said)) == [False, False, True]
+    with agent.open() as segue:
+        assert len(given(segue, "claude-code", "now-1")) == 1
+
+
+# -- compaction and pressure -----------------------------------------------------------------------
+
+
+def test_before_a_compaction_the_run_is_captured_and_the_summary_is_steered(agent: Agent) -> None:
+    path = own(agent, ends=False)
+    said = agent.call("PreCompact", trigger="auto", transcript_path=str(path))["text"]
+    assert "keep every fact" in said and "make deploy" in said
+    with agent.open() as segue:
+        [run] = segue.runs()
+        assert run.session, "it was taken in"
+        assert [one.kind for one in given(segue, "claude-code", "now-1")] == ["steer"]
+    latest = next((agent.data / "manifests").rglob("latest.json"))
+    assert "before exit" in latest.read_text()
+
+
+def test_when_the_window_is_nearly_full_the_recovery_is_prepared_and_the_run_is_told_once(
+    agent: Agent,
+) -> None:
+    agent.env["SEGUE_WINDOWS"] = "60000"
+    path = own(agent, ends=False)
+    said = agent.call("UserPromptSubmit", prompt="go on", transcript_path=str(path))
+    assert "CRITICAL" in said["hookSpecificOutput"]["additionalContext"]
+    assert '"window"' in next((agent.data / "manifests").rglob("latest.json")).read_text()
+    assert agent.call("UserPromptSubmit", prompt="more", transcript_path=str(path)) == {}
+    word = (agent.data / "hook" / "looks" / "now-1").read_text().split("\n")[0]
+    assert int(word) > path.stat().st_size, "the recording hook knows when to look again"
+
+
+def test_a_status_line_says_how_full_the_window_is_and_its_size_is_learnt(agent: Agent) -> None:
+    path = own(agent, ends=False)
+    about = {"context_window_size": 1_000_000, "current_usage": {"input_tokens": 850_000}}
+    said = agent.call("StatusLine", transcript_path=str(path), context_window=about, model={"id": "claude-x"})
+    assert said["text"] == "segue 85 % of 1,000k CRITICAL"
+    assert json.loads((agent.data / "windows.json").read_text()) == {"claude-x": 1_000_000}
+
+
+# -- stop ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def featured(agent: Agent) -> Agent:
+    (agent.project / "check.py").write_text("raise SystemExit(1)\n")
+    with agent.open() as segue:
+        session = segue.start("Make the login use tokens", id="login")
+        session.features.add("tokens", "logins use tokens", checks=["python3 check.py"], covers=["check.py"])
+    return agent
+
+
+def test_a_false_done_is_refused_and_names_what_is_unproven(featured: Agent) -> None:
+    reason = stop(featured, "Everything is implemented. Done.")
+    assert "tokens" in reason and len(reason.encode()) <= 1024
+    with featured.open() as segue:
+        bodies = [read_body(event) for event in segue.journal.read("run/claude-code/now-1")]
+    assert [body.session for body in bodies if isinstance(body, StopRefused)] == ["login"]
+
+
+def test_a_stop_is_refused_only_so_many_times_and_again_after_the_user_spoke(featured: Agent) -> None:
+    refused = [bool(stop(featured, "All done.", number=n)) for n in range(5)]
+    assert refused == [True, True, False, False, False]
+    featured.call("UserPromptSubmit", prompt="really?")
+    assert stop(featured, "All done.", number=9)
+
+
+def test_a_run_that_claims_nothing_may_stop(featured: Agent) -> None:
+    assert stop(featured, "Which of the two do you prefer?") == ""
+    assert stop(featured, "I still need to write the tests.") == ""
+
+
+def test_under_a_supervisor_every_stop_is_looked_at(featured: Agent) -> None:
+    featured.env["SEGUE_SUPERVISED"] = "1"
+    assert "tokens" in stop(featured, "I have looked at the code.")
+
+
+def test_a_true_done_passes(featured: Agent) -> None:
+    (featured.project / "check.py").write_text("raise SystemExit(0)\n")
+    with featured.open() as segue:
+        assert segue.session("login").features.verify().ok
+    assert stop(featured, "Everything is implemented. Done.") == ""
+
+
+def test_a_gate_never_runs_a_check(featured: Agent) -> None:
+    (featured.project / "check.py").write_text("open('ran', 'w').close()\n")
+    assert stop(featured, "All done.")
+    assert not (featured.project / "ran").exists()
+
+
+def test_a_gate_of_zero_refuses_nothing(featured: Agent) -> None:
+    featured.env["SEGUE_GATE_STOPS_MAX"] = "0"
+    assert stop(featured, "All done.") == ""
+
+
+def test_a_stop_is_a_checkpoint(agent: Agent) -> None:
+    assert stop(agent, "Here is what I found.") == ""
+    with agent.open() as segue:
+        [row] = segue.observed.runs.rows()
+        whole = segue.observed.runs.get(row.key)
+        assert whole is not None and whole.reading, "the digest is kept for the next start"
+    assert list((agent.data / "manifests").rglob("latest.json"))
+
+
+# -- end, failure ----------------------------------------------------------------------------------
+
+
+def test_an_end_is_kept_and_the_recovery_prepared(agent: Agent) -> None:
+    path = own(agent)
+    assert agent.call("SessionEnd", reason="other", transcript_path=str(path)) == {}
+    with agent.open() as segue:
+        [body] = map(read_body, segue.journal.read("run/claude-code/now-1"))
+    assert isinstance(body, RunHooked) and (body.kind, body.source) == ("end", "other")
+    assert "before exit" in next((agent.data / "manifests").rglob("latest.json")).read_text()
+
+
+# -- other agents ----------------------------------------------------------------------------------
+
+STARTUP = {"session_id": "n", "source": "startup"}
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "told", "where"),
+    [
+        ("codex", "SessionStart", STARTUP, ("hookSpecificOutput", "additionalContext")),
+        ("gemini-cli", "SessionStart", STARTUP, ("hookSpecificOutput", "additionalContext")),
+        ("opencode", "start", STARTUP, ("context",)),
+        ("cline", "TaskStart", {"taskId": "n"}, ("contextModification",)),
+        ("cline", "UserPromptSubmit", {"taskId": "n"}, ("contextModification",)),
+    ],
+)  # fmt: skip
+def test_each_agent_is_told_in_its_own_form(
+    home: Path, tmp_path: Path, name: str, event: str, told: dict[str, Any], where: tuple[str, ...]
+) -> None:
+    agent = Agent(home, tmp_path / "shop", name)
+    place(home, agent.project, "codex", native="run-1", ends=False)
+    payload = {**told, "cwd": str(agent.project), "workspaceRoots": [str(agent.project)]}
+    said: Any = json.loads(agent.raw(event, json.dumps(payload).encode()))
+    for key in where:
+        said = said[key]
+    assert "make deploy" in said
+
+
+def test_a_call_that_gemini_wrote_nowhere_is_known_from_the_hook_before_it(
+    home: Path, tmp_path: Path
+) -> None:
+    agent = Agent(home, tmp_path / "shop", "gemini-cli")
+    Home(agent.data).make()
+    hook_file.put(Home(agent.data))
+    steps = work(at=time.time() - 30, native="gone-1", cwd=str(agent.project), ends=False)[:-1]
+    placed("gemini-cli", steps, home=home, native="gone-1", cwd=str(agent.project))
+    from segue.effects.spool import Record, Spool
+
+    def tool(event: str, command: str) -> None:
+        told = {"session_id": "gone-1", "cwd": str(agent.project), "tool_name": "run_shell_command"}
+        payload = json.dumps({**told, "tool_input": {"command": command}}).encode()
+        Spool(agent.data / "spool").append(Record("gemini-cli", event, payload))
+
+    tool("BeforeTool", "make lint")
+    tool("AfterTool", "make lint")
+    tool("BeforeTool", "make release")
+    told = {"session_id": "next-1", "cwd": str(agent.project), "source": "startup"}
+    said = json.loads(agent.raw("SessionStart", json.dumps(told).encode()))
+    text = said["hookSpecificOutput"]["additionalContext"]
+    assert "make release" in text and "PENDING" in text and "make lint" not in text
