@@ -111,6 +111,10 @@ bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its o
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
+.PHONY: bench-curve
+bench-curve: $(STAMP) ## recall against the budget, in tokens; CORPUS=FOLDER has transcripts
+	$(PY) -m bench.resume.curve $(CORPUS) --picture docs/recall.svg $(ARGS)
+
 .PHONY: bench-restore
 bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, against a Python that does nothing
 	$(call clean_python,$(BENCH_VENV)) bench/restore.py $(ARGS)

@@ -5,6 +5,8 @@ Both are written as ``module:name`` and imported at first use, so that a command
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -28,9 +30,31 @@ OURS: dict[str, str] = {
 @cache
 def declared() -> dict[str, str]:
     """Name to ``module:name`` of every agent; ours cannot be replaced."""
+    if not _anybody_names_one():
+        return dict(OURS)
     from importlib.metadata import entry_points
 
     return {entry.name: entry.value for entry in entry_points(group=GROUP)} | OURS
+
+
+def _anybody_names_one() -> bool:
+    """Whether an installed package has our entry point; to ask Python's own way costs more than a brief."""
+    wanted = f"[{GROUP}]".encode()
+    for folder in sys.path:
+        if os.path.isfile(folder):  # packages in an archive: only Python can look into it
+            return True
+        try:
+            names = [name for name in os.listdir(folder or ".") if name.endswith((".dist-info", ".egg-info"))]
+        except OSError:
+            continue
+        for name in names:
+            try:
+                with open(f"{folder or '.'}/{name}/entry_points.txt", "rb") as file:
+                    if wanted in file.read():
+                        return True
+            except OSError:
+                continue
+    return False
 
 
 @cache

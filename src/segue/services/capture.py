@@ -63,6 +63,7 @@ class Capture:
         self.host = host_name()
         self._seen: list[Found] | None = None
         self._rest: Iterator[Found] = iter(())
+        self._readings: dict[str, Reading] = {}
         self.faults: list[SegueError] = []
         """What agents could not tell us."""
 
@@ -216,6 +217,14 @@ class Capture:
 
     def reading(self, found: Found, clean: Clean | None = None) -> Reading:
         """A run's reading: from the cursor on, from the start, or of the archived copy."""
+        if self._seen is None:
+            return self._read(found, clean)
+        key = self.key(found)
+        if key not in self._readings:
+            self._readings[key] = self._read(found, clean)
+        return self._readings[key]
+
+    def _read(self, found: Found, clean: Clean | None) -> Reading:
         agent = agent_of(found.agent)
         row = self.row(found)
         kept = cursor.unpacked(row.reading) if row is not None else None

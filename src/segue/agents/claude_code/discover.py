@@ -11,14 +11,17 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from segue.agents.base import Found, Sign, Where
 from segue.agents.claude_code.launch import Launcher
-from segue.agents.claude_code.reader import Reader
 from segue.core.values import Value
+
+if TYPE_CHECKING:
+    from segue.agents.claude_code.reader import Reader
+
 
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
@@ -49,6 +52,10 @@ class ClaudeCode:
         return any(mark in squeezed for mark in _SURE) or sum(mark in squeezed for mark in _LIKELY) >= 2
 
     def reader(self, kept: Any = None) -> Reader:
+        from segue.agents.claude_code.reader import (
+            Reader,  # loaded when something is read: most agents have nothing here
+        )
+
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:

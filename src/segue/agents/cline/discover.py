@@ -10,14 +10,17 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from segue.agents.base import HEAD_BYTES, Form, Found, Where, decoded
 from segue.agents.cline import wire
-from segue.agents.cline.reader import Reader, task_of
 from segue.core.values import Value
+
+if TYPE_CHECKING:
+    from segue.agents.cline.reader import Reader
+
 
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
@@ -58,6 +61,10 @@ class Cline:
         return (known or _shaped(head)) and any(mark in head for mark in _ROO) == (self.name == "roo")
 
     def reader(self, kept: Any = None) -> Reader:
+        from segue.agents.cline.reader import (
+            Reader,  # loaded when something is read: most agents have nothing here
+        )
+
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:
@@ -208,6 +215,8 @@ def _document(path: Path) -> wire.Task | None:
     best: wire.Task | None = None
     for _ in range(_TRIES):
         try:
+            from segue.agents.cline.reader import task_of
+
             task, bad = task_of(path.read_bytes())
         except OSError:
             break

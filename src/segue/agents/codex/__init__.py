@@ -11,12 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from segue.agents.base import Form, Found, Where
 from segue.agents.codex import discover
 from segue.agents.codex.launch import Launcher
-from segue.agents.codex.reader import Reader
+
+if TYPE_CHECKING:
+    from segue.agents.codex.reader import Reader
+
 
 # Unescaped, so not inside a text that someone wrote.
 _MARK = re.compile(
@@ -39,6 +42,10 @@ class Codex:
         return name.endswith(".jsonl") and _MARK.search(head) is not None
 
     def reader(self, kept: Any = None) -> Reader:
+        from segue.agents.codex.reader import (
+            Reader,  # loaded when something is read: most agents have nothing here
+        )
+
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:

@@ -11,12 +11,15 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from segue.agents.base import Form, Found, Sign, Where
-from segue.agents.copilot_cli.reader import Reader
+
+if TYPE_CHECKING:
+    from segue.agents.copilot_cli.reader import Reader
+
 
 _FOLDERS = ("session-state", "history-session-state")
 _CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
@@ -48,6 +51,10 @@ class CopilotCli:
         return sum(mark in squeezed for mark in _MARKS) >= 2
 
     def reader(self, kept: Any = None) -> Reader:
+        from segue.agents.copilot_cli.reader import (
+            Reader,  # loaded when something is read: most agents have nothing here
+        )
+
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:

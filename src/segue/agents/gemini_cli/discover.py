@@ -12,13 +12,16 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from segue.agents.base import Form, Found, Where
 from segue.agents.gemini_cli.launch import Launcher
-from segue.agents.gemini_cli.reader import Reader
+
+if TYPE_CHECKING:
+    from segue.agents.gemini_cli.reader import Reader
+
 
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
 _LINE = re.compile(rb'"type"\s*:\s*"gemini"')
@@ -46,6 +49,10 @@ class GeminiCli:
         return (b'"projectHash"' in start and b'"sessionId"' in start) or bool(_LINE.search(start))
 
     def reader(self, kept: Any = None) -> Reader:
+        from segue.agents.gemini_cli.reader import (
+            Reader,  # loaded when something is read: most agents have nothing here
+        )
+
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -20,8 +20,11 @@ from segue.agents.base import Form, Found, Sign, Where
 from segue.agents.common import seconds
 from segue.agents.opencode import store
 from segue.agents.opencode.launch import Launcher
-from segue.agents.opencode.reader import Reader
 from segue.errors import TranscriptUnreadable
+
+if TYPE_CHECKING:
+    from segue.agents.opencode.reader import Reader
+
 
 _SQLITE = b"SQLite format 3\x00"
 _EXPORT = re.compile(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
@@ -42,6 +45,10 @@ class OpenCode:
         return bool(_EXPORT.match(head)) and any(mark in head for mark in _OURS)
 
     def reader(self, kept: Any = None) -> Reader:
+        from segue.agents.opencode.reader import (
+            Reader,  # loaded when something is read: most agents have nothing here
+        )
+
         return Reader(kept)
 
     def load(self, path: Path, native: str) -> bytes:
