@@ -1,0 +1,124 @@
+"""`segue resume` and `segue switch`: the brief, what changed, and the context for a budget."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from segue.core.tokens import estimate
+
+from .conftest import Cli
+
+
+def git(project: Path, *words: str) -> None:
+    subprocess.run(["git", "-C", str(project), *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def work(started: Cli, project: Path) -> Cli:
+    """A session in a repository with notes, a change and a decision."""
+    (project / "src").mkdir()
+    (project / "src" / "money.py").write_text("def to_cents(x):\n    return round(x * 100)\n")
+    (project / "src" / "parser.py").write_text(
+        "from src.money import to_cents\n\n\ndef parse(x):\n    return x\n"
+    )
+    (project / "docs" / "adr").mkdir(parents=True)
+    (project / "docs" / "adr" / "adr-004.md").write_text("# Keep cents\nNever floats.\n")
+    git(project, "init", "-q")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "one")
+    (project / "src" / "parser.py").write_text(
+        "from src.money import to_cents\n\n\ndef parse(x):\n    return to_cents(x)\n"
+    )
+    started("decide", "cents as integers", "--why", "floats lost one")
+    started("checkpoint", "--focus", "src/parser.py:5")
+    return started
+
+
+def test_resume_shows_the_brief_and_what_changed(work: Cli) -> None:
+    out = work("resume").out
+    assert out.startswith("resumed: jwt\n\n[segue] Where the work stands")
+    assert out.index("[/segue]") < out.index("since you left")
+
+
+def test_resume_with_a_budget_has_the_work_under_way_notes_and_decisions(work: Cli) -> None:
+    found = work("resume", "--budget", "minimal", "--note", "adr-004", "--json").value["restoration"]
+    text = found["text"]
+    assert "  | +    return to_cents(x)" in text
+    assert "  | Never floats." in text
+    assert "  cents as integers (because floats lost one)" in text
+    assert "src/money.py, which src/parser.py refers to" in text
+    assert "  | def to_cents(x):" in text
+    assert (found["level"], found["budget_total"]) == ("minimal", 5_000)
+    assert found["tokens_used"] == estimate(text) <= 5_000
+    assert found["budget_remaining"] == 5_000 - found["tokens_used"]
+    assert found["notes_restored"] == ["adr-004"]
+
+
+def test_explain_says_what_was_loaded_and_that_a_note_is_missing(work: Cli) -> None:
+    out = work("resume", "--budget", "balanced", "--note", "adr-999", "--explain").out
+    assert "of 25,000 tokens" in out
+    assert "skipped" in out and "note/adr-999 (missing: no such note)" in out
+    assert "loaded" in out and "change/src/parser.py (essential)" in out
+
+
+def test_a_budget_that_is_too_small_changes_nothing(work: Cli) -> None:
+    work("pause")
+    assert "at least 300 tokens" in work("resume", "--budget", "299", code=64).err
+    assert "no budget is called 'huge'" in work("resume", "--budget", "huge", code=64).err
+    assert work("status", "--json").value["status"] == "paused"
+
+
+def test_switch_names_from_and_to_and_restores_balanced(work: Cli) -> None:
+    work("start", "Other", "--id", "other")
+    value = work("switch", "jwt", "--json").value
+    assert (value["from"], value["to"], value["restoration"]["level"]) == ("other", "jwt", "balanced")
+    out = work("switch", "other").out
+    assert "from: jwt\nto: other\n" in out
+    assert "restored balanced:" in out
+
+
+def test_what_was_loaded_is_noted_with_the_session_as_references(work: Cli) -> None:
+    work("resume", "--budget", "minimal", "--note", "adr-004")
+    state = work("export", "--format", "json").out
+    assert "adr-004" in state and "docs/adr/adr-004.md" in state
+    assert "Never floats" not in state
+    again = work("resume", "--budget", "minimal", "--json").value["restoration"]
+    assert "adr-004" in again["notes_restored"]
+
+
+def test_copy_puts_the_context_on_the_clipboard(
+    work: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board = tmp_path / "board"
+    tool = tmp_path / "bin" / "wl-copy"
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\ncat > {board}\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
+    if any((Path(folder) / "pbcopy").exists() for folder in os.environ["PATH"].split(os.pathsep)):
+        pytest.skip("this machine has a clipboard of its own")
+    assert "copied to the clipboard with wl-copy" in work("resume", "--budget", "minimal", "--copy").out
+    assert board.read_text().startswith("[segue]")
+
+
+def test_a_pause_file_lets_nobody_resume_but_the_library_still_tells(work: Cli, project: Path) -> None:
+    (project / "PAUSE").touch()
+    work("resume", "--budget", "minimal", code=65)
+
+
+def test_a_project_names_folders_of_notes_only_inside_itself(
+    work: Cli, project: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "s.md").write_text("# S\nkeep out\n")
+    (project / "wiki").mkdir()
+    (project / "wiki" / "w.md").write_text("# W\nwelcome words\n")
+    (project / "segue.toml").write_text('notes = "wiki, ../secrets"\n')
+    work("trust", "--yes")
+    found = work("resume", "--budget", "minimal", "--note", "w", "--note", "s", "--json").value["restoration"]
+    assert "welcome words" in found["text"]
+    assert "keep out" not in found["text"]
