@@ -97,13 +97,15 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
-.PHONY: bench-store bench-startup bench-features bench-handover bench-resume bench-capture
+.PHONY: bench-store bench-startup bench-features bench-handover bench-resume bench-capture bench-agents
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
 	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
 	$(call clean_python,$(PLAIN_VENV)) bench/startup.py $(ARGS)
 bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, beside decoding them
 	$(call clean_python,$(PLAIN_VENV)) bench/capture.py $(CORPUS) $(ARGS)
+bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `segue mcp`, a relaunch by `segue run`
+	$(call clean_python,$(BENCH_VENV)) bench/agents.py $(ARGS)
 bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
 	$(call clean_python,$(PLAIN_VENV)) bench/features.py $(ARGS)
 bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its own syncs, and `check` against Python

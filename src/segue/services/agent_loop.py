@@ -2,12 +2,14 @@
 
 The result of an item becomes a memory, then the item is done: one that is not done may have left its
 result, never the other way round. A failure is kept with a reflection and raised again; the next run
-begins with the item that was under way.
+begins with the item that was under way. What was declared as a feature is verified before anything is
+completed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..core.status import SessionStatus
@@ -18,13 +20,15 @@ if TYPE_CHECKING:
 
 RESULT_CHARS = 500
 MEMORIES_EACH = 5
-Work = Callable[[str, list[Recalled]], Any]
+Work = Callable[[str, list[Recalled]], Any] | Callable[[str], Any]
+Plan = Iterable[str] | Callable[[str], Iterable[str]]
 
 
 class RecoverableAgent:
     """Works a session's items off, one after the other: ``RecoverableAgent(session, work).run()``.
 
-    ``work(item, memories)`` does one item; what it gives back, as text, is its result.
+    ``work(item, memories)``, or ``work(item)``, does one item; what it gives back, as text, is its result.
+    ``plan`` gives the items of a session that has none: texts, or a function of the goal.
     """
 
     def __init__(
@@ -35,9 +39,12 @@ class RecoverableAgent:
         agent: str = "",
         scope: str = "project",
         top_k: int = MEMORIES_EACH,
+        plan: Plan = (),
     ) -> None:
         self.session = session
-        self._work = work
+        self._work: Callable[..., Any] = work
+        self._alone = _takes_one(work)
+        self._plan = plan
         self._memories = session.memories
         self._agent = agent
         self._scope = scope
@@ -61,7 +68,7 @@ class RecoverableAgent:
         """One item, with the memories that bear on it; raises what the work raises."""
         self.session.begin(item)
         try:
-            result = self._work(item, self.recalled(item))
+            result = self._work(item) if self._alone else self._work(item, self.recalled(item))
         except Exception as fault:
             self._failed(item, fault)
             raise
@@ -80,6 +87,11 @@ class RecoverableAgent:
 
     def _begin(self) -> None:
         state = self.session.state
+        if not state.items and self._plan:
+            planned = self._plan(state.goal) if callable(self._plan) else self._plan
+            if texts := [text for text in planned if text.strip()]:
+                self.session.add(*texts)
+            state = self.session.state
         items = [item.text for item in state.items]
         self._keep(state.goal, "session-init", "", goal=state.goal, items=items)
 
@@ -108,6 +120,19 @@ class RecoverableAgent:
     def _complete(self, status: SessionStatus) -> SessionStatus:
         done = ", ".join(status.done[-8:])
         text = f"{status.goal}: completed with {len(status.done)} items ({done})"[:RESULT_CHARS]
+        if self.session.state.features:
+            self.session.features.verify()
         self.session.complete(text)
         self._memories.reflect(text, scope="global", session=self.session.id, agent=self._agent)
         return self.session.status()
+
+
+def _takes_one(work: Callable[..., Any]) -> bool:
+    """Whether it wants the item only."""
+    try:
+        inspect.signature(work).bind("item", [])
+    except TypeError:
+        return True
+    except ValueError:  # a builtin that does not say
+        return False
+    return False

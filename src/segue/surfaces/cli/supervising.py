@@ -135,7 +135,8 @@ def _policy(args: Any, agents: tuple[str, ...]) -> Policy:
         raise UsageError(f"--window {args.window:g} is no percentage", hint="for example --window 80")
     return Policy(
         agents, runs_max=args.max_runs, seconds_max=_seconds(args.max_time), tokens_max=args.max_tokens,
-        cost_max=args.max_cost, silent_seconds=_seconds(args.silent), threshold=share,
+        cost_max=args.max_cost, silent_seconds=_seconds(args.silent),
+        call_seconds=3 * _seconds(args.silent), threshold=share,
         wait_seconds=_seconds(args.wait),
     )  # fmt: skip
 
