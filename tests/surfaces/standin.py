@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,10 @@ def main() -> None:
         len((folder / "prompts.jsonl").read_text().splitlines()) if (folder / "prompts.jsonl").exists() else 0
     )
     resumed = "--resume" in words
-    native = words[words.index("--resume" if resumed else "--session-id") + 1]
+    chosen = "--resume" if resumed else "--session-id"
+    native = (
+        words[words.index(chosen) + 1] if chosen in words else str(uuid.uuid4())
+    )  # with a screen it chooses
     told = {"prompt": words[-1], "native": native, "resumed": resumed, "pid": os.getpid()}
     with (folder / "prompts.jsonl").open("a") as file:
         file.write(json.dumps(told) + "\n")

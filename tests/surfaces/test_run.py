@@ -246,6 +246,27 @@ def test_nothing_of_the_output_stays(world: World, cli: Cli, home: Path) -> None
     assert not list((home / "segue" / "launches").iterdir())
 
 
+@pytest.mark.parametrize("words", [(), ("--interactive",)], ids=["headless", "interactive"])
+def test_a_terminal_has_one_line_that_is_written_anew(world: World, cli: Cli, words: tuple[str, ...]) -> None:
+    world.lives({"silent": 1, **GOOD})
+    master, slave = os.openpty()
+    command = [sys.executable, "-m", "segue", "run", "Make good.txt", *CHECK, "--agent", "claude", *words]
+    running = subprocess.Popen(
+        command, cwd=world.project, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        while piece := os.read(master, 4096):
+            shown += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    assert running.wait(60) == 0, shown
+    assert b"\r\x1b[2K" in shown and b"done: 1 of 1 proven" in shown
+    assert len(world.prompts) == 1
+
+
 def _transcripts(world: World) -> list[Path]:
     return list(Path(os.environ["HOME"]).rglob("*.jsonl"))
 
