@@ -148,10 +148,11 @@ def restore(
     if whole:
         taken = list(_prefix(known, quotes, weights, line_cost, budget - counter(brief)))
     text = _text(brief, known, taken)
-    while taken and counter(text) > budget:  # a counter for which the whole is more than its parts
+    used = counter(text)
+    while taken and used > budget:  # a counter for which the whole is more than its parts
         taken.pop()
         text = _text(brief, known, taken)
-    used = counter(text)
+        used = counter(text)
     log = list(_log(brief, whole, known, taken, counter))
     notes = [one.note for one in known if one.note]
     loaded = {entry.item for entry in log if entry.status != "skipped"}

@@ -142,7 +142,13 @@ def of_found(capture: Capture, found: Found) -> RunDigest:
     """What a run says, masked."""
     from segue.agents import agent as agent_of
 
-    return masked(final(capture.reading(found), agent_of(found.agent)))
+    key = capture.key(found)
+    digest = capture.told.get(key)
+    if digest is None:
+        digest = masked(final(capture.reading(found), agent_of(found.agent)))
+        if capture.remembers:
+            capture.told[key] = digest
+    return digest
 
 
 def before(capture: Capture, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from ..agents import agent as agent_of
 from ..agents import agents
 from ..agents.base import Agent, Found, Where
-from ..core.digest import fold, take
+from ..core.digest import RunDigest, fold, take
 from ..core.steps import Call, Report, Result, Step
 from ..effects import git
 from ..effects.archive import Archive
@@ -64,6 +64,8 @@ class Capture:
         self._seen: list[Found] | None = None
         self._rest: Iterator[Found] = iter(())
         self._readings: dict[str, Reading] = {}
+        self.told: dict[str, RunDigest] = {}
+        """Masked digests, while it remembers."""
         self.faults: list[SegueError] = []
         """What agents could not tell us."""
 
@@ -99,6 +101,11 @@ class Capture:
             chosen = [agent_of(agent)] if agent else list(agents())
             return heapq.merge(*map(self._of, chosen), key=lambda one: -one.changed)
         return self._again(self._seen)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether what was found and read is given again from memory."""
+        return self._seen is not None
 
     def remember(self) -> None:
         """From now on, look for transcripts once; those asked for again are given from memory."""
