@@ -140,7 +140,7 @@ def test_agents_share_with_those_that_they_name(seg: Segue):
 
 
 def test_a_memory_ends_with_its_time(seg: Segue):
-    seg.remember("CI is down", ttl_seconds=-1)
+    seg.remember("CI is down", ttl_seconds=0.000001)
     seg.remember("CI is slow", ttl_seconds=60)
     assert [one.content for one in seg.recall("CI")] == ["CI is slow"]
     assert len(upkeep.audit(seg.memories).expired) == 1

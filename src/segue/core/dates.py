@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+
+from ..errors import UsageError
 
 MARK = "~"
 """What a word begins with that no text holds."""
@@ -25,6 +27,22 @@ _NAMED = re.compile(
 _ISO = re.compile(r"(?<![\w.-])(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?(?![\w-])")
 _YEAR = re.compile(r"(?<![\w./-])(?:19|20)\d\d(?![\w-]|\.\d)")
 _RELATIVE = re.compile(r"\b(today|yesterday|(?:this|last) (?:week|month|year))\b", re.IGNORECASE)
+
+
+def moment_of(text: str, what: str, *, late: bool = False) -> str:
+    """A day or a moment that somebody wrote, as the journal writes it; ``late``: a day means its end."""
+    if not text:
+        return ""
+    try:
+        whole = datetime.fromisoformat(text)
+    except (ValueError, TypeError):
+        raise UsageError(
+            f"{what} is no time: {text[:60]!r}", hint="for example 2026-11-01 or 2026-11-01T08:30Z"
+        ) from None
+    if late and len(text) <= 10:
+        whole += timedelta(days=1) - timedelta(microseconds=1)
+    whole = whole.replace(tzinfo=whole.tzinfo or UTC).astimezone(UTC)
+    return whole.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def days_of(moment: str) -> list[str]:

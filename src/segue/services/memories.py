@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ..core import memory as mem
-from ..core.dates import days_asked, days_of
+from ..core.dates import days_asked, days_of, moment_of
 from ..core.door import Mask, clean_text
+from ..core.evidence import PERSON
 from ..core.memory import Memory, Provenance, Reader, Trace, Vote, Where, named
 from ..core.recall import LENDERS_MAX, LENT, Scored, Texts, by_session, lent, rank, with_priors
 from ..core.tokens_code import asked, exact_words, words
@@ -37,6 +38,7 @@ WORDS_CHARS_MAX = 20_000
 EMBED_CHARS_MAX = 4_000
 RECALLS_WAITING_MAX = 256
 ROOM_LOOK = 256
+TTL_SECONDS_MAX = 86_400 * 36_525
 EVERYTHING = "*"
 Names = Iterable[str] | str | None
 
@@ -77,6 +79,7 @@ class MemoryService:
     def __init__(
         self, store: Memories, *, reader: Callable[[], Reader], embedder: Callable[[], Embedder],
         mask: Mask | None = None, brake: Brake | None = None, run: str = "", session: Callable[[], str] = str,
+        who: Callable[[], str] | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self._reader = reader
@@ -86,6 +89,7 @@ class MemoryService:
         self.brake = brake or Brake([])
         self.run = run
         self._session = session
+        self._who = who
         self._recalls: dict[str, tuple[int, str]] = {}
         self._added = 0
 
@@ -104,6 +108,16 @@ class MemoryService:
             base, agent=agent or base.agent, sessions=tuple(dict.fromkeys(filter(None, sessions))),
             user=user or base.user, namespace=namespace or base.namespace,
         )  # fmt: skip
+
+    @property
+    def who(self) -> str:
+        """Who writes here: the actor, or the agent in whose shell we run."""
+        return self._who() if self._who is not None else self._reader().agent
+
+    def trust(self, wanted: str, agent: str = PERSON) -> str:
+        """How far what is written now is trusted: only a person can tell something as the user."""
+        best = "user" if self.who == agent == PERSON else "agent"
+        return best if wanted in ("", "user") else wanted
 
     # -- remembering ---------------------------------------------------------------------------
 
@@ -132,7 +146,9 @@ class MemoryService:
     ) -> Memory:  # fmt: skip
         """A memory as it will be kept: through the gate, with everything filled in."""
         reader = self.reader(agent=agent, user=user, namespace=namespace)
-        at = now()
+        begun = moment_of(created, "created") or now()
+        if ttl_seconds is not None and not 0 < ttl_seconds < TTL_SECONDS_MAX:
+            raise UsageError(f"a time to live of {ttl_seconds:g} s", hint="over 0, and at most a century")
         shared = tuple(self._text(name, "agent", 256) for name in named(shared_with))
         here = session or (self._session() if (scope or "project") == "session" else "")
         memory = Memory(
@@ -146,13 +162,12 @@ class MemoryService:
             organization=organization or reader.organization, shared_with=shared,
             metadata=self._cleaned(mem.metadata_of(metadata)),
             provenance=Provenance(
-                self._reader().agent, run or self.run,
+                self.who, run or self.run,
                 *(self._text(text, "source", 4_096) for text in (file, commit, source)),
             ),
-            trust=trust or ("user" if reader.agent == "user" else "agent"),
-            created=created or at, updated=created or at,
+            trust=self.trust(trust, reader.agent), created=begun, updated=begun,
             expires=moment(ttl_seconds) if ttl_seconds is not None else "",
-            valid_from=valid_from, valid_to=valid_to,
+            valid_from=moment_of(valid_from, "valid_from"), valid_to=moment_of(valid_to, "valid_to"),
             error_pattern=self._text(error_pattern, "error pattern", 4_096),
             correct_approach=self._text(correct_approach, "approach", 16_384),
         )  # fmt: skip
@@ -184,7 +199,7 @@ class MemoryService:
 
     def trace(self, memory: Memory, act: str, reason: str = "") -> Trace:
         """A line for the audit trail."""
-        return Trace(memory.id, act, now(), self._reader().agent, reason)
+        return Trace(memory.id, act, now(), self.who, reason)
 
     def _check_room(self, drafts: Sequence[Memory]) -> None:
         """RefusedError if there are more memories than there may be; looked at now and then."""
@@ -251,8 +266,8 @@ class MemoryService:
             named(agents),
             named(sessions),
             mem.metadata_of(metadata),
-            since,
-            until,
+            moment_of(since, "since"),
+            moment_of(until, "until", late=True),
         )
         if query.strip() in ("", EVERYTHING):
             listed = self.store.listing(reader, where, now(), top_k)
@@ -359,7 +374,9 @@ class MemoryService:
         there = self.store.get([id], reader)
         if not there and len(id) >= 3:
             there = self.store.listing(reader, Where(prefix=id, dead=True), now(), 2)
-        if len(there) != 1:
+        if len(there) > 1:
+            raise UsageError(f"several memories begin with {id[:60]!r}", hint="give more of the id")
+        if not there:
             raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="`segue memories list` shows them")
         return there[0]
 

@@ -6,6 +6,8 @@ shown. What is deprecated stays and says by what and why; what is forgotten leav
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,11 @@ from msgspec.structs import replace
 from ..core import curate
 from ..core import memory as mem
 from ..core.curate import Junk, Pair
-from ..core.memory import Memory, Trace, Where
+from ..core.dates import moment_of
+from ..core.evidence import PERSON
+from ..core.memory import Memory, Provenance, Trace, Where
 from ..core.values import Value
-from ..errors import BadImport, StaleVersion, UsageError
+from ..errors import BadImport, StaleVersion, UnknownSession, UsageError
 from ..stores.base import Kept, MemoryChange
 from .home import days_between, moment, now
 
@@ -33,6 +37,8 @@ _FIELDS = (
     "content", "type", "scope", "metadata", "session", "shared_with", "expires", "valid_from", "valid_to",
     "error_pattern", "correct_approach", "trust",
 )  # fmt: skip
+_PROVENANCE = ("actor", "run", "file", "commit", "source")
+_ID = re.compile(r"m[0-9a-f]{1,32}")
 Progress = Callable[[int, int, str], None]
 
 
@@ -55,11 +61,29 @@ def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) 
     if "metadata" in values:
         values["metadata"] = service._cleaned(mem.metadata_of(values["metadata"]))
     if "shared_with" in values:
-        values["shared_with"] = mem.named(values["shared_with"])
+        values["shared_with"] = tuple(
+            service._text(name, "agent", 256) for name in mem.named(values["shared_with"])
+        )
+    for name, limit in (("session", 256), ("error_pattern", 4_096), ("correct_approach", 16_384)):
+        if name in values:
+            values[name] = service._text(values[name], name.replace("_", " "), limit)
+    for name in ("expires", "valid_from", "valid_to"):
+        if name in values:
+            values[name] = moment_of(values[name], name)
+    values["trust"] = _trust(service, memory, values)
     changed = replace(memory, **values)
     if changed == memory:
         return memory
     return mem.checked(replace(changed, updated=now(), revision=memory.revision + 1))
+
+
+def _trust(service: MemoryService, memory: Memory, values: Mapping[str, Any]) -> str:
+    """An agent cannot raise it, and what an agent words anew is no longer what the user told."""
+    wanted = values.get("trust", memory.trust)
+    if wanted not in mem.TRUSTS or service.who == PERSON:
+        return str(wanted)
+    own = memory.trust if values.get("content", memory.content) == memory.content else "agent"
+    return max(str(wanted), own, memory.trust, key=mem.TRUSTS.index)
 
 
 def updated(service: MemoryService, id: str, reason: str, fields: Mapping[str, Any]) -> Memory:
@@ -94,7 +118,7 @@ def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **ask
             given = {
                 k: v for k, v in one.items() if k not in ("type", "memory_type", "reason") and v is not None
             }
-            memory = service.draft(type=one.get("memory_type") or "standard", **given)
+            memory = _drafted(service, str(one.get("memory_type") or "standard"), given)
             results.append(("", len(adds)))
             adds.append(memory)
             trail.append(service.trace(memory, "add", reason))
@@ -109,6 +133,13 @@ def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **ask
     changed = [replace(memory, revision=service.get(id, **asks).revision + 1) for id, memory in puts.items()]
     ids = service.store.write(MemoryChange(service.kept(adds), service.kept(changed), trail=trail))
     return [id or ids[place] for id, place in results]
+
+
+def _drafted(service: MemoryService, type: str, given: Mapping[str, Any]) -> Memory:
+    try:
+        return service.draft(type=type, **given)
+    except TypeError as fault:
+        raise UsageError(f"this cannot be added: {fault}", hint="content, scope, metadata …") from fault
 
 
 def _operated(
@@ -152,6 +183,11 @@ def prune(
     if keep < 0:
         raise UsageError("a prune keeps some or none", hint="--keep 0 or more")
     reader = service.reader(session=session, **asks)
+    if not service.store.listing(reader, Where(sessions=(session,), dead=True), now(), 1):
+        raise UnknownSession(
+            f"nothing was remembered in a session {session[:60]!r}",
+            hint="see `segue list`",
+        )
     found = service.store.listing(reader, Where(sessions=(session,)), now())
     found = [memory for memory in found if memory.type != "history-summary"]
     old = found[keep:]
@@ -302,14 +338,23 @@ def import_(service: MemoryService, data: bytes, *, keep_trust: bool = False) ->
 
 
 def _imported(service: MemoryService, memory: Memory, keep_trust: bool) -> Memory:
-    if memory.forgotten:
-        return memory
+    names = ("user", "agent", "session", "project", "organization", "superseded_by", "namespace")
+    times = ("created", "updated", "expires", "valid_from", "valid_to", "deprecated", "recalled_at")
     clean = replace(
         memory,
+        id=memory.id if _ID.fullmatch(memory.id) else f"m{secrets.token_hex(6)}",
         content=service._text(memory.content, "memory", mem.CONTENT_BYTES_MAX),
         error_pattern=service._text(memory.error_pattern, "error pattern", 4_096),
         correct_approach=service._text(memory.correct_approach, "approach", 16_384),
+        reason=service._text(memory.reason, "reason", 4_096),
         metadata=service._cleaned(mem.metadata_of(memory.metadata)),
-        trust=memory.trust if keep_trust else "imported",
+        provenance=Provenance(
+            *(service._text(getattr(memory.provenance, name), "source", 4_096) for name in _PROVENANCE)
+        ),
+        shared_with=tuple(service._text(name, "agent", 256) for name in memory.shared_with),
+        flags=tuple(flag for flag in memory.flags if flag == mem.INSTRUCTION),
+        trust=service.trust(memory.trust) if keep_trust else "imported",
+        **{name: service._text(getattr(memory, name), name, 256) for name in names},
+        **{name: moment_of(getattr(memory, name), name) for name in times},
     )
-    return mem.checked(clean)
+    return clean if clean.forgotten else mem.checked(clean)

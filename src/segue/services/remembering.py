@@ -59,9 +59,14 @@ def memories_of(segue: Segue, embedder: Embedder | None = None) -> PlaceMemories
             projects=segue.place.project_keys(settings), organization=settings.text("organization"),
         )  # fmt: skip
 
+    def who() -> str:
+        from .features import declarer
+
+        return declarer(segue.book.actor, segue.environment)
+
     return PlaceMemories(
         kept, reader=reader, embedder=choose,
-        mask=segue.book.mask, brake=segue.brake, run=segue.book.run, session=current,
+        mask=segue.book.mask, brake=segue.brake, run=segue.book.run, session=current, who=who,
     )  # fmt: skip
 
 

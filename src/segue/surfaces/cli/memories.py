@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import UnknownSession, UsageError
 from ..render import ago, count, cut, one_line, table
 from .command import Command
 from .context import Context, read_file, text_or_stdin, write_file
@@ -240,13 +240,17 @@ def _condenser(context: Context, session: str) -> Callable[[Sequence[Memory]], s
 
 
 def _prune(context: Context) -> int:
-    from ...services.memory_upkeep import prune
+    from ...services.memory_upkeep import Pruned, prune
 
     session = context.args.session or context.args.id or context.segue.session().id
-    done = prune(
-        context.segue.memories, session, keep=context.args.keep,
-        condense=_condenser(context, session) if context.args.with_model else None,
-    )  # fmt: skip
+    try:
+        done = prune(
+            context.segue.memories, session, keep=context.args.keep,
+            condense=_condenser(context, session) if context.args.with_model else None,
+        )  # fmt: skip
+    except UnknownSession:  # or one that is known and has learnt nothing
+        context.segue.attach(session)
+        done = Pruned(0, 0)
     context.emit(done)
     if done.summarised:
         context.say(
