@@ -173,6 +173,15 @@ def test_what_waits_for_its_turn_does_not_run_when_it_is_stopped_or_segue_goes(t
     assert not any((tmp_path / name).exists() for name in ("ready", "waiting", "last"))
 
 
+def test_commands_that_are_over_at_once_are_never_waited_for(tmp_path: Path) -> None:
+    with Runner() as runner:
+        queue(runner, tmp_path, ["true"] * 150, 2)
+        began = time.monotonic()
+        found = gathered(runner, 150)
+    assert all(outcome.exit_code == 0 for outcome in found.values())
+    assert time.monotonic() - began < 100, "one of them was waited for until its time was over"
+
+
 def test_a_folder_that_the_check_before_makes_is_there_for_the_next(tmp_path: Path) -> None:
     with Runner() as runner:
         queue(runner, tmp_path, ["sleep 0.2; mkdir made"], 1)

@@ -158,6 +158,7 @@ class Warden:
     def _watch(self, deadline: float, woken: int) -> bool:
         """Take in output until the command is over; whether time ran out."""
         ends = [self.out, woken]
+        self._reap()  # it may have begun, and ended, while we waited for our own turn
         while self.status is None and not self.stopped:
             left = deadline - time.monotonic()
             if left <= 0:
