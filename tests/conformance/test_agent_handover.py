@@ -82,3 +82,31 @@ def test_the_alias_is_ours(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert said.stdout.split() == ["segue.handover.engine", "segue.handover.adapters.cline", "True"]
+
+
+@pytest.mark.parametrize("agent", ["codex-cli", "opencode", "cline"])
+def test_its_example_programs_run_as_they_are(agent: str, sources: Path, tmp_path: Path) -> None:
+    (tmp_path / "alias_plugin.py").write_text(ALIAS)
+    example = sources / "examples" / agent / "end_of_session.py"
+    code = f"import alias_plugin, runpy; runpy.run_path({str(example)!r}, run_name='__main__')"
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "AH_PUSH": "0"},
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
+    assert said.stdout == "handover steps executed: session_note, current_state, publish\n"
+    assert "(no note provided)" in (tmp_path / "memory" / "layer2" / "current-state.md").read_text()
+
+
+def test_its_example_configuration_is_read_as_it_is(sources: Path, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    config = sources / "examples" / "run" / "handover.toml"
+    command = [sys.executable, "-m", "segue.handover.cli", "run", "--config", str(config), "--note", "hello"]
+    said = subprocess.run([*command, "--no-push"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.returncode == 0 and said.stderr == ""
+    log = subprocess.run(
+        ["git", "log", "--format=%s"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert log.stdout == "handover: codex session\n"
+    check = [sys.executable, "-m", "segue.handover.cli", "check"]
+    assert subprocess.run(check, cwd=tmp_path, check=False).returncode == 2

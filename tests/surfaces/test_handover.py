@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from segue.core.steps import Call, Prompt, Say, Start, Step
 from segue.handover.checkpoint import Checkpoint
 from segue.handover.quick import check as quick_check
+from segue.testing.transcripts import placed
 
 from .conftest import Cli
 
@@ -190,3 +193,25 @@ def test_a_scrub_reaches_the_checkpoint(started: Cli, repository: Path, home: Pa
     [path] = (home / "segue" / "handover").glob("*.json")
     assert "xyzzy-plugh" not in path.read_text() and json.loads(path.read_bytes())["status"] == "completed"
     started("handover", "check", code=2)
+
+
+def test_score_says_what_the_run_after_a_handover_made_of_it_with_reasons_and_a_trend(
+    started: Cli, repository: Path, home: Path
+) -> None:
+    assert "nothing to judge" in started("handover", "score").out
+    for number in (1, 2):
+        started("handover", "run", "--note", f"note {number}")
+        at = time.time() + 0.02
+        steps: list[Step] = [
+            Start(at, "start", native=f"run-{number}", cwd=str(repository)),
+            Prompt(at, "go on with it"),
+            Say(at + 0.01, "The auth middleware comes next, then token validation."),
+            Call(at + 0.02, "c1", "shell", "run", text="make", command="make test"),
+        ]
+        placed("codex", steps, home=home, native=f"run-{number}", cwd=str(repository))
+        time.sleep(0.1)
+    out = started("handover", "score").out
+    assert "of 100, by codex/run-2" in out and "facts were used" in out and "trend of 2 handovers: " in out
+    value = started("handover", "score", "--json").value
+    assert [one["by"] for one in value["scores"]] == ["codex/run-1", "codex/run-2"]
+    assert value["kinds"]["item"]["used"] >= 2

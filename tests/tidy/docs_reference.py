@@ -363,7 +363,8 @@ def events_page() -> str:
             table(("kind", "says that", "body"), rows),
             "Everything up to `checkpoint.named` stands in the stream `session/<id>`, `tree.*` in",
             "`tree/<hash of its path>`, `project.trusted` in `ledger/trust`, `hold.*` in `hold/<session>`,",
-            "`handover.*` in `handover/<hash of the tree's path>`, `handoff.*` in `handoff/<session>`;",
+            "`handover.*` in `handover/<hash of the tree's path>` (`handover.scored` in `score/<the same>`),",
+            "`handoff.*` in `handoff/<session>`;",
             "`journal.erased` stands in whichever stream had bodies rewritten.\n",
         ]
     )

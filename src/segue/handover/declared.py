@@ -54,6 +54,7 @@ KINDS: dict[str, Shape] = {
         "sign": (bool, None),
     },
     "webhook": {"url": (str, None), "text": (str, "")},
+    "score": {},
 }
 OPTIONAL = ("sign", "idempotent", "timeout_seconds")
 ONCE = ("command", "webhook")

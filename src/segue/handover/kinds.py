@@ -57,7 +57,7 @@ class Steps:
     def _task(self, step: Declared, given: dict[str, Any]) -> Task:
         kinds: dict[str, Callable[[Work], Any]] = {
             "collect": self.collect, "note": self.note, "state": self.state, "compact": self.compact,
-            "command": self.command, "git": self.git, "webhook": self.webhook,
+            "command": self.command, "git": self.git, "webhook": self.webhook, "score": self.score,
         }  # fmt: skip
         payload = {"kind": step.kind, **step.options, **given}
         if step.kind == "collect":
@@ -174,6 +174,17 @@ class Steps:
         return {"status": post(
             work.payload["url"], body, key=key, timeout_seconds=work.payload.get("timeout_seconds", 15.0)
         )}  # fmt: skip
+
+    def score(self, work: Work) -> dict[str, Any]:
+        """Judge the handovers before this one by the runs that came after them."""
+        from .scoring import score_last
+
+        found = score_last(self.segue)
+        return (
+            {"score": found.score, "of": found.handover}
+            if found
+            else {"skipped": "no run came after one yet"}
+        )
 
     # -- words ---------------------------------------------------------------------------------
 

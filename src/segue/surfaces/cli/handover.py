@@ -162,7 +162,37 @@ def _compact(context: Context) -> int:
     return 0
 
 
-_ACTIONS = {"run": _run, "check": _check, "status": _status, "compact": _compact}
+# -- score -----------------------------------------------------------------------------------------
+
+
+def _score(context: Context) -> int:
+    from ...core.score import chart
+    from ...handover.scoring import by_kind, score, scores
+
+    segue = context.segue
+    with Progress(context) as progress:
+        progress(0, 1, "runs that came after handovers")
+        score(segue, again=context.args.again_all)
+    kept = scores(segue)
+    used = by_kind(kept)
+    told = {kind: {"given": given, "used": n} for kind, (given, n) in used.items()}
+    context.emit({"scores": [plain(one) for one in kept], "kinds": told})
+    if not kept:
+        context.say("no run came after a handover yet: there is nothing to judge")
+        return 0
+    last = kept[-1]
+    context.say(f"{last.score:g} of 100, by {one_line(last.by)}, {ago(last.at)}")
+    context.say(*(f"  - {one_line(reason)}" for reason in last.reasons))
+    if len(kept) > 1:
+        line = chart([one.score for one in kept[-60:]], unicode=context.style.unicode)
+        low, high = min(one.score for one in kept), max(one.score for one in kept)
+        context.say(f"trend of {count(len(kept), 'handover')}: {line}  ({low:g} to {high:g})")
+    shown = ", ".join(f"{kind} {n} of {given}" for kind, (given, n) in used.items())
+    context.say(f"used, by kind of fact: {shown}")
+    return 0
+
+
+_ACTIONS = {"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact}
 
 
 def _arguments(parser: Parser) -> None:
@@ -173,6 +203,7 @@ def _arguments(parser: Parser) -> None:
     add("--anew", action="store_true", help="run: begin anew, and leave an interrupted run as it is")
     add("--done", action="append", default=[], metavar="STEP", help="run: this uncertain step did happen")
     add("--again", action="append", default=[], metavar="STEP", help="run: it did not; do it again")
+    add("--again-all", action="store_true", help="score: judge anew what was judged already")
     add("--checkpoint", metavar="FILE", help="check, status: a checkpoint file, agent-handover's too")
     add(
         "--months",
@@ -188,11 +219,12 @@ def _arguments(parser: Parser) -> None:
 COMMANDS = (
     Command(
         "handover", handover, _arguments, session="flag",
-        json="run: a Ran; status: a Standing; check: `{code, status, steps}`; compact: a Compacted",
+        json="run: a Ran; status: a Standing; check: `{code, status, steps}`; score: `{scores, kinds}`; "
+        "compact: a Compacted",
         examples=(
             'segue handover run --note "JWT works; OAuth waits for credentials"',
             "segue handover check; echo $?   # 0 clean, 1 resume needed, 2 completed",
-            "segue handover status", "segue handover compact --keep",
+            "segue handover status", "segue handover score", "segue handover compact --keep",
         ),
     ),
 )  # fmt: skip
