@@ -28,7 +28,7 @@ PENDING = Script(
 )
 FALSE_DONE = Script("false-done", [[Run("ls")], [Say("All of it is done.")]])
 GOOD = Script("good", [[Write("good.txt", "x\n")], [Say("Now it is done.")]])
-FULL = Script("full", [[Write("one.txt", "1\n"), Used(215_000)], [Run("sleep 60", 50)], [Say("Done.")]])
+FULL = Script("full", [[Write("one.txt", "1\n"), Used(215_000)], [Say("And so on"), Stall(90)]])
 LIMITED = Script("limited", [[Run("echo one")], [Fault(429, "rate limited: slow down")]])
 NO_ACCESS = Script("no-access", [[Fault(401, "invalid x-api-key")]])
 OVERFLOW = Script("overflow", [[Run("echo one")], [overflow()]])
