@@ -106,6 +106,9 @@ bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, besid
 	$(call clean_python,$(PLAIN_VENV)) bench/capture.py $(CORPUS) $(ARGS)
 bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `segue mcp`, a relaunch by `segue run`
 	$(call clean_python,$(BENCH_VENV)) bench/agents.py $(ARGS)
+.PHONY: bench-hooks
+bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, against a bare interpreter
+	$(call clean_python,$(PLAIN_VENV)) bench/hooks.py $(ARGS)
 bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
 	$(call clean_python,$(PLAIN_VENV)) bench/features.py $(ARGS)
 bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its own syncs, and `check` against Python

@@ -22,7 +22,7 @@ _DONE = re.compile(
         (?:finished|completed|implemented|fixed|done)
       | (?:successfully|fully)\s+(?:implemented|completed|finished|fixed)
       | (?:the\s+)?(?:tests?|checks?|suite)\s+(?:all\s+|now\s+)*pass(?:es|ed)?
-      | (?:done|complete|completed|finished|fertig|erledigt|terminé|listo|hecho)\s*(?:[.!:)✅*_]|\Z)
+      | (?:done|complete|completed|finished|fertig|erledigt|terminé|listo|hecho)\s*(?:[.,!:)✅*_]|\Z)
     )
     """,
     re.I | re.X,

@@ -143,6 +143,11 @@ class Spool:
         """How many bytes wait."""
         return sum(size for _, size in self._files())
 
+    def count(self) -> tuple[int, int]:
+        """(records, bytes) that wait; nothing is taken."""
+        files = self._files()
+        return sum(len(self.read(path)) for path, _ in files), sum(size for _, size in files)
+
     def _files(self) -> list[tuple[Path, int]]:
         """Every file with records, and how large it is: those first that an earlier drain left."""
         found = []

@@ -18,15 +18,17 @@ import apsw
 from ..core.values import Value
 from ..effects.archive import Archive
 from ..effects.files import private_folder, too_open
+from ..effects.spool import SPOOL_BYTES_MAX, Spool
 from ..errors import SegueError
 from ..settings import Settings, resolve
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ..stores.sqlite.schema import SCHEMA
 from ..stores.sqlite.upkeep import back_up
-from . import emergency
+from . import emergency, hook_file
 from .book import fold_all, snapshot_of
 from .home import Home
+from .installing import read as installed
 from .recover import Recovery, inspect, recover
 
 FREE_BYTES_MIN = 100 << 20
@@ -198,13 +200,40 @@ def _emergency(home: Home) -> Finding:
 
 
 def _spool(home: Home) -> Finding:
-    waiting = sum(path.stat().st_size for path in (home.path / "spool").glob("*") if path.is_file())
-    return Finding("spool", "ok", f"{waiting:,} bytes wait to be drained" if waiting else "empty")
+    """What hooks left: read without draining, so that looking changes nothing."""
+    spool = Spool(home.path / "spool")
+    records, size = spool.count()
+    if not size:
+        return Finding("spool", "ok", "empty")
+    if size >= SPOOL_BYTES_MAX:
+        return Finding(
+            "spool", "bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it"
+        )
+    waiting = f"{records} record{'s' * (records != 1)} of hooks wait, {size:,} bytes"
+    if too_open(spool.folder):
+        return Finding("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
+    return Finding("spool", "ok", f"{waiting}; the next command that opens the store drains them")
 
 
 def _hooks(home: Home) -> Finding:
-    installed = sorted(path.name for path in (home.path / "hook").glob("*"))
-    return Finding("hooks", "ok", ", ".join(installed) if installed else "none are installed")
+    """Whether what agents run is there, and can load Segue."""
+    entries = installed(home).entries
+    if not entries:
+        return Finding("hooks", "ok", "none are installed")
+    agents = ", ".join(sorted({entry.agent for entry in entries}))
+    again = "`segue init` writes it again"
+    file, paths = hook_file.file_of(home), home.path / "hook" / "paths"
+    needed = any(entry.scope != "shared" and entry.agent != "agents-md" for entry in entries)
+    if needed and not file.is_file():
+        return Finding("hooks", "bad", f"{file} is gone: {agents} are told nothing", again)
+    if needed and (not paths.is_file() or paths.read_bytes() != hook_file.paths()):
+        return Finding("hooks", "warn", "hooks load Segue from another place than this command", again)
+    if needed and file.read_bytes() != hook_file.built():
+        return Finding("hooks", "warn", "the installed hook is of another version", again)
+    gone = [entry.path for entry in entries if not Path(entry.path).exists()]
+    if gone:
+        return Finding("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
+    return Finding("hooks", "ok", f"in {agents}")
 
 
 def _brake(home: Home) -> Finding:

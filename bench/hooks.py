@@ -1,0 +1,225 @@
+"""What hooks cost, against `python -c pass` of the same clean environment.
+
+`make bench-hooks`. A recording hook, the start hook with the brief of a transcript of 4 MB (with the digest
+that the last stop hook kept, and cold), the stop hook, all interleaved in random order; 30 recording hooks at
+once against 30 bare interpreters at once; and a start hook while somebody holds the store. Limits: recording
+1.0, start 12 with a kept digest and 25 cold, and 300 ms of waiting for a locked store.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import apsw
+from common import machine, median_ms, must_be_compiled, table
+
+from segue.services import hook_file
+from segue.services.home import Home
+
+ROUNDS = 30
+AT_ONCE = 30
+BYTES = 4_000_000
+
+
+def transcript(path: Path, cwd: Path, size: int) -> None:
+    """A run of Claude Code of about so many bytes, cut off in a call."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(7)
+    words = "the login session token handler checks model cache request user route error test value".split()
+    with path.open("w") as file:
+
+        def put(kind: str, content: object, **more: object) -> None:
+            role = "user" if kind == "user" else "assistant"
+            message = {"role": role, "content": content, "id": f"m{file.tell()}", "model": "claude-opus-5-5"}
+            if kind == "assistant":
+                message["usage"] = {"input_tokens": 50_000, "output_tokens": 100}
+            record = {
+                "type": kind, "message": message, "sessionId": path.stem, "cwd": str(cwd),
+                "version": "2.1.325", "uuid": f"u{file.tell()}", "timestamp": "2026-11-15T00:43:12.504Z",
+                "gitBranch": "main", **more,
+            }  # fmt: skip
+            file.write(json.dumps(record) + "\n")
+
+        put("user", "Make the login use tokens, and keep the old sessions working please")
+        number = 0
+        while file.tell() < size:
+            number += 1
+            text = " ".join(rng.choice(words) for _ in range(rng.randrange(20, 400)))
+            call = {"type": "tool_use", "id": f"t{number}", "name": "Bash",
+                    "input": {"command": f"pytest -q tests/test_{number % 40}.py"}}  # fmt: skip
+            put("assistant", [{"type": "text", "text": text[:400]}])
+            put("assistant", [call])
+            result = {"type": "tool_result", "tool_use_id": f"t{number}", "content": text}
+            put("user", [{**result, "is_error": number % 9 == 0}])
+        last = {"type": "tool_use", "id": "last", "name": "Bash", "input": {"command": "make deploy"}}
+        put("assistant", [last])
+
+
+class World:
+    """A home with hooks, a project and a run that was cut off."""
+
+    def __init__(self, folder: Path, python: str) -> None:
+        self.folder, self.python = folder, python
+        self.home, self.project = folder / "home", folder / "project"
+        self.project.mkdir(parents=True)
+        self.data = Home(self.home / "segue")
+        self.data.make()
+        hook_file.put(self.data)
+        slug = "".join(c if c.isalnum() else "-" for c in str(self.project))
+        self.path = self.home / ".claude" / "projects" / slug / "before.jsonl"
+        transcript(self.path, self.project, BYTES)
+        self.environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
+        self.count = 0
+
+    def command(self, event: str, mode: str) -> list[str]:
+        return [self.python, "-I", "-S", str(hook_file.file_of(self.data)), "claude-code", event, mode]
+
+    def payload(self, native: str, **more: object) -> bytes:
+        return json.dumps({"session_id": native, "cwd": str(self.project), **more}).encode()
+
+    def hook(self, event: str, mode: str, native: str = "", **more: object) -> tuple[float, bytes]:
+        """(seconds, what it said)."""
+        self.count += 1
+        payload = self.payload(native or f"run-{self.count}", **more)
+        began = time.perf_counter()
+        done = subprocess.run(
+            self.command(event, mode), input=payload, capture_output=True, env=self.environment, check=True
+        )
+        return time.perf_counter() - began, done.stdout
+
+    def start(self) -> float:
+        seconds, said = self.hook("SessionStart", "speak", source="startup")
+        assert b"make deploy" in said, said
+        return seconds
+
+    def stop(self) -> float:
+        told = {"transcript_path": str(self.path), "last_assistant_message": f"Looked at it {self.count}."}
+        return self.hook("Stop", "speak", "before", **told)[0]
+
+    def forget(self) -> None:
+        """As if no hook had run before: no store, no digest, no archive."""
+        for name in ("segue.db", "segue.db-wal", "segue.db-shm"):
+            (self.data.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.data.path / "archive", ignore_errors=True)
+
+
+def bare(python: str, environment: dict[str, str]) -> float:
+    began = time.perf_counter()
+    subprocess.run([python, "-c", "pass"], input=b"", capture_output=True, env=environment, check=True)
+    return time.perf_counter() - began
+
+
+def at_once(commands: list[list[str]], payloads: list[bytes], environment: dict[str, str]) -> float:
+    began = time.perf_counter()
+    running = []
+    for command, payload in zip(commands, payloads, strict=True):
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment)
+        assert process.stdin is not None
+        process.stdin.write(payload)
+        process.stdin.close()
+        running.append(process)
+    for process in running:
+        assert process.wait() == 0
+    return time.perf_counter() - began
+
+
+def p95_ms(seconds: list[float]) -> float:
+    return sorted(seconds)[int(len(seconds) * 0.95)] * 1000
+
+
+def measured(world: World, rounds: int) -> dict[str, list[float]]:
+    """Seconds of each kind, interleaved."""
+    work = {
+        "python -c pass": lambda: bare(world.python, world.environment),
+        "recording hook": lambda: world.hook("SessionEnd", "record")[0],
+        "start, 4 MB, digest kept": world.start,
+        "stop, 4 MB, nothing new": world.stop,
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for call in work.values():
+        call()
+    world.stop()
+    for _ in range(rounds):
+        for name in random.sample(sorted(work), len(work)):
+            seconds[name].append(work[name]())
+    return seconds
+
+
+def cold(world: World, rounds: int) -> list[float]:
+    found = []
+    for _ in range(rounds):
+        world.forget()
+        found.append(world.start())
+    return found
+
+
+def while_locked(world: World) -> tuple[float, float]:
+    """(median of a start hook with a free store, median while it is locked for five seconds)."""
+    world.stop()
+    free = [world.start() for _ in range(7)]
+    done = threading.Event()
+    ready = threading.Event()
+
+    def hold() -> None:
+        db = apsw.Connection(str(world.data.path / "segue.db"))
+        db.execute("BEGIN EXCLUSIVE")
+        ready.set()
+        done.wait(5.0)
+        db.execute("ROLLBACK")
+        db.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    ready.wait()
+    held = [world.start() for _ in range(7)]
+    done.set()
+    thread.join()
+    return median_ms(free) / 1000, median_ms(held) / 1000
+
+
+def main() -> None:
+    must_be_compiled()
+    print(machine())
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder), sys.executable)
+        seconds = measured(world, rounds)
+        seconds["start, 4 MB, cold"] = cold(world, max(5, rounds // 3))
+        reference = median_ms(seconds["python -c pass"])
+        limits = {"recording hook": "1.0", "start, 4 MB, digest kept": "12", "start, 4 MB, cold": "25"}
+        rows = [
+            (name, f"{median_ms(times):.1f}", f"{p95_ms(times):.1f}", f"{median_ms(times) / reference:.2f}",
+             f"{p95_ms(times) / p95_ms(seconds['python -c pass']):.2f}", limits.get(name, ""))
+            for name, times in seconds.items()
+        ]  # fmt: skip
+        head = ("hook", "p50 ms", "p95 ms", "p50 of python -c pass", "p95 of its p95", "limit")
+        table("Hooks, one after the other", head, rows)
+        hooks = [world.command("SessionEnd", "record")] * AT_ONCE
+        plain = [[world.python, "-c", "pass"]] * AT_ONCE
+        both: dict[str, list[float]] = {"bare": [], "recording": []}
+        for _ in range(5):
+            both["bare"].append(at_once(plain, [b""] * AT_ONCE, world.environment))
+            payloads = [world.payload(f"at-once-{n}") for n in range(AT_ONCE)]
+            both["recording"].append(at_once(hooks, payloads, world.environment))
+        ratio = median_ms(both["recording"]) / median_ms(both["bare"])
+        rows = [(name, f"{median_ms(times):.0f}") for name, times in both.items()] + [
+            ("ratio", f"{ratio:.2f}")
+        ]
+        table(f"{AT_ONCE} at once, until all are done", ("what", "ms"), rows)
+        free, held = while_locked(world)
+        rows = [("free", f"{free * 1000:.0f}"), ("locked for 5 s", f"{held * 1000:.0f}"),
+                ("waited", f"{max(0.0, held - free) * 1000:.0f}")]  # fmt: skip
+        table("The start hook while the store is locked (limit: 300 ms of waiting)", ("store", "ms"), rows)
+
+
+if __name__ == "__main__":
+    main()
