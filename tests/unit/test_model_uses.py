@@ -292,6 +292,39 @@ def test_lessons_of_a_run_are_remembered_with_who_said_so(home: Path, project: P
     assert memory.metadata["evidence"] == ["s4"] and memory.metadata["by"] == "custom/m"
 
 
+def test_an_archive_of_notes_gets_what_still_matters_and_keeps_the_rest(home: Path, project: Path) -> None:
+    from datetime import date
+
+    from segue.handover.compaction import compact
+    from segue.handover.memory import MemoryStore
+
+    def reply(seen: Any) -> Reply:
+        line = next(row for row in seen.value["messages"][1]["content"].split("\n") if "alembic" in row)
+        claim = {
+            "kind": "learnt",
+            "text": "Run alembic before the login tests",
+            "evidence": [line.split(" ")[0]],
+        }
+        return answer(claim, {**claim, "text": "The login tests are broken"})
+
+    with Replay(reply) as server, opened(home, project) as seg:
+        set_ladder(seg, rung(server.url))
+        notes = MemoryStore(project / "memory")
+        notes.write(1, "Run alembic before the login tests.\n\nBilling is slow.", "auth", "2026-01-05")
+        asked = []
+
+        def condense(texts: Any) -> str:
+            asked.append(texts)
+            return refine.condensed_notes(seg, texts)
+
+        compact(notes, today=date(2026, 3, 1), dry_run=True, condense=condense)
+        assert asked == []
+        done = compact(notes, today=date(2026, 3, 1), condense=condense)
+        text = Path(done.archives[0]).read_text()
+    assert "## In short, by a model" in text and "- Run alembic before the login tests (auth-" in text
+    assert "broken" not in text and done.removed == 1
+
+
 # -- plans
 
 PLAN = {

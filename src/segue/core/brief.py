@@ -338,7 +338,7 @@ RESERVE = 0.08
 COMMANDS_SHARE = 0.12
 QUOTED = ("REPORTED",)  # words of others than the user and the agent
 CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
-BY_A_MODEL = "INFERRED (by a model; trust and step in brackets)"
+BY_A_MODEL = "INFERRED (by a model)"
 RATE_MIN = 0.004  # a sentence that adds less says nothing
 LOOSE_MAX = 20
 

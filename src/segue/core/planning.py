@@ -75,7 +75,7 @@ def question(task: str, repository: Repository, strategies: Sequence[str], room:
         "features (what must hold at the end, with test steps, checks taken from the commands given, and "
         "covered paths as globs of files given), risks. Propose little and concrete."
     )
-    return Question("plan", system, fenced("\n".join(parts)), schema(), 1_200 if room > 4_000 else 400)
+    return Question("plan", system, fenced("\n".join(parts)), schema(), 1_200 if room > 4_000 else 256)
 
 
 def schema() -> dict[str, Any]:

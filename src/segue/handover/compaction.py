@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from ..core.layers import extract
 from ..core.values import Value
 from .memory import MemoryStore, tag_of
 
+Condense = Callable[[Mapping[str, str]], str]
+"""Notes by their names to lines of what still matters."""
 _SPLIT = re.compile(r"(?m)^(?=<!-- agent-handover \| layer1 \| )")
 
 
@@ -36,9 +39,11 @@ class Compacted(Value):
 
 def compact(
     store: MemoryStore, *, months: int = 1, keep: bool = False, today: date | None = None,
-    dry_run: bool = False,
+    dry_run: bool = False, condense: Condense | None = None,
 ) -> Compacted:  # fmt: skip
-    """Compact the notes of all months but the newest ``months`` of the calendar."""
+    """Compact the notes of all months but the newest ``months`` of the calendar.
+
+    ``condense`` may add to an archive what still matters of its new notes; it takes nothing away."""
     limit = _month_before(today or date.today(), months)
     old = [path for path in store.files(1) if _month(path) and _month(path) <= limit]
     groups: dict[tuple[str, str], list[Path]] = {}
@@ -46,13 +51,14 @@ def compact(
         groups.setdefault((_month(path), tag_of(path, 1) or "general"), []).append(path)
     done = Compacted([], 0, 0, keep)
     for (month, tag), paths in sorted(groups.items()):
-        done = _compact_one(store, month, tag, paths, done, dry_run)
+        done = _compact_one(store, month, tag, paths, done, dry_run, None if dry_run else condense)
     return done
 
 
 def _compact_one(
-    store: MemoryStore, month: str, tag: str, paths: list[Path], done: Compacted, dry_run: bool
-) -> Compacted:
+    store: MemoryStore, month: str, tag: str, paths: list[Path], done: Compacted, dry_run: bool,
+    condense: Condense | None,
+) -> Compacted:  # fmt: skip
     before = store.read_archive(tag, month)
     bodies = {path: path.read_bytes() for path in paths}
     text, added, size = before, 0, sum(map(len, bodies.values()))
@@ -63,6 +69,9 @@ def _compact_one(
             text = f"{text.rstrip()}\n\n" if text.strip() else f"# {tag}, {month}\n\n"
             text += _section(path, mark, body.decode("utf-8", "replace"))
             added += 1
+    if added and condense is not None:
+        told = condense({path.stem: body.decode("utf-8", "replace") for path, body in bodies.items()})
+        text += f"\n## In short, by a model\n\n{told}\n" if told else ""
     target = store.path_of(3, tag, month)
     removed = 0
     if not dry_run:

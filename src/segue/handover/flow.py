@@ -26,7 +26,7 @@ from .record import Record, code_of, pending_in
 
 if TYPE_CHECKING:
     from ..services.segue import Segue
-    from .compaction import Compacted
+    from .compaction import Compacted, Condense
 
 Progress = Callable[[int, int, str], None]
 WORDS = {0: "clean", 1: "resume needed", 2: "completed"}
@@ -192,13 +192,15 @@ class Handover:
             dict(extra.get("outputs", {})), list(self.checkpoint.said),
         )  # fmt: skip
 
-    def compact(self, *, months: int = 1, keep: bool = False, dry_run: bool = False) -> Compacted:
+    def compact(
+        self, *, months: int = 1, keep: bool = False, dry_run: bool = False, condense: Condense | None = None
+    ) -> Compacted:
         """Old notes into archives by month."""
         from .compaction import compact
 
         if not dry_run:
             self.segue.brake.check()
-        return compact(self.memory(), months=months, keep=keep, dry_run=dry_run)
+        return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
 
     def pending(self) -> list[str]:
         """Steps of the interrupted run that are not done."""

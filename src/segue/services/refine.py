@@ -8,13 +8,13 @@ masked while it is read, and nothing else is sent.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..core import asking
 from ..core.asking import Excerpts, Question
-from ..core.grounding import Observed, Source, observed
+from ..core.grounding import Observed, Source, gives_orders, observed
 from ..core.picture import Claim, picture
 from ..core.values import Value
 from ..effects.redact import redact, redact_bytes
@@ -204,6 +204,23 @@ def condensed_memories(
     texts = [(memory.id, voices.get(memory.trust, "tool"), memory.content) for memory in group]
     kept = masked(condensed(segue, texts, session=session, say=say).grounded.kept)
     return "\n".join(f"- by a model, of {', '.join(one.evidence)}: {one.text}" for one in kept)
+
+
+def condensed_notes(segue: Segue, notes: Mapping[str, str], *, say: Telling | None = None) -> str:
+    """The same of notes by their names, paragraph by paragraph; what talks to its reader is left out."""
+    texts = [
+        (f"{name}#{number}", "agent", part)
+        for name, text in notes.items()
+        for number, part in enumerate(_prose(text).split("\n\n"), 1)
+        if part.strip() and not gives_orders(part)
+    ]
+    kept = masked(condensed(segue, texts, say=say).grounded.kept)
+    return "\n".join(f"- {one.text} ({', '.join(one.evidence)})" for one in kept)
+
+
+def _prose(text: str) -> str:
+    """A note without its marks and headings."""
+    return "\n".join(line for line in text.split("\n") if not line.startswith(("<!--", "#")))
 
 
 def reflections(segue: Segue, run: str = "", *, say: Telling | None = None) -> tuple[str, Refined]:

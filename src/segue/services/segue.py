@@ -44,13 +44,16 @@ if TYPE_CHECKING:
     from .handoff import Handed, Handoffs
     from .ingest import Progress, Synced
     from .memories import Recalled, Remembered
+    from .planning import Proposal
     from .prepare import Prepared
+    from .refine import Refinement
     from .remembering import PlaceMemories
     from .runs import Run
 
     Runs = list[Run]
     Found = list[Recalled]
     from .scrub import Scrubbed
+    from .spending import Report
 
 _NUMBERS = 100_000
 _HOLD_LOOK_SECONDS = 1.0
@@ -329,6 +332,25 @@ class Segue:
         from .prepare import prepare
 
         return prepare(self, session or None, reason=reason, **more)
+
+    def refine(self, session: str = "", *, reason: str = "user request", **more: Any) -> Refinement:
+        """The same with the model that was set: what it adds is held to the transcript, and capped."""
+        from .refine import refine
+
+        return refine(self, session or None, reason=reason, **more)
+
+    def propose(self, task: str, *, with_model: bool = False) -> Proposal:
+        """A plan for a task, to be edited; nothing is declared before ``services.planning.accept``."""
+        from .planning import propose
+
+        return propose(self, task, with_model=with_model)
+
+    def spend(self, *, session: str = "", days: int = 30) -> Report:
+        """What models cost, and what the caps leave."""
+        from . import ladder
+        from .spending import report
+
+        return report(self, ladder.load(self).caps, session=session, days=days)
 
     def pressure(
         self, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0

@@ -13,6 +13,7 @@ from .context import Context, text_or_stdin
 from .progress import Progress
 
 if TYPE_CHECKING:
+    from ...handover.compaction import Condense
     from ...handover.flow import Handover, Ran, Standing
     from .parsing import Parser
 
@@ -146,9 +147,21 @@ def _standing(context: Context) -> Standing:
 # -- compact ---------------------------------------------------------------------------------------
 
 
+def _condenser(context: Context) -> Condense:
+    """What a model adds to an archive."""
+    from ...services import ladder, refine
+    from .models import teller
+
+    ladder.wanted(context.segue)
+    return lambda notes: refine.condensed_notes(context.segue, notes, say=teller(context))
+
+
 def _compact(context: Context) -> int:
     args = context.args
-    done = _handover(context).compact(months=args.months, keep=args.keep, dry_run=args.dry_run)
+    condense = _condenser(context) if args.with_model else None
+    done = _handover(context).compact(
+        months=args.months, keep=args.keep, dry_run=args.dry_run, condense=condense
+    )
     context.emit(plain(done))
     if not done.notes and not done.removed:
         context.say("no notes are old enough")
@@ -212,6 +225,7 @@ def _arguments(parser: Parser) -> None:
         metavar="N",
         help="compact: leave the newest N months alone, 1 if not given",
     )
+    add("--with-model", action="store_true", help="compact: let the model that was set add what matters")
     add("--keep", action="store_true", help="compact: lose nothing, the notes stay too")
     add("--dry-run", action="store_true", help="compact: only say what would happen")
 

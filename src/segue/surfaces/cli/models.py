@@ -165,11 +165,9 @@ def _unset(context: Context) -> int:
 
 def spend(context: Context) -> int:
     """What was spent."""
-    from ...services import ladder, spending
-
     segue = context.look()
     session = context.session_id() or segue.place.tree().current
-    found = spending.report(segue, ladder.load(segue).caps, session=session, days=context.args.days)
+    found = segue.spend(session=session, days=context.args.days)
     context.emit(found)
     if context.json:
         return 0

@@ -1,0 +1,1 @@
+"""What a model adds to a brief, and what it costs."""
