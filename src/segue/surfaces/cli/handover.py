@@ -237,8 +237,7 @@ COMMANDS = (
         "compact: a Compacted",
         examples=(
             'segue handover run --note "JWT works; OAuth waits for credentials"',
-            "segue handover check; echo $?   # 0 clean, 1 resume needed, 2 completed",
-            "segue handover status", "segue handover score", "segue handover compact --keep",
+            "segue handover check", "segue handover score", "segue handover compact --keep",
         ),
     ),
 )  # fmt: skip
