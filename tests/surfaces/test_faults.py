@@ -45,6 +45,16 @@ EXAMPLES: list[errors.SegueError] = [
     errors.AccessError("m"),
     errors.AgentError("m"),
     errors.TranscriptUnreadable("m", hint="h"),
+    errors.UnknownHandoff("m"),
+    errors.NoModel("m"),
+    errors.OtherWorkflow("m"),
+    errors.StepUncertain("m"),
+    errors.OverBudget("m"),
+    errors.HandoffSettled("m"),
+    errors.HandoverPending("step", "reason"),
+    errors.NotInstalled("m"),
+    errors.ModelFailed("m"),
+    errors.NotWritable("m"),
 ]
 
 
