@@ -210,6 +210,15 @@ def test_a_stop_is_refused_only_so_many_times_and_again_after_the_user_spoke(fea
     assert stop(featured, "All done.", number=9)
 
 
+def test_a_refusal_that_comes_back_as_a_prompt_does_not_begin_the_count_anew(featured: Agent) -> None:
+    refused = []
+    for number in range(4):
+        reason = stop(featured, "All done.", number=number)
+        refused.append(bool(reason))
+        featured.call("UserPromptSubmit", prompt=reason or "x", number=number) if reason else None
+    assert refused == [True, True, False, False]
+
+
 def test_a_run_that_claims_nothing_may_stop(featured: Agent) -> None:
     assert stop(featured, "Which of the two do you prefer?") == ""
     assert stop(featured, "I still need to write the tests.") == ""

@@ -17,6 +17,7 @@ from ..agents.base import Found
 from ..agents.hooks import HookEvent
 from ..core import events as ev
 from ..core.digest import Open, RunDigest
+from ..core.shell import shell
 from ..core.state import OPEN, SessionState
 from ..core.values import Value
 from ..effects.probe import probe
@@ -166,8 +167,8 @@ def digest_of(segue: Segue, capture: Capture, found: Found) -> RunDigest:
     if agent_of(found.agent).name != "gemini-cli":
         return digest
     for call in _hooked_calls(segue, found):
-        what = call.text or call.tool
-        digest.pending[f"hook-{call.id}"] = Open(digest.steps, call.tool, "run", what, call.text)
+        what = shell(call.text).short or call.tool
+        digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
         digest.ended = None
     return digest
 

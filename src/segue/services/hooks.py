@@ -383,13 +383,15 @@ class Handler:
         return None
 
     def _refused(self, segue: Segue) -> int:
-        """How often this run was kept from stopping since the user spoke last."""
-        count = 0
+        """How often this run was kept from stopping since the user spoke last; our own words, which some
+        agents give back as a prompt, are not the user's."""
+        count, reason = 0, ""
         for body in self._bodies(segue, given.stream_of_run(self.event.agent, self.event.native)):
             if isinstance(body, ev.RunHooked) and body.kind == "prompt":
-                count = 0
+                ours = bool(reason) and reason.partition("\n")[0] in body.text
+                count = count if ours else 0
             elif isinstance(body, ev.StopRefused) and body.turn == self.event.turn:
-                count += 1
+                count, reason = count + 1, body.reason
         return count
 
     def _end(self, segue: Segue) -> Answer:
