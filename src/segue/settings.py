@@ -161,6 +161,27 @@ DECLARED: tuple[Setting, ...] = (
         "SEGUE_GATE_STOPS_MAX",
     ),
     Setting("models", bool, True, "whether a model that was set may be asked", "SEGUE_MODELS", False),
+    Setting(
+        "budget_usd",
+        float,
+        0.0,
+        "what a session may cost before it is paused; 0: no limit",
+        "SEGUE_BUDGET_USD",
+    ),
+    Setting(
+        "budget_tokens",
+        int,
+        0,
+        "how many tokens a session may use before it is paused; 0: no limit",
+        "SEGUE_BUDGET_TOKENS",
+    ),
+    Setting(
+        "idle_minutes",
+        float,
+        120.0,
+        "an active session that was silent for longer had a timeout, noticed when it is resumed; 0: never",
+        "SEGUE_IDLE_MINUTES",
+    ),
     Setting("redact", bool, True, "mask secrets in every text that is stored", "SEGUE_REDACT", False),
 )
 _BY_NAME = {setting.name: setting for setting in DECLARED}

@@ -318,6 +318,20 @@ class Counted(Body):
     counts: dict[str, float]
 
 
+class BudgetSet(Body):
+    KIND = "budget.set"
+    limit_cost: float | None = None
+    limit_tokens: int | None = None
+    """0: no limit; left out: as before."""
+    limited: bool | None = None
+
+
+class BudgetSpent(Body):
+    KIND = "budget.spent"
+    cost: float = 0.0
+    tokens: int = 0
+
+
 # -- agents ------------------------------------------------------------------------------------
 
 

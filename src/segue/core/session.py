@@ -271,6 +271,19 @@ def _counted(state: SessionState, body: ev.Counted, event: Stamp) -> Changes:
     return {"metrics": replace(state.metrics, **sums)}
 
 
+def _budget_set(state: SessionState, body: ev.BudgetSet, event: Stamp) -> Changes:
+    given = {name: getattr(body, name) for name in body.__struct_fields__}
+    return {"budget": replace(state.budget, **{k: v for k, v in given.items() if v is not None})}
+
+
+def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: Stamp) -> Changes:
+    changes = _counted(state, ev.Counted({"estimated_cost": body.cost}), event)
+    total = state.budget.tokens_used + body.tokens
+    if _fits(total):
+        changes["budget"] = replace(state.budget, tokens_used=total)
+    return changes
+
+
 def _agent_noted(state: SessionState, body: ev.AgentNoted, event: Stamp) -> Changes:
     old = state.agents.get(body.agent, AgentState())
     values = {k: v for k, v in _known(old, body.values).items() if k not in ("pieces", "size", "saved_at")}
@@ -359,6 +372,8 @@ _HANDLERS: dict[type[ev.Body], _Handler] = {
     ev.ChangesSeen: lambda s, b, e: {"changes": tuple(b.changes)},
     ev.ContextNoted: _context,
     ev.Counted: _counted,
+    ev.BudgetSet: _budget_set,
+    ev.BudgetSpent: _budget_spent,
     ev.AgentNoted: _agent_noted,
     ev.AgentSaved: _agent_saved,
     ev.AgentDropped: _agent_dropped,

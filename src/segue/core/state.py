@@ -110,6 +110,8 @@ class AgentState(_Part):
     mode: str = ""
     pid: int = 0
     pid_start: str = ""
+    host: str = ""
+    """Where the process is."""
     working_memory_path: str = ""
     suggestions_pending: int = 0
     last_run: str = ""
@@ -146,6 +148,17 @@ class Metrics(_Part):
     searches_performed: int = 0
     suggestions_accepted: int = 0
     estimated_cost: float = 0.0
+
+
+class Budget(_Part):
+    """What a session may spend. What it has cost is in the metrics."""
+
+    limit_cost: float = 0.0
+    """0: none."""
+    limit_tokens: int = 0
+    tokens_used: int = 0
+    limited: bool = False
+    """It goes on although a limit is reached, as sparingly as it can."""
 
 
 class Mark(_Part):
@@ -286,6 +299,7 @@ class SessionState(Value, omit_defaults=True):
     agents: dict[str, AgentState] = {}
     context: Context = Context()
     metrics: Metrics = Metrics()
+    budget: Budget = Budget()
     marks: dict[str, Mark] = {}
     handed: tuple[Handing, ...] = ()
     gaps: tuple[tuple[int, int], ...] = ()

@@ -7,7 +7,10 @@ cannot. Both come from the operating system, never from the process itself.
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -62,6 +65,43 @@ def is_alive(pid: int, started: str = "") -> bool:
     """Whether a process runs; with what its agent wrote about its start, whether it is still that one."""
     found = start_of(pid) if pid > 0 else ""
     return bool(found) and (not started.isdecimal() or ":" not in found or found.endswith(f":{started}"))
+
+
+def own_pid() -> int:
+    """This process."""
+    return os.getpid()
+
+
+def stop(pid: int, pid_start: str, *, seconds: float) -> str:
+    """Ask a process to end, if it is still the one that began then: stopped, still running, gone, or why not.
+
+    Where the system has handles of processes, no other one can come in between look and signal."""
+    if os.name != "posix":
+        return "left alone: processes cannot be told apart here"
+    handle = -1
+    try:
+        if hasattr(os, "pidfd_open"):
+            handle = os.pidfd_open(pid)
+        if not pid_start or start_of(pid) != pid_start:
+            return "gone"
+        if handle >= 0:
+            signal.pidfd_send_signal(handle, signal.SIGTERM)
+        else:
+            os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return "gone"
+    except OSError as fault:
+        return f"left alone: {fault.strerror}"
+    finally:
+        if handle >= 0:
+            with suppress(OSError):
+                os.close(handle)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if start_of(pid) != pid_start:
+            return "stopped"
+        time.sleep(0.02)
+    return "still running"
 
 
 def ancestors(pid: int) -> tuple[int, ...]:

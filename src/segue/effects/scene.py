@@ -18,7 +18,7 @@ from .processes import host_name
 
 TIME_SECONDS = 5.0
 DIRTY_MAX = 1_000
-READ_BYTES_MAX = 8_000_000
+READ_BYTES_MAX = trees.LARGE_BYTES
 """Of a file; a larger one is known by its size and time."""
 FILES_MAX = 20_000
 """Without git."""
@@ -36,7 +36,7 @@ def look(
     at = time.time() if now is None else now
     repository = git.find(folder)
     if repository is None:
-        return _without_git(folder, at, cache, tuple(skip))
+        return _without_git(folder, at, cache, tuple(skip), seconds)
     own = git.own_folder(repository)
     deadline = time.monotonic() + seconds
     told = _status(repository.root, deadline)
@@ -164,8 +164,10 @@ def _stamp(root: Path, one: Dirty) -> str:
     return f"{facts.st_size}:{facts.st_mtime_ns}"
 
 
-def _without_git(folder: Path, at: float, cache: Path | None, skip: tuple[Path, ...]) -> Scene:
-    found = trees.few(folder, cache=cache, skip=skip, most=FILES_MAX)
+def _without_git(
+    folder: Path, at: float, cache: Path | None, skip: tuple[Path, ...], seconds: float
+) -> Scene:
+    found = trees.few(folder, cache=cache, skip=skip, most=FILES_MAX, seconds=seconds)
     files = {} if found is None else {os.fsdecode(k): v.decode() for k, v in found.items()}
     return Scene(at=at, host=host_name(), folder=str(folder), files=files, cut=found is None)
 

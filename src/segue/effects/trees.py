@@ -33,6 +33,7 @@ GENERATED = frozenset(
 _RACY_SECONDS = 2.0
 """A file that changed so shortly before a look may change again without its times telling."""
 _READ_BYTES = 1 << 20
+LARGE_BYTES = 8_000_000
 
 
 class Tree:
@@ -337,25 +338,29 @@ Seen = dict[bytes, tuple[int, int, int, int, bytes]]
 """Path to size, time of change, time of its entry, inode, and what was read."""
 
 
-def few(root: Path, *, cache: Path | None, skip: Iterable[Path], most: int) -> dict[bytes, bytes] | None:
-    """Path to hash of all files of a folder without git; None if there are more than so many."""
+def few(
+    root: Path, *, cache: Path | None, skip: Iterable[Path], most: int, seconds: float
+) -> dict[bytes, bytes] | None:
+    """Path to hash of all files of a folder without git; None if they are too many, or take too long."""
     outside = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
     try:
-        lines = _walked(root, outside, cache, most)
+        lines = _walked(root, outside, cache, most, time.monotonic() + seconds)
     except OverflowError:
         return None
     pairs = (line.partition(b"\0") for line in lines)
     return {path: rest.partition(b" ")[2] for path, _, rest in pairs}
 
 
-def _walked(root: Path, skip: tuple[bytes, ...], cache: Path | None, most: int = 0) -> list[bytes]:
-    """The lines of a folder; OverflowError as soon as there are more than ``most``."""
+def _walked(
+    root: Path, skip: tuple[bytes, ...], cache: Path | None, most: int = 0, until: float = 0.0
+) -> list[bytes]:
+    """The lines of a folder; OverflowError as soon as there are more than ``most``, or it is too late."""
     before, at = _remembered(cache)
     seen: Seen = {}
     lines: list[bytes] = []
     todo = [b""]
     while todo:
-        if most and len(lines) > most:
+        if most and (len(lines) > most or time.monotonic() > until):
             raise OverflowError
         folder = todo.pop()
         try:
@@ -368,11 +373,20 @@ def _walked(root: Path, skip: tuple[bytes, ...], cache: Path | None, most: int =
                 continue
             if entry.is_dir(follow_symlinks=False):
                 todo.append(path)
-            elif line := _walked_line(root, path, entry, before, at, seen):
+            elif line := (most and _large(path, entry)) or _walked_line(root, path, entry, before, at, seen):
                 lines.append(line)
     if cache is not None and seen != before:
         _remember(cache, seen)
     return sorted(lines)
+
+
+def _large(path: bytes, entry: os.DirEntry[bytes]) -> bytes:
+    """A file that takes too long to read, by size and time; empty if it is none."""
+    with suppress(OSError):
+        facts = entry.stat(follow_symlinks=False)
+        if facts.st_size > LARGE_BYTES:
+            return path + b"\0" + _mode(facts) + b" %d:%d" % (facts.st_size, facts.st_mtime_ns)
+    return b""
 
 
 def _walked_line(

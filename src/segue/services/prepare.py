@@ -69,16 +69,18 @@ class Told(Value):
 def prepare(
     segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | str | None = None,
     agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
+    seen: Scene | None = None,
 ) -> Prepared:  # fmt: skip
     """Write the manifest of where the work stands, and keep the scene.
 
     ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
-    one that asks. ``here`` writes into the project instead of the data folder. Git gets ``seconds``."""
+    one that asks. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
+    the world was ``seen`` just now."""
     start = time.monotonic()
     segue.brake.check()
     state = state_of(segue, session)
     told = tell(segue, state, Path(transcript) if transcript else None, agent)
-    scene = scenes.take(segue, state, reason=reason, digests=told.digests, seconds=seconds)
+    scene = scenes.take(segue, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen)
     body = composed(segue, state, told, scene, reason, budget)
     path = segue.place.root / HERE if here else scenes.own_folder(segue) / LATEST
     trip("prepare.before_manifest")

@@ -62,11 +62,11 @@ def path_of(segue: Segue, session: str) -> Path:
 
 def take(
     segue: Segue, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
-    seconds: float = effect.TIME_SECONDS,
+    seconds: float = effect.TIME_SECONDS, seen: Scene | None = None,
 ) -> Scene:  # fmt: skip
-    """The world now, with what this work is about."""
+    """The world now, or as it was ``seen`` just now, with what this work is about."""
     root = segue.place.root
-    found = effect.look(root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,))
+    found = seen or look(segue, seconds)
     mask = segue.book.mask
     focus = effect.focus_of(root, state.focus.file, state.focus.position) if state else None
     return replace(
@@ -77,6 +77,11 @@ def take(
         focus=focus,
         touched=touched(root, state, digests),
     )
+
+
+def look(segue: Segue, seconds: float) -> Scene:
+    """The world around this project, without the data folder."""
+    return effect.look(segue.place.root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,))
 
 
 def cache_of(segue: Segue) -> Path:

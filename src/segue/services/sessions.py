@@ -23,12 +23,16 @@ from .book import Book, Saved, fold_all, stream_of
 from .holds import Hold, Holds, new_run
 
 if TYPE_CHECKING:
+    from ..core.budget import Standing
     from ..core.restore import Restoration
+    from .checkpointer import Checkpointer
     from .emergency import Guard
     from .features import Features
     from .handoff import Handed
+    from .interruptions import Interruption, Watch
     from .remembering import PlaceMemories
     from .segue import Segue
+    from .working import Working
 
 Texts = str | Iterable[str]
 
@@ -233,13 +237,54 @@ class Session:
 
     # -- lifecycle -----------------------------------------------------------------------------
 
-    def pause(self, reason: str = "", *, cause: str = "user") -> Saved:
-        """Stop for now; unrelated to the PAUSE file."""
-        return self.apply(do.Pause(reason, cause))
+    def pause(self, reason: str = "", *, cause: str = "user") -> Interruption:
+        """Stop for now: save, say why, leave what the next run needs. Unrelated to the PAUSE file."""
+        from .interruptions import interrupt
+
+        return interrupt(self, cause, reason)
 
     def resume(self) -> Saved:
-        """Go on. A session that is over stays over: the caller looks at ``status``."""
+        """Go on. A session that is over stays over: the caller looks at ``status``.
+
+        If it was left alone for too long, that is recorded first, as a pause by timeout."""
+        from .interruptions import notice
+
+        notice(self)
         return self.apply(do.Resume())
+
+    def interruptible(self) -> Watch:
+        """Save and pause when an error or a signal ends a block: ``with s.interruptible(): ...``."""
+        from .interruptions import Watch
+
+        return Watch(self)
+
+    def spend(self, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:
+        """Count what was spent (US dollars, tokens); an Interruption if that reached a limit."""
+        from .interruptions import spend
+
+        return spend(self, cost, tokens)
+
+    def budget(
+        self, *, cost: float | None = None, tokens: int | None = None, limited: bool | None = None
+    ) -> Standing:
+        """What was spent, of what; with values, set limits (0: none) or go on ``limited`` beyond them."""
+        from .interruptions import budget_of, set_budget
+
+        if cost is None and tokens is None and limited is None:
+            return budget_of(self)
+        return set_budget(self, cost=cost, tokens=tokens, limited=limited)
+
+    def working(self) -> Working:
+        """Where the work was: focus, threads, questions, uncommitted changes and agents, as they are now."""
+        from .working import working
+
+        return working(self)
+
+    def checkpointer(self, **wishes: Any) -> Checkpointer:
+        """A thread that saves now and then: ``with s.checkpointer(planner=give): ...``."""
+        from .checkpointer import Checkpointer
+
+        return Checkpointer(self, **wishes)
 
     @property
     def features(self) -> Features:
@@ -308,7 +353,14 @@ class Session:
         return self._segue.agents.load(self, agent)
 
     def note_agent(self, agent: str, **values: Any) -> Saved:
-        """Facts about an agent: mode, pid, active, last_topic and so on (fields of AgentState)."""
+        """Facts about an agent: mode, pid, active, last_topic and so on (fields of AgentState).
+
+        A pid is noted with host and start of the process, so that a pause can tell whether it is still it."""
+        pid = values.get("pid")
+        if isinstance(pid, int) and pid > 0 and "pid_start" not in values:
+            from ..effects.processes import host_name, start_of
+
+            values = {**values, "pid_start": start_of(pid), "host": host_name()}
         return self.apply(do.NoteAgent(clean_name(agent, what="agent's name"), values))
 
     def drop_agent(self, agent: str) -> Saved:

@@ -67,9 +67,7 @@ def since(
     runs = list(_runs(segue, capture, then))
     events = _events(segue, state, then)
     memories = _memories(segue, then)
-    now = effect.look(
-        segue.place.root, seconds=seconds, cache=scenes.cache_of(segue), skip=(segue.home.path,)
-    )
+    now = scenes.look(segue, seconds)
     then = _as_it_was(then, now)
     told = way.history()
     present = _present(then, now)

@@ -39,9 +39,16 @@ def start(context: Context) -> int:
 def pause(context: Context) -> int:
     """Stop for now."""
     session = context.session()
-    saved = session.pause(text_or_stdin(context.args.reason))
-    line = f"paused: {session.id}; go on with `segue resume`" if saved.events else AS_BEFORE
-    return context.saved(saved, line, *_tally(context, session))
+    done = session.pause(text_or_stdin(context.args.reason), cause=context.args.cause)
+    line = f"paused: {session.id}; go on with `{done.resume_command}`" if done.events else AS_BEFORE
+    lines = [line, *_tally(context, session)]
+    summary = done.summary
+    made = ", ".join(f"{number} {name}" for name, number in summary.made.items())
+    if done.events:
+        lines.append(f"active for {summary.active_minutes:g} minutes" + (f": {made}" if made else ""))
+        lines += [f"next: {one_line(action)}" for action in summary.next_actions[:3]]
+        lines += [f"agent {name}: {what}" for name, what in done.agents.items()]
+    return context.saved(done, *lines)
 
 
 def complete(context: Context) -> int:
@@ -109,8 +116,18 @@ def _start_arguments(parser: Parser) -> None:
     parser.add_argument("--org", metavar="NAME", help="its organization")
 
 
-def _pause_arguments(parser: Parser) -> None:
+def _abandon_arguments(parser: Parser) -> None:
     parser.add_argument("--reason", default="", metavar="TEXT", help="why")
+
+
+def _pause_arguments(parser: Parser) -> None:
+    from ...core.commands import PAUSE_CAUSES
+
+    _abandon_arguments(parser)
+    parser.add_argument(
+        "--cause", choices=PAUSE_CAUSES, default="user", metavar="CAUSE",
+        help="one of " + ", ".join(PAUSE_CAUSES),
+    )  # fmt: skip
 
 
 def _complete_arguments(parser: Parser) -> None:
@@ -132,8 +149,13 @@ COMMANDS = (
         ),
     ),
     Command(
-        "pause", pause, _pause_arguments, session="id", json="Saved",
-        examples=("segue pause", 'segue pause --reason "waiting for review"'),
+        "pause", pause, _pause_arguments, session="id",
+        json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
+        examples=(
+            "segue pause",
+            'segue pause --reason "waiting for review"',
+            "segue pause --cause error --reason 'the tests do not start'",
+        ),
     ),
     Command(
         "complete", complete, _complete_arguments, session="id",
@@ -141,7 +163,7 @@ COMMANDS = (
         examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
     ),
     Command(
-        "abandon", abandon, _pause_arguments, session="id", json="Saved",
+        "abandon", abandon, _abandon_arguments, session="id", json="Saved",
         examples=("segue abandon", 'segue abandon --reason "the customer left"'),
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 GROUPS: dict[str, tuple[str, ...]] = {
     "begin and end": (
         "start", "plan", "resume", "switch", "pause", "complete", "abandon", "handover", "handoff",
-        "prepare", "bootstrap",
+        "prepare", "bootstrap", "budget",
     ),
     "look": (
         "brief", "since", "status", "list", "show", "log", "resumable", "checkpoints", "runs", "pressure",
@@ -37,6 +37,7 @@ TABLE: dict[str, tuple[str, str]] = {
     ),
     "handoff": ("handoff", "offer a session to another agent, or take one; as a file for another machine"),
     "prepare": ("leaving", "write the manifest of where the work stands, for whoever comes next"),
+    "budget": ("leaving", "what a session has spent, and its limits"),
     "bootstrap": ("leaving", "start from the manifest: where the work stands, and whether all is ready"),
     "plan": ("planning", "propose items and features for a task; declared only when you accept them"),
     "brief": ("briefing", "where the last run stopped, in 2 KB: what the next one must know"),

@@ -93,6 +93,10 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.ChangesSeen: lambda b: f"uncommitted changes: {len(b.changes)}",
     ev.ContextNoted: lambda b: f"context: {_pairs(b.values)}",
     ev.Counted: lambda b: f"counted: {_pairs(b.counts)}",
+    ev.BudgetSet: lambda b: (
+        f"budget: {_pairs({k: v for k in b.__struct_fields__ if (v := getattr(b, k)) is not None})}"
+    ),
+    ev.BudgetSpent: lambda b: f"spent: {b.cost:g} USD, {b.tokens:,} tokens",
     ev.AgentNoted: lambda b: f"agent {b.agent}: {_pairs(b.values)}",
     ev.AgentSaved: lambda b: f"agent {b.agent}: state saved, {b.size:,} bytes",
     ev.AgentDropped: lambda b: f"agent {b.agent}: forgotten",
