@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .core.budget import Standing
     from .core.delta import Delta
     from .core.events import Event
     from .core.evidence import Check
@@ -66,14 +67,17 @@ if TYPE_CHECKING:
     from .services.agent_loop import RecoverableAgent
     from .services.book import Saved
     from .services.bootstrap import Boot
+    from .services.checkpointer import Checkpointed
     from .services.features import FeatureList
     from .services.ingest import Synced
+    from .services.interruptions import Interruption
     from .services.memories import Recalled, Remembered
     from .services.prepare import Prepared
     from .services.runs import Run
     from .services.segue import Segue
     from .services.sessions import Session
     from .services.verifying import Verified
+    from .services.working import Working
 
 __version__ = "0.1.0"
 
@@ -86,6 +90,10 @@ _HOMES = {
     "Prepared": "services.prepare",
     "Saved": "services.book",
     "Boot": "services.bootstrap",
+    "Checkpointed": "services.checkpointer",
+    "Interruption": "services.interruptions",
+    "Standing": "core.budget",
+    "Working": "services.working",
     "Restoration": "core.restore",
     "SessionState": "core.state",
     "SessionStatus": "core.status",
@@ -113,6 +121,7 @@ __all__ = [
     "BudgetTooSmall",
     "Card",
     "Check",
+    "Checkpointed",
     "ConflictError",
     "DamagedError",
     "Delta",
@@ -122,6 +131,7 @@ __all__ = [
     "Gate",
     "HandoffSettled",
     "HandoverPending",
+    "Interruption",
     "Memory",
     "NothingToUndo",
     "OtherWorkflow",
@@ -144,6 +154,7 @@ __all__ = [
     "SessionState",
     "SessionStatus",
     "StaleVersion",
+    "Standing",
     "StepUncertain",
     "StoreBusy",
     "StoreError",
@@ -163,6 +174,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Verified",
+    "Working",
     "__version__",
 ]
 

@@ -80,14 +80,16 @@ DEATHS += [
     for place in ("spend.after_reserve", "spend.before_settle", "claims.before_keep", "claims.after_keep")
     for n in (1, 2)
 ]
-ELSEWHERE = {"asking", "preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
-ELSEWHERE = {"spooling", "preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
 DEATHS += [Death(f"install.{when}_write", n, "installing") for when in ("before", "after") for n in (1, 2)]
 DEATHS += [Death(f"uninstall.{when}_write", 1, "uninstalling") for when in ("before", "after")]
+DEATHS += [
+    *(Death("interrupt.after_pause", n, "pausing") for n in (1, 2)),
+    *(Death("checkpointer.after_changes", n, "checkpointing") for n in (1, 3)),
+]
 ELSEWHERE = set(
-    "spooling installing uninstalling preparing verifying files recovery cleaning syncing remembering".split()
+    "asking spooling installing uninstalling pausing checkpointing preparing verifying files recovery cleaning "
+    "syncing remembering".split()
 )
-ELSEWHERE = {"preparing", "verifying", "files", "recovery", "cleaning", "syncing", "remembering"}
 """Tasks whose remains are looked at by tests of their own."""
 
 
@@ -271,6 +273,33 @@ def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_m
         kept_claims = list((tmp_path / "segue" / "manifests").glob(".claims/*.json"))
         assert len(kept_claims) == (began and (death.passing == 2 or death.failpoint == "claims.after_keep"))
         assert seg.prepare().bytes
+
+
+@deaths("pausing")
+def test_a_pause_that_a_kill_interrupts_is_in_the_journal_and_can_be_prepared_again(
+    death: Death, tmp_path: Path
+) -> None:
+    die(death, tmp_path)
+    with work.open_agents(str(tmp_path)) as seg:
+        session = seg.session("jwt")
+        assert (session.state.status, session.state.pause_reason) == ("paused", str(death.passing))
+        verify_chain(session.log())
+        scene = kept(seg, "jwt")
+        assert (scene.reason if scene else "") == ("", "1")[death.passing - 1]
+        assert seg.since("jwt").session == "jwt"
+        session.resume()
+        assert session.pause("again").manifest
+
+
+@deaths("checkpointing")
+def test_changes_that_a_checkpointer_saved_survive_a_kill(death: Death, tmp_path: Path) -> None:
+    die(death, tmp_path)
+    with work.open_agents(str(tmp_path)) as seg:
+        session = seg.session("jwt")
+        notes = [event for event in session.log() if event.kind == "note.taken"]
+        assert len(notes) == 5 * death.passing
+        assert session.state.last_action == f"change {5 * death.passing - 1}"
+        verify_chain(session.log())
 
 
 def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(

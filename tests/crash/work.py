@@ -407,6 +407,27 @@ def asking(home: str, name: str) -> None:
 
 
 @task
+def pausing(home: str, name: str) -> None:
+    """Pause, resume and pause again."""
+    with open_agents(home) as seg:
+        session = seg.start("Use tokens", id="jwt")
+        for reason in ("1", "2"):
+            session.resume()
+            session.pause(reason)
+
+
+@task
+def checkpointing(home: str, name: str) -> None:
+    """Save changes, five at a time."""
+    with open_agents(home) as seg:
+        keeper = seg.start("Use tokens", id="jwt").checkpointer()
+        for number in range(20):
+            keeper.change(f"change {number}")
+            if number % 5 == 4:
+                assert keeper.force().status == "saved", keeper.last
+
+
+@task
 def remembering(home: str, name: str, count: str = "10") -> None:
     """Remember one thing after the other and tell, fsynced, what was acknowledged."""
     from segue.effects.embed import HashEmbedder

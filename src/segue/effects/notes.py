@@ -148,6 +148,21 @@ class Library:
                 scored.append((-hits, note.path, note))
         return [note for _, _, note in sorted(scored, key=lambda one: one[:2])[:most]]
 
+    def is_place(self, path: str) -> bool:
+        """Whether notes are where a path of the tree leads, also if there is no such file any more."""
+        if not path.endswith((".md", ".markdown")):
+            return False
+        folders = (folder.strip("/") for folder in self._folders if not os.path.isabs(folder))
+        return path in FILES or any(path.startswith(f"{folder}/") for folder in folders)
+
+    def outside(self) -> dict[str, str]:
+        """Notes that are not in the tree: path to hash. Nothing is read where no such folder is named."""
+        if not any(os.path.isabs(folder) or folder.startswith("..") for folder in self._folders):
+            return {}
+        inside = os.path.realpath(self.root) + os.sep
+        places = ((note, os.path.realpath(self.root / note.path)) for note in self.all().values())
+        return {path: note.hash for note, path in places if not path.startswith(inside)}
+
     # -- what they say -------------------------------------------------------------------------
 
     def text(self, note: Note) -> str | None:

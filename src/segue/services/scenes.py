@@ -75,8 +75,16 @@ def take(
         session=state.id if state else "",
         version=state.version if state else 0,
         focus=focus,
+        notes=notes_outside(segue),
         touched=touched(root, state, digests),
     )
+
+
+def notes_outside(segue: Segue) -> dict[str, str]:
+    """Notes that no look at the tree sees."""
+    from .restore import library_of
+
+    return library_of(segue).outside()
 
 
 def look(segue: Segue, seconds: float) -> Scene:

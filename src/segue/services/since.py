@@ -31,6 +31,7 @@ from ..effects.processes import host_name
 from ..errors import SegueError, UnknownRun, UnknownSession, UsageError
 from . import prepare, scenes
 from .features import patterns_of
+from .restore import library_of
 from .runs import iso, run_in
 
 if TYPE_CHECKING:
@@ -48,9 +49,6 @@ _QUIET = (
     "metrics.counted",
     "changes.seen",
     "focus.set",
-)
-_NOTE = re.compile(
-    r"(?:^|/)(?:context-library|memory|docs/adr|docs/decisions|adr)/.*\.md$|(?:^|/)(?:PROJECT_STATE|AGENTS|CLAUDE|GEMINI)\.md$"
 )
 _AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
 _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -79,7 +77,8 @@ def since(
         memories=memories,
         runs=tuple(runs),
         locks=_locks(segue.place.root, then, changed),
-        notes=frozenset(path for path in changed if _NOTE.search(path)),
+        notes=frozenset(filter(library_of(segue).is_place, changed)),
+        outside=tuple(_outside(then.notes, scenes.notes_outside(segue))),
         present=present,
     )
     return delta(then, now, told, beside)
@@ -216,6 +215,13 @@ def _present(then: Scene, now: Scene) -> dict[str, str]:
     if not wanted or (then.folder, then.host) != (now.folder, now.host):
         return {}
     return {os.fsdecode(path): id for path, id in trees.ids(Path(now.folder), wanted).items()}
+
+
+def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    """Notes outside the tree that changed; none if none were known then."""
+    for path in sorted(then.keys() | now.keys()) if then else ():
+        if then.get(path) != now.get(path):
+            yield path, "created" if path not in then else "deleted" if path not in now else "modified"
 
 
 def _paths(told: Delta) -> list[str]:

@@ -45,7 +45,10 @@ def pause(context: Context) -> int:
     summary = done.summary
     made = ", ".join(f"{number} {name}" for name, number in summary.made.items())
     if done.events:
-        lines.append(f"active for {summary.active_minutes:g} minutes" + (f": {made}" if made else ""))
+        whole = int(summary.active_minutes)
+        told = [f"active for {count(whole, 'minute')}"] if whole else []
+        told += [f"so far: {made}"] if made else []
+        lines += ["; ".join(told)] if told else []
         lines += [f"next: {one_line(action)}" for action in summary.next_actions[:3]]
         lines += [f"agent {name}: {what}" for name, what in done.agents.items()]
     return context.saved(done, *lines)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ...core.delta import Delta
     from ...core.restore import Restoration
     from ...services.sessions import Session
+    from ...services.working import Working
     from .parsing import Parser
 
 SWITCH_BUDGET = "balanced"
@@ -25,6 +26,7 @@ def resume(context: Context) -> int:
 
 def _resume(context: Context) -> int:
     from ...core.restore import budget_of
+    from ...services.interruptions import notice
 
     args = context.args
     if args.budget is not None:
@@ -33,17 +35,21 @@ def _resume(context: Context) -> int:
     if session.state.status in ("completed", "abandoned"):
         return _over(context, session)
     told = _since(context, session)
+    timeout, working = notice(session), session.working()
     saved = session.resume()
     context.segue.make_current(session.id)
     restored = _restored(context, session, args.budget, told)
     text = restored.text if restored is not None else _brief(context, session)
-    lines = [f"resumed: {session.id}", "", *_shown(context, told, restored, text)]
+    lines = [f"resumed: {session.id}", *([f"it had a timeout: {timeout.reason}"] if timeout else [])]
+    lines += ["", *_shown(context, told, restored, text)]
+    if not context.json and restored is None:
+        lines += working_lines(working)
     if args.copy:
         whole = text if restored is not None else "\n".join([text, *_since_lines(told)])
         lines.append(_copied(whole))
     return context.saved(
         saved, *lines, id=session.id, status=session.state.status, brief=text if restored is None else "",
-        since=_fields(told), restoration=restored,
+        since=_fields(told), restoration=restored, timeout=timeout, working=working,
     )  # fmt: skip
 
 
@@ -141,6 +147,27 @@ def _shown(context: Context, told: Delta | None, restored: Restoration | None, t
     return lines
 
 
+def working_lines(found: Working) -> list[str]:
+    """Where the attention was, and who was at work; the rest stands in the brief."""
+    lines, focus = [], found.focus
+    if focus.file:
+        place = f"{focus.file}:{focus.position}" if focus.position else focus.file
+        then = f"{focus.file_then}:{focus.position_then}" if focus.position_then else focus.file_then
+        was = f" (it was {then})" if place != then else ""
+        gone = ", and that line is gone" if focus.exact is False else ""
+        lines.append(
+            f"focus: {one_line(place)}{one_line(was)}{gone}"
+            + (f": {one_line(focus.text)}" if focus.text else "")
+        )
+    for one in found.agents:
+        facts = [one.mode, f"process {one.process}" if one.pid else "", one.last_topic]
+        facts.append(
+            count(one.suggestions_pending, "suggestion") + " pending" if one.suggestions_pending else ""
+        )
+        lines.append(f"agent {one.name}: " + ", ".join(one_line(fact) for fact in facts if fact))
+    return ["", *lines] if lines else []
+
+
 def _explained(restored: Restoration) -> list[str]:
     """The log as a table: what was loaded, what not, and why."""
     lines = [_sum(restored)]
@@ -196,7 +223,7 @@ _ID = "2026-11-15-coding-shop-001"
 COMMANDS = (
     Command(
         "resume", resume, _resume_arguments, session="id",
-        json="Saved with `id`, `status`, `brief`, `since` and, with --budget, `restoration`",
+        json="Saved with `id`, `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
         examples=(
             "segue resume",
             f"segue resume {_ID} --budget balanced --explain",
