@@ -87,8 +87,8 @@ DEATHS += [
     *(Death("checkpointer.after_changes", n, "checkpointing") for n in (1, 3)),
 ]
 ELSEWHERE = set(
-    "asking spooling installing uninstalling pausing checkpointing preparing verifying files recovery cleaning "
-    "syncing remembering".split()
+    "asking spooling installing uninstalling pausing checkpointing preparing verifying files recovery "
+    "cleaning syncing remembering".split()
 )
 """Tasks whose remains are looked at by tests of their own."""
 
