@@ -83,11 +83,11 @@ DEATHS += [
 DEATHS += [Death(f"install.{when}_write", n, "installing") for when in ("before", "after") for n in (1, 2)]
 DEATHS += [Death(f"uninstall.{when}_write", 1, "uninstalling") for when in ("before", "after")]
 DEATHS += [
-    *(Death("interrupt.after_pause", n, "pausing") for n in (1, 2)),
-    *(Death("checkpointer.after_changes", n, "checkpointing") for n in (1, 3)),
+    *(Death("interrupt.after_pause", n, "leaving") for n in (1, 2)),
+    *(Death("checkpointer.after_changes", n, "leaving") for n in (1, 3)),
 ]
 ELSEWHERE = set(
-    "asking spooling installing uninstalling pausing checkpointing preparing verifying files recovery "
+    "asking spooling installing uninstalling leaving preparing verifying files recovery "
     "cleaning syncing remembering".split()
 )
 """Tasks whose remains are looked at by tests of their own."""
@@ -275,7 +275,7 @@ def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_m
         assert seg.prepare().bytes
 
 
-@deaths("pausing")
+@pytest.mark.parametrize("death", [d for d in DEATHS if d.failpoint == "interrupt.after_pause"])
 def test_a_pause_that_a_kill_interrupts_is_in_the_journal_and_can_be_prepared_again(
     death: Death, tmp_path: Path
 ) -> None:
@@ -291,7 +291,7 @@ def test_a_pause_that_a_kill_interrupts_is_in_the_journal_and_can_be_prepared_ag
         assert session.pause("again").manifest
 
 
-@deaths("checkpointing")
+@pytest.mark.parametrize("death", [d for d in DEATHS if d.failpoint == "checkpointer.after_changes"])
 def test_changes_that_a_checkpointer_saved_survive_a_kill(death: Death, tmp_path: Path) -> None:
     die(death, tmp_path)
     with work.open_agents(str(tmp_path)) as seg:
