@@ -410,11 +410,10 @@ def asking(home: str, name: str) -> None:
 def leaving(home: str, name: str) -> None:
     """Pause twice, then save changes, five at a time."""
     with open_agents(home) as seg:
-        session = seg.start("Use tokens", id="jwt")
+        keeper = (session := seg.start("Use tokens", id="jwt")).checkpointer()
         for reason in ("1", "2"):
             session.resume()
             session.pause(reason)
-        keeper = session.checkpointer()
         for number in range(20):
             keeper.change(f"change {number}")
             assert number % 5 < 4 or keeper.force().status == "saved", keeper.last
