@@ -31,8 +31,7 @@ from segue.surfaces.hook import answered
 from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
-NOT_A_SURFACE = {"__init__", "__pycache__", "clipboard", "render"}
-NOT_A_SURFACE = {"__init__", "__pycache__", "render", "hook_file"}
+NOT_A_SURFACE = {"__init__", "__pycache__", "clipboard", "hook_file", "render"}
 
 
 class Way(NamedTuple):
