@@ -135,6 +135,10 @@ bench-curve: $(STAMP) ## recall against the budget, in tokens; CORPUS=FOLDER has
 bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, against a Python that does nothing
 	$(call clean_python,$(BENCH_VENV)) bench/restore.py $(ARGS)
 
+.PHONY: bench-postgres
+bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, beside bare inserts and beside the embedded one
+	$(call clean_python,$(BENCH_VENV)) bench/postgres.py $(ARGS)
+
 .PHONY: bench-memory
 bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON
 	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)

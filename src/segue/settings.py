@@ -31,7 +31,12 @@ class Setting(Value):
 
 DECLARED: tuple[Setting, ...] = (
     Setting(
-        "store", str, "", "where sessions are kept; empty: segue.db in the data folder", "SEGUE_STORE", False
+        "store",
+        str,
+        "",
+        "where sessions are kept: sqlite:///PATH or postgresql://…; empty: segue.db in the data folder",
+        "SEGUE_STORE",
+        False,
     ),
     Setting("api_key", str, "", "the key for a Segue server", "SEGUE_API_KEY", False),
     Setting("actor", str, "user", "who declares events: `user` or an agent's name", "SEGUE_ACTOR", False),
@@ -240,6 +245,15 @@ def user_file(environment: Mapping[str, str]) -> Path:
 def environment_now() -> dict[str, str]:
     """The process's environment: read by ``Segue()`` and the surfaces, by nothing else."""
     return dict(os.environ)
+
+
+def store_of(environment: Mapping[str, str]) -> str:
+    """The store that the environment names, or else the user's file; for whoever needs no other setting."""
+    given = environment.get("SEGUE_STORE", "")
+    if given:
+        return given
+    file = user_file(environment)
+    return str(_read_toml(file).get("store", "")) if file.is_file() else ""
 
 
 def content_hash(path: Path) -> str:

@@ -25,6 +25,7 @@ from segue.testing.stores import verify_chain
 
 from . import test_handover_crash as handover
 from . import test_hooks_crash as hooks
+from . import test_postgres_crash as postgres
 from . import work
 from .kit import WORK, Proof, child, open_segue
 
@@ -331,7 +332,8 @@ def whole_outcome_of_new(folder: Path) -> dict[str, tuple[str, str, int]]:
 
 
 def test_every_failpoint_of_the_package_is_died_at() -> None:
-    assert all_failpoints() == {death.failpoint for death in DEATHS} | handover.DIED_AT | hooks.DIED_AT
+    elsewhere = handover.DIED_AT | hooks.DIED_AT | postgres.DIED_AT
+    assert all_failpoints() == {death.failpoint for death in DEATHS} | elsewhere
 
 
 def test_failpoints_are_found_counted_and_raise_once(tmp_path: Path) -> None:

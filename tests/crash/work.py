@@ -79,7 +79,9 @@ class Pen:
 
 
 def open_segue(home: str, **options: Any) -> Segue:
-    return Segue(home=home, folder=home, **options)
+    from tests.crash.where import store_in  # found once this is started as a script
+
+    return Segue(store_in(home), home=home, folder=home, **options)
 
 
 def begin(pen: Pen, seg: Segue, **options: Any) -> Session:
@@ -365,9 +367,10 @@ def put_transcripts(home: str, count: int = 3) -> None:
 
 def open_agents(home: str, **more: str) -> Segue:
     """Segue in that project."""
+    from tests.crash.where import store_in
     from tests.run_kit import opened
 
-    return opened(Path(home), Path(home) / "shop", **more)
+    return opened(Path(home), Path(home) / "shop", SEGUE_STORE=store_in(home) or "", **more)
 
 
 @task
@@ -424,10 +427,7 @@ def remembering(home: str, name: str, count: str = "10") -> None:
     """Remember one thing after the other and tell, fsynced, what was acknowledged."""
     from segue.effects.embed import HashEmbedder
 
-    with (
-        Segue(home=home, folder=home, embedder=HashEmbedder()) as seg,
-        open(f"{home}/{name}.told", "a") as told,
-    ):
+    with open_segue(home, embedder=HashEmbedder()) as seg, open(f"{home}/{name}.told", "a") as told:
         for place in range(int(count)):
             seg.remember(f"{name} learnt fact number {place}", scope="global")
             told.write(f"{name} learnt fact number {place}\n")

@@ -21,6 +21,7 @@ from ..effects.files import only_one, private_folder, replace_quickly, tidy_left
 from ..services.home import now
 from ..services.place import tree_stream
 from ..services.segue import Segue
+from ..services.stores import machine_of
 from ..stores.base import Append
 from .checkpoint import RUN_WAIT_SECONDS
 from .record import Extra, Record, code_of, fresh, is_whole
@@ -35,7 +36,8 @@ class StoreCheckpoint:
         self._segue = segue
         self._wait_seconds = wait_seconds
         name = tree_stream(str(segue.place.root)).removeprefix("tree/")
-        self.stream = f"handover/{name}"
+        own = tree_stream(str(segue.place.root), machine_of(segue.journal)).removeprefix("tree/")
+        self.stream = f"handover/{own}"
         self.path: Path = segue.home.handover / f"{name}.json"
         self.said: list[str] = []
         """What was mended, in words."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..core.values import Value
 from ..effects.files import private_folder, sync_folder
-from ..errors import SegueError, StoreUnavailable
+from ..errors import RefusedError, SegueError, StoreUnavailable
 from ..settings import Settings
 from ..stores.base import Journal
 from .home import Home, now
@@ -65,7 +65,7 @@ class Backups:
 
     def if_due(self) -> Backup | None:
         """Make a backup if enough was written, or the last one is old; never raises."""
-        if not self._written:
+        if not self._written or self._home.elsewhere:
             return None
         self._written = 0
         with suppress(SegueError, OSError):
@@ -82,6 +82,11 @@ class Backups:
         """A backup now; the oldest beyond those that are kept goes."""
         from ..stores.sqlite import SqliteJournal
 
+        if self._home.elsewhere:
+            raise RefusedError(
+                f"{self._home.elsewhere} is no file here, and its server keeps its backups",
+                hint="back it up with pg_dump, or copy it with `segue migrate --to sqlite:///copy.db`",
+            )
         if not isinstance(self._journal, SqliteJournal):
             raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")
         self._brake.check()

@@ -27,12 +27,12 @@ def remembered(
     folder: Path, environment: Mapping[str, str], session: SessionState | None, digests: list[RunDigest]
 ) -> list[str]:
     """The best few, in a line each; none without a store, and none if the store cannot say."""
-    from ..settings import data_folder
+    from ..settings import data_folder, store_of
     from .home import Home
 
-    home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
+    home = Home(data_folder(environment)).for_store(store_of(environment))
     query = query_of(session, digests)
-    if not query or not home.database.is_file():
+    if not query or not home.has_store():
         return []
     from .segue import Segue
 

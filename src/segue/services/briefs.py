@@ -18,11 +18,11 @@ from segue.core.manifest import manifest
 from segue.core.picture import Picture, Probe, is_substantial, picture
 from segue.core.state import OPEN, SessionState
 from segue.effects.redact import redact, redact_bytes
-from segue.errors import BudgetTooSmall, UnknownRun, UnknownSession
+from segue.errors import BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from segue.services.claims import claims_of
 from segue.services.home import Home
 from segue.services.reading import final, read, recognised
-from segue.settings import data_folder
+from segue.settings import data_folder, store_of
 
 if TYPE_CHECKING:
     from segue.agents.base import Found
@@ -73,7 +73,7 @@ def of_place(
     try:
         found = capture.find_run(what) if what else capture.newest(agent)
     except UnknownRun:
-        session, covered = _session(folder, environment, what)
+        session, covered = _session(folder, environment, what, alone=True)
         if session is None:
             raise
     if found is None:
@@ -119,22 +119,29 @@ def check(budget: int) -> None:
         )
 
 
-def _session(folder: Path, environment: Mapping[str, str], id: str) -> tuple[SessionState | None, Covered]:
+def _session(
+    folder: Path, environment: Mapping[str, str], id: str, *, alone: bool = False
+) -> tuple[SessionState | None, Covered]:
     """The session of this id, or the current one; None without a store, if unknown, or if it is over.
 
-    With it, the hashes over the files that its features cover."""
+    With it, the hashes over the files that its features cover. A server that is down is no fault unless
+    the session is ``alone``: no run tells anything."""
     from segue.services.segue import Segue
 
-    home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
-    if not home.database.is_file():
+    home = Home(data_folder(environment)).for_store(store_of(environment))
+    if not home.has_store():
         return None, None
-    with Segue(folder=folder, environment=environment) as segue:
-        try:
+    try:
+        with Segue(folder=folder, environment=environment) as segue:
             session = segue.session(id)
             state = session.state
-        except UnknownSession:
-            return None, None
-        covered = session.features.covered(state) if state.features else None
+            covered = session.features.covered(state) if state.features else None
+    except UnknownSession:
+        return None, None
+    except StoreUnavailable:
+        if alone or not home.elsewhere:
+            raise
+        return None, None  # the server is down: what is on this disk still tells where the work stands
     return (state, covered) if id or state.status in OPEN else (None, None)
 
 

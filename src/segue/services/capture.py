@@ -24,8 +24,8 @@ from ..effects import git
 from ..effects.archive import Archive
 from ..effects.lines import chunks
 from ..effects.processes import ancestors, host_name, is_alive, open_files
-from ..errors import SegueError, UnknownRun, UsageError
-from ..settings import data_folder
+from ..errors import SegueError, StoreUnavailable, UnknownRun, UsageError
+from ..settings import data_folder, store_of
 from ..stores.base import RunRow, Runs
 from . import cursor
 from .home import Home
@@ -46,6 +46,18 @@ _TAIL_BYTES = 65_536
 _SEGUE = re.compile(r"(?:^|[\s;&|(/])segue\s")
 _MANY = 8
 _AHEAD = 32
+
+
+def _runs_elsewhere(home: Home, where: str) -> Runs | None:
+    """What a server keeps of runs; None while it is down: agents' own files tell enough to go on."""
+    from .stores import open_store
+
+    runs: Runs = open_store(home, where).runs  # type: ignore[attr-defined]
+    try:
+        runs.get("")
+    except StoreUnavailable:
+        return None
+    return runs
 
 
 class Capture:
@@ -72,10 +84,13 @@ class Capture:
     @classmethod
     def here(cls, folder: Path, environment: Mapping[str, str]) -> Capture:
         """With the store and the archive of the environment, if they are there; nothing is made."""
-        home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
+        where = store_of(environment)
+        home = Home(data_folder(environment)).for_store(where)
         archive = Archive(home.transcripts) if home.transcripts.is_file() else None
-        if not home.database.is_file():
+        if not home.has_store():
             return cls(folder, environment, archive=archive)
+        if home.elsewhere:
+            return cls(folder, environment, runs=_runs_elsewhere(home, where), archive=archive)
         from ..stores.sqlite import SqliteJournal
 
         return cls(folder, environment, runs=SqliteJournal(home.database, lock=True).runs, archive=archive)

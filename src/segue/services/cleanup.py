@@ -26,6 +26,7 @@ from ..errors import (
     BadImport,
     ConflictError,
     DamagedError,
+    RefusedError,
     SegueError,
     SessionHeld,
     StaleVersion,
@@ -81,6 +82,11 @@ class Cleanup:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
         what stands in the way of another is raised when all the rest is archived."""
         self._seg.brake.check()
+        if self._seg.home.elsewhere:
+            raise RefusedError(
+                "sessions of a shared store are not archived on one machine",
+                hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
+            )
         cards = self.candidates(days)
         archived: builtins.list[Archived] = []
         faults: builtins.list[SegueError] = []

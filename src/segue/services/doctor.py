@@ -19,17 +19,18 @@ from ..core.values import Value
 from ..effects.archive import Archive
 from ..effects.files import private_folder, too_open
 from ..effects.spool import SPOOL_BYTES_MAX, Spool
-from ..errors import SegueError
+from ..errors import RefusedError, SegueError
 from ..settings import Settings, resolve
+from ..stores.base import Journal
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ..stores.sqlite.schema import SCHEMA
 from ..stores.sqlite.upkeep import back_up
 from . import emergency, hook_file
-from .book import fold_all, snapshot_of
 from .home import Home
 from .installing import read as installed
 from .recover import Recovery, inspect, recover
+from .refold import stale_snapshots
 
 FREE_BYTES_MIN = 100 << 20
 BACKUP_AGE_DAYS_MAX = 7
@@ -48,11 +49,11 @@ class Finding(Value):
 def examine(home: Home, settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
     """Everything worth a look; opens the store only to read."""
     home = home.for_store(settings.text("store"))
+    there = _server(home, settings) if home.elsewhere else (*_store(home, settings), *_backups(home))
     return [
         _versions(),
         *_folder(home),
-        *_store(home, settings),
-        *_backups(home),
+        *there,
         *_archive(home, settings),
         _emergency(home),
         _spool(home),
@@ -119,25 +120,29 @@ def _store(home: Home, settings: Settings) -> Iterator[Finding]:
 def _whole_store(path: Path) -> Finding:
     journal = SqliteJournal(path)
     try:
-        heads = journal.streams()
-        sessions = sum(name.startswith("session/") for name, _ in heads)
-        events = sum(version for _, version in heads)
-        stale = [
-            stream
-            for stream, _ in heads
-            if stream.startswith("session/")
-            and (kept := journal.snapshots([stream]).get(stream)) is not None
-            and snapshot_of(stream[8:], fold_all(journal.read(stream, limit=kept.version))) != kept
-        ]
-        if stale:
-            return Finding("store", "warn", f"{len(stale)} snapshots differ from a refold", "`segue rebuild`")
-        size = path.stat().st_size / 1e6
-        mode = journal.database.journal_mode
-        counted = f"{sessions} session{'s' * (sessions != 1)}, {events} event{'s' * (events != 1)}"
-        detail = f"{counted}, every chain proven; {size:.1f} MB, {mode}"
-        return Finding("store", "ok", detail)
+        journal.streams()  # opens it
+        size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
+        return proven(journal, f"{size:.1f} MB, {mode}")
     finally:
         journal.close()
+
+
+def proven(journal: Journal, more: str) -> Finding:
+    """Every event of a store read and proven, and every snapshot held against a refold."""
+    heads = journal.streams()
+    sessions = sum(name.startswith("session/") for name, _ in heads)
+    events = sum(version for _, version in heads)
+    stale = stale_snapshots(journal)
+    if stale:
+        return Finding("store", "warn", f"{len(stale)} snapshots differ from a refold", "`segue rebuild`")
+    counted = f"{sessions} session{'s' * (sessions != 1)}, {events} event{'s' * (events != 1)}"
+    return Finding("store", "ok", f"{counted}, every chain proven; {more}")
+
+
+def _server(home: Home, settings: Settings) -> Iterator[Finding]:
+    from .doctor_server import look
+
+    return look(home, settings)
 
 
 def _backups(home: Home) -> Iterator[Finding]:
@@ -309,6 +314,11 @@ def prove(
     """Break copies of the store, recover them, and say what came back."""
     findings = []
     home = home.for_store(settings.text("store")) if settings else home
+    if home.elsewhere:
+        raise RefusedError(
+            f"{home.elsewhere} is no file that could be copied and broken",
+            hint="`segue doctor` without --prove looks whether it is whole",
+        )
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:
         for done, (name, damage) in enumerate(_DAMAGES):
             if progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -42,8 +43,12 @@ def _second(seconds: int) -> str:
 class Home:
     """Paths of the data folder; a folder exists once something is kept in it."""
 
-    def __init__(self, path: Path, store: Path | None = None) -> None:
+    def __init__(self, path: Path, store: Path | None = None, *, elsewhere: str = "") -> None:
         self.path = path
+        self.elsewhere = elsewhere
+        """The address, without secrets, of a store that is no file here; empty for the embedded one."""
+        if elsewhere:  # a name for what is kept beside it; no such file is ever made
+            store = path / "elsewhere" / f"{hashlib.sha256(elsewhere.encode()).hexdigest()[:16]}.db"
         self.database = store or path / "segue.db"
         """The embedded store."""
         self.backups = path / "backups"
@@ -68,9 +73,17 @@ class Home:
 
     def for_store(self, where: str) -> Home:
         """The same folder for the store that a setting names; backups of two stores never mix."""
-        return (
-            Home(self.path, Path(where.removeprefix("sqlite://"))) if where.startswith("sqlite:///") else self
-        )
+        if where.startswith("sqlite:///"):
+            return Home(self.path, Path(where.removeprefix("sqlite://")))
+        if where.startswith(("postgresql://", "postgres://")):
+            from ..stores.postgres.address import shown
+
+            return Home(self.path, elsewhere=shown(where))
+        return self
+
+    def has_store(self) -> bool:
+        """Whether there is a store to ask, as far as this folder can tell: one elsewhere may be down."""
+        return bool(self.elsewhere) or self.database.is_file()
 
     @property
     def emergency(self) -> Path:

@@ -17,7 +17,7 @@ from ..agents.base import Found
 from ..core.steps import Step
 from ..effects.redact import redact_bytes
 from ..errors import SegueError
-from ..settings import data_folder
+from ..settings import data_folder, store_of
 from . import cursor
 from .capture import Capture, found_of
 from .home import Home
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 def looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
     """Segue without a store, for those who only look where nothing was ever stored; None if there is one."""
-    home = Home(data_folder(environment)).for_store(environment.get("SEGUE_STORE", ""))
-    if home.database.exists() or home.remains():
+    home = Home(data_folder(environment)).for_store(store_of(environment))
+    if home.elsewhere or home.database.exists() or home.remains():
         return None
     return storeless(folder, environment)
 

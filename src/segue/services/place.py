@@ -19,6 +19,7 @@ from ..effects import git
 from ..errors import Paused, StaleVersion
 from ..settings import PROJECT_FILE, Settings, content_hash
 from ..stores.base import Append, Journal
+from .stores import machine_of
 
 _FOLLOW = os.access not in os.supports_follow_symlinks
 """A PAUSE that is a link to nowhere brakes too, where the platform can tell."""
@@ -36,9 +37,16 @@ class Tree(Value):
     current: str = ""
 
 
-def tree_stream(path: str) -> str:
-    """The stream of a working tree."""
-    return "tree/" + hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:24]
+def tree_stream(path: str, machine: str = "") -> str:
+    """The stream of a working tree; of this machine alone where machines share a store."""
+    told = f"{machine}\0{path}" if machine else path
+    return "tree/" + hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:24]
+
+
+def trust_stream(journal: Journal) -> str:
+    """The ledger of what was accepted here: what a colleague accepts on another machine is not."""
+    machine = machine_of(journal)
+    return f"{TRUST_STREAM}/{machine}" if machine else TRUST_STREAM
 
 
 def fold_tree(tree: Tree, event: ev.Event) -> Tree:
@@ -70,7 +78,7 @@ class Place:
             if (top / PROJECT_FILE).is_file():
                 return top
         for top in (self.folder, *self.folder.parents):
-            if self._journal.head(tree_stream(str(top))).version:
+            if self._journal.head(self._stream(str(top))).version:
                 return top
         return self.folder
 
@@ -89,16 +97,17 @@ class Place:
         found = content_hash(self.project_file)
         while found and not self.trusted():
             body = ev.Trusted(str(self.project_file), found)
-            version = self._journal.head(TRUST_STREAM).version
+            stream = trust_stream(self._journal)
+            version = self._journal.head(stream).version
             with suppress(StaleVersion):
-                self._journal.append(Append(TRUST_STREAM, version, [ev.draft(body, at=at, actor=actor)]))
+                self._journal.append(Append(stream, version, [ev.draft(body, at=at, actor=actor)]))
         return found
 
     def tree(self, *, fresh: bool = False) -> Tree:
         """The working tree's own facts."""
         if self._tree is None or fresh:
             tree = Tree(str(self.root))
-            for event in self._journal.read(tree_stream(tree.path)):
+            for event in self._journal.read(self._stream(tree.path)):
                 tree = fold_tree(tree, event)
             self._tree = tree
         return self._tree
@@ -139,11 +148,14 @@ class Place:
         if not bodies:
             return None
         drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]
-        return Append(tree_stream(tree.path), tree.version, drafts)
+        return Append(self._stream(tree.path), tree.version, drafts)
+
+    def _stream(self, path: str) -> str:
+        return tree_stream(path, machine_of(self._journal))
 
 
 def _trusted(journal: Journal) -> list[ev.Trusted]:
-    bodies = (ev.read_body(event) for event in journal.read(TRUST_STREAM))
+    bodies = (ev.read_body(event) for event in journal.read(trust_stream(journal)))
     return [body for body in bodies if isinstance(body, ev.Trusted)]
 
 

@@ -43,10 +43,11 @@ from ..stores.sqlite import SqliteJournal, alone
 from ..stores.sqlite.salvage import salvage
 from ..stores.sqlite.upkeep import integrity, restore
 from . import emergency
-from .book import fold_all, snapshot_of, stream_of
+from .book import fold_all, stream_of
 from .home import Home, now
 from .place import Brake
 from .recover_memories import gathered, put_back
+from .refold import stale_snapshots
 
 Progress = Callable[[int, int, str], None]
 Tree = tuple[Path, str]
@@ -96,6 +97,10 @@ def recover(
         Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))
     tree = (folder, memory_dir) if folder is not None else None
+    if home.elsewhere:
+        from .recover_server import recover_server
+
+        return recover_server(home, settings, dry_run=dry_run)
     if dry_run:
         return _climb(home, tree, dry_run=True, progress=progress)
     private_folder(home.database.parent)
@@ -341,18 +346,7 @@ def _snapshots(path: Path, *, mend: bool) -> int:
     """How many snapshots are not what a refold gives; made anew if asked."""
     journal = SqliteJournal(path)
     try:
-        stale = 0
-        for stream, _ in journal.streams("session/"):
-            kept = journal.snapshots([stream]).get(stream)
-            if kept is None:
-                continue
-            events = journal.read(stream)
-            session = stream.removeprefix("session/")
-            if snapshot_of(session, fold_all(events[: kept.version])) != kept:
-                stale += 1
-                if mend:
-                    journal.keep(snapshot_of(session, fold_all(events)))
-        return stale
+        return len(stale_snapshots(journal, mend=mend))
     finally:
         journal.close()
 
@@ -370,12 +364,12 @@ def _emergency(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, bool]:
     did: list[str] = []
     with Segue(home=home.path, store=f"sqlite://{path}", folder=home.path) as segue:
         for file, found in whole:
-            did += _restore_state(segue.journal, found)
+            did += restore_state(segue.journal, found)
             did += emergency.merge(segue, file)
     return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
 
 
-def _restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
+def restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
     """A session that the journal has lost, or only the beginning of, from a file's state."""
     state = emergency.state_in(found)
     stream = stream_of(found.session_id)

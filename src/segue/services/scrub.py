@@ -55,6 +55,8 @@ class Scrubbed(Value):
     """Transcripts of agents that hold it: not ours to change."""
     memories: int = 0
     """Memories that held it."""
+    beyond: list[str] = []
+    """Where it may be that is not ours to reach: of a server."""
 
 
 def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
@@ -66,8 +68,9 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
     runs = scrub_runs(segue.observed.runs, text, dry_run)
     memories = scrub_memories(segue.memories.store, text, dry_run)
-    if isinstance(segue.journal, SqliteJournal) and not dry_run:
-        compact(segue.journal.database)
+    found_any = bool(events or pieces or runs or memories)
+    if not dry_run:
+        _compact(segue, found_any)
     segue.forget()
     files = [path for path in _files(segue) if path.is_file()]
     hit: list[str] = []
@@ -82,7 +85,21 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     runs |= set(segue.observed.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
     originals = [path for path in segue.observed.runs.known() if _holds(path, text)]
     stays = _stays(segue.journal, text)
-    return Scrubbed(events, pieces, hit, sessions, stays, len(runs), sorted(originals), memories)
+    server = "the server's write-ahead log, replicas and backups, until they are recycled"
+    beyond = [server] if segue.home.elsewhere and found_any else []
+    return Scrubbed(events, pieces, hit, sessions, stays, len(runs), sorted(originals), memories, beyond)
+
+
+def _compact(segue: Segue, found_any: bool) -> None:
+    """What was erased is gone from the store's own files, too."""
+    if isinstance(segue.journal, SqliteJournal):
+        compact(segue.journal.database)
+    elif segue.home.elsewhere and found_any:
+        from ..stores.postgres import PostgresJournal
+        from ..stores.postgres.upkeep import compact as compact_server
+
+        if isinstance(segue.journal, PostgresJournal):
+            compact_server(segue.journal.database)
 
 
 def _stays(journal: Journal, text: str) -> list[str]:

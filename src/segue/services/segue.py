@@ -15,9 +15,7 @@ from ..core.state import TYPES
 from ..core.status import Card
 from ..effects.redact import redact
 from ..errors import (
-    BadSettings,
     ConflictError,
-    DamagedError,
     SegueError,
     StaleVersion,
     UnknownSession,
@@ -33,6 +31,7 @@ from .home import Home, moment, now
 from .observed import Observed
 from .place import Brake, Place
 from .sessions import Session, Texts, texts
+from .stores import open_store
 
 if TYPE_CHECKING:
     from ..core.delta import Delta
@@ -116,19 +115,8 @@ class Segue:
 
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")
-        if where and not where.startswith("sqlite:///"):
-            raise BadSettings(
-                f"unknown kind of store: {where.split(':')[0]}:", hint="sqlite:///path/to/segue.db"
-            )
         self.home = self.home.for_store(where)
-        lost = self.home.remains()
-        if lost:
-            raise DamagedError("the store", str(self.home.database), lost)
-        self.home.make()
-        from ..stores.sqlite import SqliteJournal
-
-        timeout_ms = int(settings.number("busy_timeout_ms"))
-        return SqliteJournal(self.home.database, busy_timeout_ms=timeout_ms, lock=True)
+        return open_store(self.home, where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""

@@ -13,13 +13,13 @@ from ..core import events as ev
 from ..core.evidence import PERSON, Check
 from ..errors import StaleVersion
 from ..stores.base import Append, Journal
-from .place import TRUST_STREAM, Brake
+from .place import Brake, trust_stream
 
 
 def trusted_checks(journal: Journal, *, person: bool) -> set[str]:
     """The hashes of checks that were accepted; with ``person``, by a person."""
     found = set()
-    for event in journal.read(TRUST_STREAM):
+    for event in journal.read(trust_stream(journal)):
         body = ev.read_body(event)
         if isinstance(body, ev.CheckTrusted) and (not person or event.actor == PERSON):
             found.add(body.check)
@@ -32,7 +32,7 @@ def trust_checks(journal: Journal, checks: Iterable[Check], brake: Brake, *, at:
     bodies = [ev.CheckTrusted(check.hash, check.text) for check in checks]
     drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]
     while drafts:
-        version = journal.head(TRUST_STREAM).version
+        version = journal.head(trust_stream(journal)).version
         with suppress(StaleVersion):
-            journal.append(Append(TRUST_STREAM, version, drafts))
+            journal.append(Append(trust_stream(journal), version, drafts))
             return

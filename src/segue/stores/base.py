@@ -107,6 +107,15 @@ class Kept(Value):
     vector: bytes = b""
 
 
+class Carried(Value):
+    """A memory with all that is kept of it, for moving it to another store."""
+
+    no: int
+    kept: Kept
+    votes: Sequence[Vote] = ()
+    trail: Sequence[Trace] = ()
+
+
 class MemoryChange(Value):
     """What happens to memories, all or nothing."""
 
@@ -168,6 +177,11 @@ class Memories(Protocol):
 
     def everything(self) -> list[Kept]:
         """All memories, dead ones too, without vectors. For upkeep, recovery and scrub: not for showing."""
+        ...
+
+    def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
+        """Memories behind a number, dead ones too, in order, with vectors, votes and trail, without words.
+        For moving them to another store: not for showing."""
         ...
 
     def compact(self, text: str = "") -> None:

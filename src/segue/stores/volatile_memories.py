@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ..core.memory import Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of, may_read
 from ..core.recall import Hit, Placed, Texts, length_of
 from ..errors import StaleVersion
-from .base import Kept, MemoryChange
+from .base import Carried, Kept, MemoryChange
 from .vectors import bits_of, index
 
 _ANYTIME = ""
@@ -185,6 +185,19 @@ class VolatileMemories:
     def everything(self) -> list[Kept]:
         with self._lock:
             return [replace(kept, memory=self._whole(no), vector=b"") for no, kept in self._rows.items()]
+
+    def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
+        with self._lock:
+            numbers = [no for no in self._rows if no > after][:limit]
+            return [
+                Carried(
+                    no,
+                    replace(self._rows[no], memory=self._whole(no), words=""),
+                    [vote for (of, _), vote in sorted(self._votes.items()) if of == no],
+                    [trace for of, trace in self._trail if of == no],
+                )
+                for no in numbers
+            ]
 
     def compact(self, text: str = "") -> None:
         if text:

@@ -254,6 +254,19 @@ class MemoriesSuite(ABC):
         assert [trace.act for trace in store.trail(HERE, "m1")] == ["vote", "add"]
         assert store.trail(HERE, "m2") == [] and store.trail(Reader()) == []
 
+    def test_what_is_carried_away_is_all_that_is_kept(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        first, trace = memory("m1"), Trace("m1", "add", THEN, "user", "why")
+        vote = Vote("m1", "ann", "helpful", NOW, "it was of help")
+        add(store, first, memory("m2", "dead", deprecated=NOW), memory("m3", "third"))
+        store.write(MemoryChange(votes=[vote], trail=[trace], recalls=[("m1", 2, NOW)]))
+        one, two = store.carried(0, 2)
+        assert one.kept.memory == replace(first, helpful=1, recalled=2, recalled_at=NOW)
+        assert (one.kept.model, one.kept.vector) == (MODEL, vector_of(first.content))
+        assert (list(one.votes), list(one.trail)) == ([vote], [trace])
+        assert two.kept.memory.id == "m2" and not two.kept.vector and not two.votes
+        assert [row.kept.memory.id for row in store.carried(two.no)] == ["m3"]
+
     def test_nobody_reads_what_is_not_meant_for_them(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(

@@ -20,12 +20,13 @@ from msgspec.structs import replace
 
 from ..._trip import trip
 from ...core import canon
-from ...core.memory import Audience, Memory, Reader, Trace, Where, audience_of, fits, hash_of, may_read
+from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of, may_read
 from ...core.recall import Placed, Texts, length_of
 from ...errors import DamagedError, StaleVersion
-from ..base import Kept, MemoryChange
+from ..base import Carried, Kept, MemoryChange
+from ..matching import matched
 from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, bits_of, index
-from .matching import matched
+from .matching import SqliteWords
 
 if TYPE_CHECKING:
     from .journal import SqliteJournal
@@ -292,7 +293,8 @@ class SqliteMemories:
                 marks.append([mark(kind, name) for name in wanted])
         sql = "SELECT sum(live), sum(words) FROM audiences WHERE no IN (SELECT value FROM json_each(?))"
         total, length = self._fetch(sql, (_array(seen),))[0]
-        return matched(self._fetch, words, marks, limit, int(total or 0), int(length or 0))
+        words_held = SqliteWords(self._fetch, marks)
+        return matched(words_held, words, limit, int(total or 0), int(length or 0))
 
     def near(
         self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
@@ -364,6 +366,18 @@ class SqliteMemories:
 
     def everything(self) -> list[Kept]:
         return [Kept(self._memory(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
+
+    def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
+        found = []
+        for row in self._fetch(f"{_WHOLE} WHERE m.no > ? ORDER BY m.no LIMIT ?", (after, limit)):
+            no, memory = row[0], self._memory(row)
+            vector = self._fetch("SELECT model, body FROM memory_vectors WHERE no = ?", (no,))
+            sql = "SELECT voter, vote, at, context FROM memory_votes WHERE no = ? ORDER BY voter"
+            votes = [Vote(memory.id, *vote) for vote in self._fetch(sql, (no,))]
+            sql = "SELECT act, at, actor, reason FROM memory_trail WHERE no = ? ORDER BY line"
+            trail = [Trace(memory.id, *trace) for trace in self._fetch(sql, (no,))]
+            found.append(Carried(no, Kept(memory, "", *(vector[0] if vector else ())), votes, trail))
+        return found
 
     def compact(self, text: str = "") -> None:
         def work(db: apsw.Connection) -> None:

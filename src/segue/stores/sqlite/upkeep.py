@@ -12,7 +12,8 @@ import apsw
 
 from ..._trip import trip
 from ...core.events import Event
-from ...errors import DamagedError, StoreBusy
+from ...core.pieces import address as address_of
+from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
 from .journal import INSERT, SqliteJournal
 from .schema import id_of
@@ -98,6 +99,32 @@ def restore(
             journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         journal.close()
+
+
+def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Event]) -> None:
+    """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
+    The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
+
+    def work(db: apsw.Connection) -> None:
+        number = journal._number(db, stream, make=True)
+        version, own = journal._head(db, number)
+        if (version, own) != (after, events[0].prev):
+            raise StaleVersion(stream, after, version)
+        rows = [(id_of(number, e.version), e.header(), e.body, e.hash, e.erased) for e in events]
+        db.executemany(INSERT, rows)
+        trip("store.copy.before_commit")
+
+    journal.database.connection()
+    journal.database.writing(work)
+    trip("store.copy.after_commit")
+
+
+def copy_pieces(journal: SqliteJournal, pieces: Mapping[str, bytes]) -> None:
+    """Put pieces of another store in; one that a scrub rewrote stays what it is."""
+    rows = [(bytes.fromhex(a), address_of(body) != a, body) for a, body in pieces.items()]
+    sql = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, ?, ?)"
+    journal.database.connection()
+    journal.database.writing(lambda db: db.executemany(sql, rows))
 
 
 def integrity(database: Database) -> list[str]:

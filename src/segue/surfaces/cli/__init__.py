@@ -14,10 +14,10 @@ from typing import Any
 
 from .table import TABLE
 
-_VALUED = ("-C", "--folder", "--home", "--actor")
+_VALUED = ("-C", "--folder", "--home", "--store", "--actor")
 _NAMES = {
-    "-C": "folder", "--folder": "folder", "--home": "home", "--actor": "actor", "-s": "session",
-    "--session": "session",
+    "-C": "folder", "--folder": "folder", "--home": "home", "--store": "store", "--actor": "actor",
+    "-s": "session", "--session": "session",
 }  # fmt: skip
 _FLAGS = ("--json", "--no-color")
 
@@ -97,7 +97,7 @@ def _quick_check(words: list[str]) -> int | None:
 def read_plainly(words: list[str]) -> SimpleNamespace | None:
     """The arguments of `status`, the command that must be quick, without argparse; None if in doubt."""
     args = SimpleNamespace(
-        id=None, session=None, json=False, folder=None, home=None, actor=None, no_color=False
+        id=None, session=None, json=False, folder=None, home=None, store=None, actor=None, no_color=False
     )
     left = iter(words)
     for word in left:
@@ -122,7 +122,11 @@ def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
         word = words[place]
         if word in _VALUED:
             place += 2
-        elif word in _FLAGS or word.startswith(("--folder=", "--home=", "--actor=")) or word[:2] == "-C":
+        elif (
+            word in _FLAGS
+            or word.startswith(("--folder=", "--home=", "--store=", "--actor="))
+            or word[:2] == "-C"
+        ):
             place += 1
         else:
             return words[:place], word, words[place + 1 :]

@@ -56,6 +56,10 @@ def _origins(context: Context) -> list[Origin]:
 
 def _shown(origin: Origin) -> dict[str, Any]:
     value = "(set)" if origin.name in _SECRET and origin.value else origin.value
+    if origin.name == "store" and "@" in str(value):
+        from ...services.stores import shown
+
+        value = shown(value)
     return {"name": origin.name, "value": value, "origin": origin.origin, "about": origin.about}
 
 

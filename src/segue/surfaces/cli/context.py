@@ -32,6 +32,8 @@ class Context:
         self.environment = environment_now()
         if args.home:
             self.environment["SEGUE_HOME"] = args.home
+        if args.store:
+            self.environment["SEGUE_STORE"] = args.store
         self.style: Style = style_for(sys.stdout, self.environment, no_color=args.no_color)
         self._segue: Segue | None = None
 

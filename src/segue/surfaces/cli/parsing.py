@@ -76,6 +76,7 @@ def _declare_globals(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="give JSON instead of text")
     parser.add_argument("-C", "--folder", metavar="DIR", help="act as if started in this folder")
     parser.add_argument("--home", metavar="DIR", help="the data folder, instead of SEGUE_HOME")
+    parser.add_argument("--store", metavar="URL", help="the store, instead of SEGUE_STORE")
     parser.add_argument("--actor", metavar="NAME", help="who declares this: `user` or an agent's name")
     parser.add_argument("--no-color", action="store_true", help="no colours, also on a terminal")
     parser.add_argument("-h", "--help", action="help", help="this text")

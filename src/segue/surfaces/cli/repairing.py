@@ -37,7 +37,7 @@ def recover(context: Context) -> int:
 
     home, settings = _surroundings(context)
     if not context.args.dry_run:
-        _brake(context, home)
+        check_brake(context, home)
     with Progress(context) as progress:
         found = run(
             home, settings, dry_run=context.args.dry_run, progress=progress, folder=context.folder,
@@ -54,7 +54,7 @@ def recover(context: Context) -> int:
     return 0
 
 
-def _brake(context: Context, home: Home) -> None:
+def check_brake(context: Context, home: Home) -> None:
     """PAUSE brakes a recovery too; the project's root is found without the store."""
     from ...services.place import Brake
 
@@ -109,6 +109,7 @@ def _scrubbed(context: Context, found: Any, line: str) -> int:
     context.say(*(f"  file {one_line(str(name))}" for name in found.files))
     context.say(*(f"it stays in {one_line(name)}: names cannot be erased" for name in found.stays))
     context.say(*(f"it stays in {one_line(name)}: an agent's own file" for name in found.originals))
+    context.say(*(f"it stays in {one_line(name)}" for name in found.beyond))
     return 0
 
 
@@ -164,7 +165,8 @@ COMMANDS = (
         examples=("segue recover --dry-run", "segue recover"),
     ),
     Command(
-        "scrub", scrub, _scrub_arguments, json="`{events, pieces, files, sessions, stays, runs, originals}`",
+        "scrub", scrub, _scrub_arguments,
+        json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
         examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
     ),
     Command(

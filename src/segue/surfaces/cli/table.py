@@ -20,7 +20,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
-    "keep": ("sync", "export", "import", "backup", "cleanup", "rebuild", "recover", "scrub", "doctor"),
+    "keep": (
+        "sync", "export", "import", "backup", "cleanup", "rebuild", "migrate", "recover", "scrub", "doctor",
+    ),
     "set up": ("init", "uninit", "off", "on", "hook", "model", "spend", "config", "trust", "completion"),
 }  # fmt: skip
 
@@ -86,6 +88,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "backup": ("keeping", "make a backup of the store now, or list them"),
     "cleanup": ("keeping", "archive sessions that ended long ago; bring one back"),
     "rebuild": ("keeping", "make snapshots anew from the journal, or prove that they are right"),
+    "migrate": ("migrating", "copy a store into another: all of it, proven; goes on where it stopped"),
     "recover": ("repairing", "bring back what is readable of a damaged store"),
     "scrub": ("repairing", "erase a text from journal, archive and backups"),
     "doctor": ("repairing", "look whether all is well, and say what to do"),

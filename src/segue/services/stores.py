@@ -1,0 +1,63 @@
+"""Which store a setting names, and how it is opened; a server is shared, and so it is told who we are."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from ..effects.processes import host_name
+from ..errors import BadSettings, DamagedError
+from .home import Home
+
+if TYPE_CHECKING:
+    from ..stores.base import Journal
+
+KINDS = "sqlite:///path/to/segue.db, or postgresql://user@host/database"
+
+
+def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000) -> Journal:
+    """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``)."""
+    if home.elsewhere:
+        from ..stores.postgres import PostgresJournal
+
+        home.make()
+        journal = PostgresJournal(where, busy_timeout_ms=busy_timeout_ms)
+        journal.machine = this_machine()
+        return journal
+    check_kind(where)
+    lost = home.remains()
+    if lost:
+        raise DamagedError("the store", str(home.database), lost)
+    home.make()
+    from ..stores.sqlite import SqliteJournal
+
+    return SqliteJournal(home.database, busy_timeout_ms=busy_timeout_ms, lock=True)
+
+
+def check_kind(where: str) -> None:
+    """BadSettings if this is the address of no kind of store that there is."""
+    if where and not where.startswith(("sqlite:///", "postgresql://", "postgres://")):
+        raise BadSettings(f"unknown kind of store: {where.split(':')[0]}:", hint=KINDS)
+
+
+def shown(where: str) -> str:
+    """The address of a store as it may be shown: without a password."""
+    from ..stores.postgres.address import shown
+
+    return shown(where)
+
+
+def this_machine() -> str:
+    """A name for this user on this machine, in a store that others share."""
+    import getpass
+
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, as in some containers
+        user = ""
+    return hashlib.sha256(f"{host_name()}\0{user}".encode()).hexdigest()[:16]
+
+
+def machine_of(journal: Journal) -> str:
+    """What makes a stream of this machine its own: empty where the whole store is."""
+    return str(getattr(journal, "machine", ""))

@@ -1,0 +1,284 @@
+"""Work on a Postgres server: done once, however often it had to be tried.
+
+A write that fails before its commit (a deadlock, a serialisation failure, no connection) is tried again until
+the deadline. A connection that is lost while a commit is under way leaves a doubt: the server may have
+committed it and died before it could say so. Every write carries an ``attempt``, a random number that is
+stored with it, and whoever is in doubt looks for it before trying again, and once more if the second try is
+refused: the first one may still have been under way. So an effect happens once, and an acknowledgement
+is always of something that is on the server's disk (``synchronous_commit`` is never off here).
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID, uuid4
+
+from ...errors import (
+    AccessError,
+    BadSettings,
+    DamagedError,
+    SegueError,
+    StaleVersion,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
+from . import schema
+from .address import Address
+from .pool import Pool
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Error
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+BUSY_TIMEOUT_MS = 10_000
+_ABANDONED_MS = 30_000
+"""A transaction whose client is gone holds its locks no longer than this."""
+_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS_MAX = 0.5
+_FIRST_SECONDS = 3.0
+_QUIET_SECONDS = 3.0
+_unreached: dict[str, float] = {}
+"""When a server last did not answer at all, by its address."""
+_AGAIN = ("40001", "40P01", "55006")
+"""Nothing happened, and the same may work: serialisation failure, deadlock, object in use."""
+_LOST = ("57P01", "57P02", "57P03", "57P05", "25006", "08")
+"""The server ends, starts, or is a standby by now."""
+_BUSY = ("53300", "55P03", "57014", "53400")
+_DENIED = ("28", "42501")
+
+
+class Database:
+    """A database and the connections to it."""
+
+    def __init__(self, address: Address, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        self.address = address
+        self.namespace = address.namespace
+        self.busy_timeout_ms = busy_timeout_ms
+        self.ready: schema.Ready | None = None
+        self._preparing = threading.Lock()
+        self._pool = Pool(address.pool_max)
+
+    def close(self) -> None:
+        """Close idle connections; the next call opens anew."""
+        self._pool.close()
+
+    @property
+    def vector(self) -> str:
+        """The schema of pgvector; empty if this database does not have it."""
+        return self.ready.vector if self.ready else ""
+
+    # -- connections ---------------------------------------------------------------------------
+
+    def _open(self, deadline: float) -> Connection[Any]:
+        psycopg = driver()
+        seconds = max(2, int(deadline - time.monotonic()))
+        try:
+            db: Connection[Any] = psycopg.connect(
+                self.address.libpq, autocommit=True, connect_timeout=seconds, application_name="segue",
+                keepalives_idle=10, keepalives_interval=5, keepalives_count=3, tcp_user_timeout=20_000,
+                client_encoding="UTF8",
+            )  # fmt: skip
+        except psycopg.ProgrammingError as fault:
+            text = self.address.masked(str(fault))
+            raise BadSettings(
+                f"not an address that Postgres understands: {text}", hint="see SEGUE_STORE"
+            ) from None
+        try:
+            sql = (
+                "SELECT set_config('lock_timeout', %s, false),"
+                " set_config('idle_in_transaction_session_timeout', %s, false),"
+                " current_setting('synchronous_commit')"
+            )
+            values = (str(int(self.busy_timeout_ms)), str(_ABANDONED_MS))
+            if db.execute(sql, values).fetchall()[0][2] == "off":
+                db.execute("SET synchronous_commit = on")
+            if self.ready is None:
+                with self._preparing:
+                    if self.ready is None:
+                        self.ready = schema.prepare(db, self.namespace)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    # -- work ----------------------------------------------------------------------------------
+
+    def fetch(self, sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
+        """The rows of a statement that only reads."""
+        return self.reading(lambda db: rows(db, sql, values))
+
+    def reading(self, look: Callable[[Connection[Any]], T]) -> T:
+        """Look; a connection that is lost is replaced."""
+        return self._trying(look, None)
+
+    def writing(
+        self, work: Callable[[Connection[Any], UUID], T], done: Callable[[Connection[Any], UUID], T | None]
+    ) -> T:
+        """Do work that commits once; ``done`` looks, after a doubt, whether this attempt is there, and
+        gives what the work would have given."""
+        attempt = uuid4()
+        return self._trying(lambda db: work(db, attempt), lambda db: done(db, attempt))
+
+    def transaction(
+        self, work: Callable[[Connection[Any], UUID], T], done: Callable[[Connection[Any], UUID], T | None]
+    ) -> T:
+        """The same for work of several statements, all or nothing."""
+
+        def whole(db: Connection[Any], attempt: UUID) -> T:
+            with db.transaction():
+                return work(db, attempt)
+
+        return self.writing(whole, done)
+
+    def _trying(
+        self, work: Callable[[Connection[Any]], T], done: Callable[[Connection[Any]], T | None] | None
+    ) -> T:
+        psycopg = driver()
+        deadline = time.monotonic() + self._patience_seconds()
+        pause, doubt = _PAUSE_SECONDS, False
+        while True:
+            begun = False
+            try:
+                with self._pool.connection(self._open, deadline) as db:
+                    if done is not None:
+                        self._refuse_newer()
+                        found = done(db) if doubt else None
+                        if found is not None:
+                            return found
+                    begun = True
+                    try:
+                        return work(db)
+                    except (StaleVersion, psycopg.errors.UniqueViolation):  # perhaps by our own first try
+                        found = done(db) if doubt and done is not None else None
+                        if found is None:
+                            raise
+                        return found
+            except psycopg.Error as fault:
+                doubt = doubt or (begun and done is not None and _is_lost(fault))
+                if not _may_try_again(fault) or time.monotonic() + pause > deadline:
+                    if self.ready is None:
+                        _unreached[self.address.shown] = time.monotonic()
+                    raise self.translate(fault, doubt=doubt) from None
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+
+    def _patience_seconds(self) -> float:
+        """How long to try: whoever was connected waits for a failover, a newcomer hears soon that nobody
+        answers, and at once if it has just been told so."""
+        whole = self.busy_timeout_ms / 1000
+        if self.ready is not None:
+            return whole
+        since = time.monotonic() - _unreached.get(self.address.shown, -_QUIET_SECONDS)
+        return min(whole, _FIRST_SECONDS if since >= _QUIET_SECONDS else 0.0)
+
+    def _refuse_newer(self) -> None:
+        if self.ready is None or self.ready.writable:
+            return
+        if self.ready.schema > schema.SCHEMA:
+            raise schema.too_new(self.ready.schema)
+        self.ready = None  # a standby when it was opened: perhaps no longer
+        raise driver().errors.ReadOnlySqlTransaction("the server is a standby")
+
+    # -- faults --------------------------------------------------------------------------------
+
+    def translate(self, fault: Error, *, doubt: bool = False) -> SegueError:
+        """Our error for one of the driver's; it never holds the password."""
+        state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
+        if doubt:
+            return StoreUnavailable(
+                f"the connection to {where} was lost during a commit: what was written may be there or not",
+                hint="look with `segue log` before you do it again",
+            )
+        if state in _AGAIN or state in _BUSY:
+            return StoreBusy(
+                f"the store was busy for {self.busy_timeout_ms / 1000:g} s: {text}", hint="try again"
+            )
+        if state.startswith("53"):
+            return StoreFull(f"the server has no room: {text}", hint="free some space there, then try again")
+        if state.startswith("XX00") and state in ("XX001", "XX002"):
+            return DamagedError("the store", where, text)
+        if state.startswith(_DENIED) or "authentication failed" in text or "no password supplied" in text:
+            return AccessError(
+                f"{where} does not let us in: {text}",
+                hint="check user, password (PGPASSWORD or ~/.pgpass) and what the role may do",
+            )
+        if state == "3D000" or ("database" in text and "does not exist" in text):
+            return StoreUnavailable(f"{where}: {text}", hint="create the database with `createdb`")
+        if not state or state.startswith(_LOST) or state.startswith("58"):
+            return StoreUnavailable(
+                f"cannot reach {where}: {text}", hint="is the server up? `segue doctor` looks"
+            )
+        return StoreError(f"the store failed: {text} ({state})", hint="see `segue doctor`")
+
+
+def driver() -> Any:
+    """The driver, loaded when a Postgres store is used and not before."""
+    try:
+        import psycopg
+    except ImportError as fault:
+        raise BadSettings(
+            "a Postgres store needs the driver psycopg, which is not installed",
+            hint="install segue with its extra: pip install 'segue[postgres]'",
+        ) from fault
+    return psycopg
+
+
+def rows(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
+    """All rows of a statement, as bytes come: no text form in between."""
+    cursor = db.execute(sql, values or None, binary=True)
+    return cursor.fetchall() if cursor.description is not None else []
+
+
+def changed(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) -> int:
+    """How many rows a statement changed."""
+    return db.execute(sql, values or None).rowcount
+
+
+def many(db: Connection[Any], sql: str, values: list[Row]) -> None:
+    """A statement for each row, sent together."""
+    if values:
+        with db.cursor() as cursor:
+            cursor.executemany(sql, values)
+
+
+def plain(text: str) -> str:
+    """A text as Postgres can keep it: without NUL and halves of surrogate pairs."""
+    if text.isascii():
+        return text.replace("\0", "\ufffd") if "\0" in text else text
+    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+
+
+def _is_lost(fault: Error) -> bool:
+    state = fault.sqlstate or ""
+    return not state or state.startswith(_LOST)
+
+
+def _may_try_again(fault: Error) -> bool:
+    """Whether the same may work in a moment; a name that does not resolve or a wrong password does not."""
+    psycopg = driver()
+    if not isinstance(fault, psycopg.OperationalError | psycopg.InternalError | psycopg.InterfaceError):
+        return False
+    text = str(fault)
+    hopeless = (
+        "authentication failed",
+        "does not exist",
+        "no password supplied",
+        "not known",
+        "no pg_hba.conf",
+    )
+    state = fault.sqlstate or ""
+    if not state:
+        return not any(word in text for word in hopeless)
+    return state in _AGAIN or state.startswith(_LOST) or state == "53300"
+
+
+def _words(fault: Error) -> str:
+    diagnosis = fault.diag.message_primary if fault.diag else None
+    return str(diagnosis or fault).strip() or type(fault).__name__

@@ -1,0 +1,396 @@
+"""The journal port on Postgres.
+
+A stream has a row with its head, and whoever appends moves it on from the version and the hash that it
+expects: one statement, which finds its predecessor or changes nothing. The row is the lock, too: appends to
+one stream wait for each other, appends to two do not. Appends to several streams take their rows in the order
+of the names. Events are verified against their hashes and each other when they are read, as on SQLite.
+
+An append that came with pieces holds the namespace's row a little (no two of them wait for each other);
+a drop holds it alone, so that nobody names a piece while it is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import msgspec
+
+from ..._trip import trip
+from ...core import canon
+from ...core.events import Event, read_event, seal_rows
+from ...core.pieces import address as address_of
+from ...errors import DamagedError, StaleVersion
+from ..base import Append, Head, Rewrite, Snapshot
+from .address import Address
+from .database import BUSY_TIMEOUT_MS, Database, Row, changed, many, plain, rows
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from ..base import MemoryChange
+    from .memories import PostgresMemories
+    from .runs import PostgresRuns
+
+_MOVE = """
+    moved AS (UPDATE segue.streams SET version = %(new)s, hash = %(hash)s WHERE namespace = %(namespace)s
+        AND name = %(stream)s AND version = %(expect)s AND hash = %(prev)s RETURNING 1)"""
+_BEGIN = """
+    moved AS (INSERT INTO segue.streams AS s VALUES (%(namespace)s, %(stream)s, %(new)s, %(hash)s)
+        ON CONFLICT (namespace, name) DO UPDATE SET version = excluded.version, hash = excluded.hash
+        WHERE s.version = 0 RETURNING 1)"""
+_PIECES = """,
+    held AS MATERIALIZED (SELECT 1 FROM segue.namespaces, moved WHERE namespace = %(namespace)s
+        FOR KEY SHARE OF namespaces),
+    brought AS (INSERT INTO segue.pieces
+        SELECT %(namespace)s, p.address, false, p.body FROM held,
+            unnest(%(addresses)s::bytea[], %(pieces)s::bytea[]) AS p (address, body)
+        ON CONFLICT DO NOTHING)"""
+_EVENTS = """
+    INSERT INTO segue.events
+        SELECT %(namespace)s, %(stream)s, e.version, e.header, e.body, e.hash, %(attempt)s, false FROM moved,
+        unnest(%(versions)s::bigint[], %(headers)s::bytea[], %(bodies)s::bytea[], %(hashes)s::bytea[])
+        AS e (version, header, body, hash)"""
+_INSERT = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+_INSERT_PIECE = "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+_KEEP = """
+    INSERT INTO segue.snapshots AS s
+    SELECT %(namespace)s, %(stream)s, %(version)s, %(fold)s, %(state)s, %(card)s FROM (
+        SELECT 1 FROM segue.streams WHERE namespace = %(namespace)s AND name = %(stream)s AND version > 0
+        FOR KEY SHARE) there
+    ON CONFLICT (namespace, stream) DO UPDATE SET version = excluded.version, fold = excluded.fold,
+        state = excluded.state, card = excluded.card
+        WHERE (s.fold, s.version) <= (excluded.fold, excluded.version)
+"""
+_HIGHEST = "\U0010ffff"
+
+
+class PostgresJournal:
+    """A journal in a namespace of a Postgres database."""
+
+    def __init__(self, where: Address | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        address = Address(where) if isinstance(where, str) else where
+        self.database = Database(address, busy_timeout_ms=busy_timeout_ms)
+        self.namespace = address.namespace
+        self.machine = ""
+        """Set by whoever shares the store with other machines: part of the names of streams of its own."""
+        self._seen: dict[str, tuple[int, bytes]] = {}
+        """The last head of each stream that was read or written here."""
+
+    @cached_property
+    def runs(self) -> PostgresRuns:
+        """What was observed of runs, in the same namespace."""
+        from .runs import PostgresRuns
+
+        return PostgresRuns(self.database)
+
+    @cached_property
+    def memories(self) -> PostgresMemories:
+        """What was learnt, in the same namespace."""
+        from .memories import PostgresMemories
+
+        return PostgresMemories(self.database)
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
+        memories: MemoryChange | None = None,
+    ) -> list[Event]:  # fmt: skip
+        if memories is None and len(appends) == 1 and appends[0].drafts:
+            events = self._append_one(appends[0], pieces or {})
+        else:
+            events = self._append_all(appends, pieces or {}, memories)
+        trip("postgres.append.after_commit")
+        for event in events:
+            self._seen[event.stream] = (event.version, event.hash)
+        return events
+
+    def _append_one(self, wish: Append, pieces: Mapping[str, bytes]) -> list[Event]:
+        """Any number of events of one stream: one statement."""
+        prev = self._prev(wish)
+        sealed = list(seal_rows(wish.stream, wish.expect, prev, wish.drafts))
+        events = [event for event, _ in sealed]
+        sql = "WITH" + (_MOVE if wish.expect else _BEGIN) + (_PIECES if pieces else "") + _EVENTS
+        values = {
+            "namespace": self.namespace, "stream": wish.stream, "expect": wish.expect, "prev": prev,
+            "new": events[-1].version, "hash": events[-1].hash, "versions": [e.version for e in events],
+            "headers": [header for _, header in sealed], "bodies": [e.body for e in events],
+            "hashes": [e.hash for e in events], "addresses": [bytes.fromhex(a) for a in pieces],
+            "pieces": list(pieces.values()),
+        }  # fmt: skip
+
+        def work(db: Connection[Any], attempt: UUID) -> list[Event]:
+            trip("postgres.append.before_commit")
+            if not changed(db, sql, {**values, "attempt": attempt}):
+                raise StaleVersion(wish.stream, wish.expect, self._head(db, wish.stream).version)
+            return events
+
+        return self.database.writing(
+            work, lambda db, at: events if self._is_there(db, events[0], at) else None
+        )
+
+    def _prev(self, wish: Append) -> bytes:
+        """The hash behind which an append comes, as last seen; StaleVersion if the stream is elsewhere."""
+        if not wish.expect:
+            return canon.GENESIS
+        seen = self._seen.get(wish.stream)
+        if seen is None or seen[0] != wish.expect:
+            head = self.head(wish.stream)
+            if head.version != wish.expect:
+                raise StaleVersion(wish.stream, wish.expect, head.version)
+            return head.hash
+        return seen[1]
+
+    def _is_there(self, db: Connection[Any], event: Event, attempt: UUID) -> bool:
+        sql = (
+            "SELECT 1 FROM segue.events"
+            " WHERE namespace = %s AND stream = %s AND version = %s AND attempt = %s"
+        )
+        return bool(rows(db, sql, (self.namespace, event.stream, event.version, attempt)))
+
+    def _append_all(
+        self, appends: Sequence[Append], pieces: Mapping[str, bytes], memories: MemoryChange | None
+    ) -> list[Event]:
+        """The long way: any number of streams, and memories."""
+        made: list[Event] = []
+
+        def work(db: Connection[Any], attempt: UUID) -> list[Event]:
+            made[:] = self._append_many(db, attempt, appends)
+            if pieces:
+                self._share(db)
+                found = [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
+                many(db, _INSERT_PIECE, found)
+            if memories is not None:
+                self.memories.apply(db, memories, attempt)
+            trip("postgres.append.before_commit")
+            return list(made)
+
+        def done(db: Connection[Any], attempt: UUID) -> list[Event] | None:
+            if made:
+                return list(made) if self._is_there(db, made[0], attempt) else None
+            return [] if tried(db, self.namespace, attempt) else None
+
+        return self.database.transaction(work, done)
+
+    def _append_many(self, db: Connection[Any], attempt: UUID, appends: Sequence[Append]) -> list[Event]:
+        heads = self._locked(db, appends)
+        events: list[Event] = []
+        for wish in appends:
+            version, prev = heads.get(wish.stream, (0, canon.GENESIS))
+            if version != wish.expect:
+                raise StaleVersion(wish.stream, wish.expect, version)
+            found = []
+            for event, header in seal_rows(wish.stream, version, prev, wish.drafts):
+                row = (event.version, header, event.body, event.hash, attempt, False)
+                found.append((self.namespace, event.stream, *row))
+                events.append(event)
+                heads[wish.stream] = (event.version, event.hash)
+            many(db, _INSERT, found)
+            trip("postgres.append.between")
+        sql = "UPDATE segue.streams SET version = %s, hash = %s WHERE namespace = %s AND name = %s"
+        moved = dict.fromkeys(event.stream for event in events)
+        many(db, sql, [(*heads[stream], self.namespace, stream) for stream in moved])
+        return events
+
+    def _locked(self, db: Connection[Any], appends: Sequence[Append]) -> dict[str, tuple[int, bytes]]:
+        """The heads of all streams, held to the end of the transaction; those that are new, too."""
+        names = sorted({wish.stream for wish in appends})
+        new = sorted({wish.stream for wish in appends if not wish.expect})
+        sql = "INSERT INTO segue.streams VALUES (%s, %s, 0, %s) ON CONFLICT DO NOTHING"
+        many(db, sql, [(self.namespace, name, canon.GENESIS) for name in new])
+        sql = (
+            "SELECT name, version, hash FROM segue.streams WHERE namespace = %s AND name = ANY(%s)"
+            " ORDER BY name FOR UPDATE"
+        )
+        return {name: (version, own) for name, version, own in rows(db, sql, (self.namespace, names))}
+
+    def _share(self, db: Connection[Any]) -> None:
+        rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE", (self.namespace,))
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
+        sql = (
+            "SELECT version, header, body, hash, erased FROM segue.events"
+            " WHERE namespace = %s AND stream = %s AND version > %s ORDER BY version LIMIT %s"
+        )
+        found = self.database.fetch(sql, (self.namespace, stream, after, limit or None))
+        events = [_event(stream, row) for row in found]
+        _linked(stream, after, events)
+        if events and not limit:
+            self._seen[stream] = (events[-1].version, events[-1].hash)
+        return events
+
+    def head(self, stream: str) -> Head:
+        head = self.database.reading(lambda db: self._head(db, stream))
+        self._seen[stream] = (head.version, head.hash)
+        return head
+
+    def _head(self, db: Connection[Any], stream: str) -> Head:
+        sql = "SELECT version, hash FROM segue.streams WHERE namespace = %s AND name = %s"
+        found = rows(db, sql, (self.namespace, plain(stream)))
+        return Head(*found[0]) if found else Head(0, canon.GENESIS)
+
+    def streams(self, prefix: str = "") -> list[tuple[str, int]]:
+        return self.database.reading(lambda db: self._streams(db, prefix))
+
+    def _streams(self, db: Connection[Any], prefix: str) -> list[tuple[str, int]]:
+        sql = (
+            "SELECT name, version FROM segue.streams WHERE namespace = %(namespace)s AND name >= %(prefix)s"
+            " AND name < %(end)s AND version > 0 ORDER BY name"
+        )
+        values = {"namespace": self.namespace, "prefix": prefix, "end": prefix + _HIGHEST}
+        return [(str(name), int(version)) for name, version in rows(db, sql, values)]
+
+    def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
+        wanted = list(dict.fromkeys(addresses))
+        if not wanted:
+            return {}
+        sql = "SELECT address, body, erased FROM segue.pieces WHERE namespace = %s AND address = ANY(%s)"
+        found: dict[str, bytes] = {}
+        for raw, body, erased in self.database.fetch(
+            sql, (self.namespace, [bytes.fromhex(a) for a in wanted])
+        ):
+            address = raw.hex()
+            if not erased and address_of(body) != address:
+                raise DamagedError("a piece", address, "its bytes do not have its address")
+            found[address] = body
+        return {address: found[address] for address in wanted if address in found}
+
+    # -- the cache -----------------------------------------------------------------------------
+
+    def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
+        wanted = list(streams)
+        if not wanted:
+            return {}
+        state = "''::bytea" if cards else "state"
+        sql = (
+            f"SELECT stream, version, fold, {state}, card FROM segue.snapshots"
+            " WHERE namespace = %s AND stream = ANY(%s)"
+        )
+        found = {row[0]: Snapshot(*row) for row in self.database.fetch(sql, (self.namespace, wanted))}
+        return {stream: found[stream] for stream in wanted if stream in found}
+
+    def keep(self, snapshot: Snapshot) -> None:
+        values = {name: getattr(snapshot, name) for name in Snapshot.__struct_fields__}
+        values["namespace"] = self.namespace
+
+        def work(db: Connection[Any], _: UUID) -> int:
+            return changed(db, _KEEP, values)
+
+        self.database.writing(work, lambda *_: None)  # the same once more does no harm
+        trip("postgres.snapshot.after_commit")
+
+    # -- erasing -------------------------------------------------------------------------------
+
+    def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
+        def work(db: Connection[Any], attempt: UUID) -> bool:
+            remember(db, self.namespace, attempt)
+            self._append_many(db, attempt, appends)
+            sql = (
+                "UPDATE segue.events SET body = %s, erased = true"
+                " WHERE namespace = %s AND stream = %s AND version = %s"
+            )
+            many(db, sql, [(r.body, self.namespace, r.stream, r.version) for r in rewrites])
+            sql = "UPDATE segue.pieces SET body = %s, erased = true WHERE namespace = %s AND address = %s"
+            many(db, sql, [(body, self.namespace, bytes.fromhex(a)) for a, body in pieces.items()])
+            touched = sorted({r.stream for r in rewrites} | {a.stream for a in appends})
+            sql = "DELETE FROM segue.snapshots WHERE namespace = %s AND stream = ANY(%s)"
+            changed(db, sql, (self.namespace, touched))
+            trip("postgres.erase.before_commit")
+            return True
+
+        self.database.transaction(work, lambda db, at: tried(db, self.namespace, at) or None)
+        trip("postgres.erase.after_commit")
+        for wish in appends:
+            self._seen.pop(wish.stream, None)
+
+    def drop(
+        self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
+    ) -> None:
+        addresses = [bytes.fromhex(address) for address in pieces]
+        names = [wish.stream for wish in streams]
+
+        def work(db: Connection[Any], attempt: UUID) -> bool:
+            remember(db, self.namespace, attempt)
+            rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR UPDATE", (self.namespace,))
+            heads = self._locked(db, [wish for wish in streams if wish.expect])
+            self._check_beside(db, names, beside)
+            for wish in streams:
+                version = (
+                    heads[wish.stream][0] if wish.stream in heads else self._head(db, wish.stream).version
+                )
+                if version != wish.expect:
+                    raise StaleVersion(wish.stream, wish.expect, version)
+            for table, column in (("events", "stream"), ("snapshots", "stream"), ("streams", "name")):
+                sql = f"DELETE FROM segue.{table} WHERE namespace = %s AND {column} = ANY(%s)"
+                changed(db, sql, (self.namespace, names))
+            sql = "DELETE FROM segue.pieces WHERE namespace = %s AND address = ANY(%s)"
+            changed(db, sql, (self.namespace, addresses))
+            trip("postgres.drop.before_commit")
+            return True
+
+        self.database.transaction(work, lambda db, at: tried(db, self.namespace, at) or None)
+        for name in names:
+            self._seen.pop(name, None)
+
+    def _check_beside(
+        self, db: Connection[Any], dropped: Sequence[str], beside: Mapping[str, int] | None
+    ) -> None:
+        if beside is None:
+            return
+        found = {name: version for name, version in self._streams(db, "session/") if name not in dropped}
+        if found != dict(beside):
+            raise StaleVersion("session/", sum(beside.values()), sum(found.values()))
+
+    def close(self) -> None:
+        self.database.close()
+        self._seen = {}
+
+
+# -- attempts --------------------------------------------------------------------------------------
+
+
+def remember(db: Connection[Any], namespace: str, attempt: UUID) -> None:
+    """Note an attempt with what it does; one that is under way is waited for."""
+    changed(db, "INSERT INTO segue.attempts (namespace, attempt) VALUES (%s, %s)", (namespace, attempt))
+    if attempt.int % 64 == 0:  # now and then: nobody is in doubt about what is a day old
+        sql = "DELETE FROM segue.attempts WHERE namespace = %s AND at < now() - interval '1 day'"
+        changed(db, sql, (namespace,))
+
+
+def tried(db: Connection[Any], namespace: str, attempt: UUID) -> bool:
+    """Whether an attempt is there."""
+    sql = "SELECT 1 FROM segue.attempts WHERE namespace = %s AND attempt = %s"
+    return bool(rows(db, sql, (namespace, attempt)))
+
+
+# -- reading a row ---------------------------------------------------------------------------------
+
+
+def _event(stream: str, row: Row) -> Event:
+    version, header, body, own, erased = row
+    try:
+        event = read_event(header, body, own, erased=erased)
+        reason = "" if event.intact() else "the body does not have the hash that it was stored with"
+        if canon.digest(header) != own or (event.stream, event.version) != (stream, version):
+            reason = "the envelope does not have the hash of the event"
+        if not reason:
+            return event
+    except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
+        reason = "the row is not one of ours"
+    raise DamagedError("the journal", f"{stream} version {version}", reason)
+
+
+def _linked(stream: str, after: int, events: list[Event]) -> None:
+    """DamagedError unless each event follows the one before it."""
+    version, prev = after, b"" if after else canon.GENESIS
+    for event in events:
+        version += 1
+        if event.version != version or (prev and event.prev != prev):
+            where = f"{stream} version {version}"
+            raise DamagedError("the journal", where, "it does not follow its predecessor")
+        prev = event.hash

@@ -1,0 +1,209 @@
+"""The tables, as numbered migrations that are never edited once released; made under one lock.
+
+Every table has the namespace first in its key, and no key or number spans two of them: the database can be
+distributed (Citus) or partitioned by it. Migrations only add, so the Segue of one minor version ago can still
+read; ``meta`` says from which schema on. Servers that start at once wait for each other at an advisory lock,
+and whoever comes second finds the work done.
+
+With pgvector there is a column more (``embedding``). It is added, and filled, whenever a Segue finds that the
+database has the extension by now; without it all else works.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, Any
+
+from ...core.values import Value
+from ...errors import SchemaTooNew, StoreUnavailable
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+LOCK = 0x5345475545
+"""``SEGUE``: the advisory lock of migrations."""
+_NAME = 'text COLLATE "C" NOT NULL'
+
+MIGRATIONS: tuple[str, ...] = (
+    f"""
+    CREATE TABLE segue.namespaces (namespace {_NAME} PRIMARY KEY, stamp bigint NOT NULL DEFAULT 1);
+    CREATE TABLE segue.streams (
+        namespace {_NAME}, name {_NAME}, version bigint NOT NULL, hash bytea NOT NULL,
+        PRIMARY KEY (namespace, name)
+    ) WITH (fillfactor = 80);
+    CREATE TABLE segue.events (
+        namespace {_NAME}, stream {_NAME}, version bigint NOT NULL, header bytea NOT NULL,
+        body bytea NOT NULL, hash bytea NOT NULL, attempt uuid NOT NULL, erased boolean NOT NULL,
+        PRIMARY KEY (namespace, stream, version)
+    );
+    CREATE TABLE segue.attempts (
+        namespace {_NAME}, attempt uuid NOT NULL, at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (namespace, attempt)
+    );
+    CREATE TABLE segue.pieces (
+        namespace {_NAME}, address bytea NOT NULL, erased boolean NOT NULL, body bytea NOT NULL,
+        PRIMARY KEY (namespace, address)
+    );
+    CREATE TABLE segue.snapshots (
+        namespace {_NAME}, stream {_NAME}, version bigint NOT NULL, fold integer NOT NULL,
+        state bytea NOT NULL, card bytea NOT NULL, PRIMARY KEY (namespace, stream)
+    );
+    CREATE TABLE segue.runs (
+        namespace {_NAME}, key {_NAME}, agent {_NAME}, native {_NAME}, project {_NAME}, session {_NAME},
+        path {_NAME}, cwd {_NAME}, last double precision NOT NULL, facts bytea NOT NULL,
+        reading bytea NOT NULL, PRIMARY KEY (namespace, key)
+    );
+    CREATE INDEX runs_by_project ON segue.runs (namespace, project, last);
+    CREATE INDEX runs_by_session ON segue.runs (namespace, session);
+    CREATE TABLE segue.audiences (
+        namespace {_NAME}, no bigint NOT NULL, key bytea NOT NULL, live bigint NOT NULL,
+        words bigint NOT NULL, PRIMARY KEY (namespace, no), UNIQUE (namespace, key)
+    );
+    CREATE TABLE segue.memories (
+        namespace {_NAME}, no bigint NOT NULL, id {_NAME}, audience bigint NOT NULL, live boolean NOT NULL,
+        length integer NOT NULL, hash bytea NOT NULL, type {_NAME}, agent {_NAME}, session {_NAME},
+        created {_NAME}, revision integer NOT NULL, body_hash bytea NOT NULL, body bytea NOT NULL,
+        PRIMARY KEY (namespace, no), UNIQUE (namespace, id)
+    );
+    CREATE UNIQUE INDEX memories_by_hash ON segue.memories (namespace, audience, hash) WHERE live;
+    CREATE INDEX memories_by_time ON segue.memories (namespace, audience, created, no);
+    CREATE INDEX memories_by_session ON segue.memories (namespace, session, no) WHERE live;
+    CREATE TABLE segue.memory_counts (
+        namespace {_NAME}, no bigint NOT NULL, helpful integer NOT NULL DEFAULT 0,
+        harmful integer NOT NULL DEFAULT 0, recalled integer NOT NULL DEFAULT 0,
+        recalled_at {_NAME} DEFAULT '', PRIMARY KEY (namespace, no)
+    );
+    CREATE TABLE segue.memory_votes (
+        namespace {_NAME}, no bigint NOT NULL, voter {_NAME}, vote {_NAME}, at {_NAME}, context {_NAME},
+        PRIMARY KEY (namespace, no, voter)
+    );
+    CREATE TABLE segue.memory_trail (
+        namespace {_NAME}, line bigint NOT NULL, no bigint NOT NULL, act {_NAME}, at {_NAME},
+        actor {_NAME}, reason {_NAME}, PRIMARY KEY (namespace, line)
+    );
+    CREATE INDEX memory_trail_by_memory ON segue.memory_trail (namespace, no);
+    CREATE TABLE segue.memory_vectors (
+        namespace {_NAME}, no bigint NOT NULL, audience bigint NOT NULL, model {_NAME},
+        size integer NOT NULL, bits bytea NOT NULL, body bytea NOT NULL, PRIMARY KEY (namespace, no)
+    );
+    CREATE INDEX memory_vectors_by_audience ON segue.memory_vectors (namespace, model, audience);
+    CREATE TABLE segue.memory_words (
+        namespace {_NAME}, no bigint NOT NULL, words tsvector NOT NULL, PRIMARY KEY (namespace, no)
+    );
+    CREATE INDEX memory_words_held ON segue.memory_words USING gin (words) WITH (fastupdate = off);
+    """,
+)
+SCHEMA = len(MIGRATIONS)
+READABLE_FROM = 1
+"""The oldest schema whose Segue can read a store of this schema."""
+
+
+class Ready(Value):
+    """What was found when a store was opened."""
+
+    writable: bool
+    schema: int
+    vector: str = ""
+    """The schema of the extension pgvector, quoted; empty where it is not there."""
+
+
+_LOOK = """
+    SELECT current_setting('server_encoding'), current_setting('synchronous_commit'), pg_is_in_recovery(),
+        to_regclass('segue.meta') IS NOT NULL,
+        (SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+            WHERE e.extname = 'vector'),
+        EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'),
+        EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('segue.memory_vectors')
+            AND attname = 'embedding')
+"""
+
+
+def prepare(db: Connection[Any], namespace: str) -> Ready:
+    """Bring a database to this schema, and have the namespace; raises SchemaTooNew."""
+    encoding, _, standby, there, vector, available, column = db.execute(_LOOK).fetchone() or ("",) * 7
+    if encoding != "UTF8":
+        raise StoreUnavailable(
+            f"the database is in {encoding}, and Segue needs UTF8", hint="create one with `createdb -E UTF8`"
+        )
+    found = _found(db) if there else Ready(True, 0)
+    if not found.writable or standby:
+        return Ready(False, found.schema, vector if column else "")
+    if found.schema < SCHEMA or (available and not column):
+        vector = _migrate(db)
+    sql = "INSERT INTO segue.namespaces (namespace) VALUES (%s) ON CONFLICT DO NOTHING"
+    if not db.execute("SELECT 1 FROM segue.namespaces WHERE namespace = %s", (namespace,)).fetchone():
+        db.execute(sql, (namespace,))
+    return Ready(True, SCHEMA, vector or "")
+
+
+def _found(db: Connection[Any]) -> Ready:
+    """The schema that is there; not writable if it is a newer one that this Segue may read."""
+    meta = dict(db.execute("SELECT key, value FROM segue.meta").fetchall())
+    newer = int(meta.get("schema", "0"))
+    if newer <= SCHEMA:
+        return Ready(True, newer)
+    if int(meta.get("readable_from", str(newer))) > SCHEMA:
+        raise too_new(newer)
+    return Ready(False, newer)
+
+
+def too_new(newer: int) -> SchemaTooNew:
+    """The error for a store of a newer schema."""
+    return SchemaTooNew(
+        f"this store has schema {newer}, and this Segue knows up to {SCHEMA}",
+        hint="upgrade Segue on this machine; the store was not touched",
+    )
+
+
+def _migrate(db: Connection[Any]) -> str:
+    """All missing migrations in one transaction; others wait meanwhile. Gives the schema of pgvector."""
+    with db.transaction():
+        db.execute("SET LOCAL lock_timeout = 0")  # whoever migrates may take long, and will be done
+        db.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        db.execute("CREATE SCHEMA IF NOT EXISTS segue")
+        db.execute(f"CREATE TABLE IF NOT EXISTS segue.meta (key {_NAME} PRIMARY KEY, value {_NAME})")
+        current = _found(db)
+        if not current.writable:
+            raise too_new(current.schema)
+        for script in MIGRATIONS[current.schema :]:
+            for statement in script.split(";"):
+                if statement.strip():
+                    db.execute(statement)
+        sql = (
+            "INSERT INTO segue.meta VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+            " WHERE segue.meta.value <> excluded.value"
+        )
+        db.execute(sql, ("schema", str(SCHEMA)))
+        db.execute(sql, ("readable_from", str(READABLE_FROM)))
+        return _add_vectors(db)
+
+
+def _add_vectors(db: Connection[Any]) -> str:
+    """The column for pgvector, filled; nothing where the extension is not to be had."""
+    import psycopg
+
+    try:
+        with db.transaction():
+            db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.Error:  # not allowed, or not there: search is exact, and the doctor says so
+        pass
+    *_, vector, _, column = db.execute(_LOOK).fetchone() or ("",) * 7
+    if not vector or column:
+        return vector or ""
+    db.execute(f"ALTER TABLE segue.memory_vectors ADD COLUMN embedding {vector}.vector")
+    db.execute(  # of those that older processes still write without it
+        "CREATE INDEX memory_vectors_bare ON segue.memory_vectors (namespace, model) WHERE embedding IS NULL"
+    )
+    rows = db.execute("SELECT namespace, no, body FROM segue.memory_vectors").fetchall()
+    with db.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE segue.memory_vectors SET embedding = %s::{vector}.vector"
+            " WHERE namespace = %s AND no = %s",
+            [(as_vector(body), namespace, no) for namespace, no, body in rows],
+        )
+    return str(vector)
+
+
+def as_vector(body: bytes) -> str:
+    """A vector of signed bytes as pgvector reads it."""
+    return f"[{','.join(map(str, array('b', body)))}]"

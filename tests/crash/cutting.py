@@ -1,0 +1,92 @@
+"""A wire to a Postgres server that can be cut at the worst moment.
+
+A proxy on loopback. ``lose_answer``: the server gets a message and does what it says, and the answer never
+comes back. ``lose_request``: the message itself is lost. ``delay_request``: the connection is lost, and the
+message reaches the server later all the same, when the client has already tried again.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import suppress
+
+
+class Wire:
+    """Forwards to a port; cuts when it is told to."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._plan: tuple[str, bytes] | None = None
+        self._lock = threading.Lock()
+        self.cuts = 0
+        self.late = threading.Event()
+        """Set once a delayed message has been delivered and answered."""
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self, how: str, at: bytes = b"") -> None:
+        """With the next message that holds these bytes."""
+        with self._lock:
+            self._plan = (how, at)
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self._target))
+            for socket_ in (client, server):
+                socket_.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            quiet = threading.Event()
+            threading.Thread(target=self._up, args=(client, server, quiet), daemon=True).start()
+            threading.Thread(target=self._down, args=(client, server, quiet), daemon=True).start()
+
+    def _up(self, client: socket.socket, server: socket.socket, quiet: threading.Event) -> None:
+        with suppress(OSError):
+            while body := client.recv(1 << 20):
+                how = self._planned(body)
+                if not how:
+                    server.sendall(body)
+                    continue
+                quiet.set()
+                if how == "lose_answer":
+                    server.sendall(body)
+                    time.sleep(0.3)  # it is done by then, or nearly
+                _shut(client)
+                if how == "delay_request":
+                    time.sleep(0.8)
+                    server.sendall(body)
+                    time.sleep(0.3)
+                    self.late.set()
+                _shut(server)
+                return
+        _shut(server)
+
+    def _planned(self, body: bytes) -> str:
+        with self._lock:
+            if self._plan is None or self._plan[1] not in body:
+                return ""
+            how, self._plan = self._plan[0], None
+            self.cuts += 1
+            return how
+
+    @staticmethod
+    def _down(client: socket.socket, server: socket.socket, quiet: threading.Event) -> None:
+        with suppress(OSError):
+            while body := server.recv(1 << 20):
+                if not quiet.is_set():
+                    client.sendall(body)
+        _shut(client)
+
+
+def _shut(one: socket.socket) -> None:
+    with suppress(OSError):
+        one.shutdown(socket.SHUT_RDWR)
+    one.close()
