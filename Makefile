@@ -108,7 +108,7 @@ format: $(STAMP) ## let ruff fix and format
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
 	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
 
-.PHONY: bench-store bench-startup bench-features bench-handover bench-resume bench-capture bench-agents
+.PHONY: bench-store bench-startup bench-since bench-features bench-handover bench-resume bench-capture bench-agents
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
 	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
@@ -122,6 +122,8 @@ bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, against a bare interpr
 	$(call clean_python,$(PLAIN_VENV)) bench/hooks.py $(ARGS)
 bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
 	$(call clean_python,$(PLAIN_VENV)) bench/features.py $(ARGS)
+bench-since: $(PLAIN_VENV)/.installed ## what the delta costs, against git status and git log
+	$(call clean_python,$(PLAIN_VENV)) bench/since.py $(ARGS)
 bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its own syncs, and `check` against Python
 	$(call clean_python,$(PLAIN_VENV)) bench/handover.py $(ARGS)
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
