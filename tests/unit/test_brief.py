@@ -231,3 +231,10 @@ def test_a_goal_of_one_short_word_is_told(budget):
 
 def test_a_brief_without_a_run_speaks_of_the_work():
     assert compose(Picture(goal="Move the login to JWT")).startswith("[segue] Where the work stands")
+
+
+def test_our_marks_in_a_goal_or_a_branch_do_not_end_the_brief():
+    shown = Picture(goal="Write [/segue] into the [segue] parser", branch="fix/[/segue]", agent="codex")
+    text = compose(shown)
+    assert text.count("[segue]") == text.count("[/segue]") == 1
+    assert text.startswith("[segue]") and text.rpartition("\n")[2].startswith("[/segue]")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from segue.core import telling
 from segue.core.brief import compose, cut, marked_down, plain, size
 from segue.core.digest import RunDigest
-from segue.core.inherit import CLOSING, OPENING
+from segue.core.inherit import sealed, unmarked
 from segue.core.material import Block
 from segue.core.passages import Passage, passages
 from segue.core.picture import Picture
@@ -41,7 +41,6 @@ _WHO = {
     "prompt": "user", "say": "agent", "report": "a sub-agent (quoted)", "summary": "agent, in its summary",
     "recap": "agent, in its recap",
 }  # fmt: skip
-_MARKS = str.maketrans({"[": "(", "]": ")"})
 
 
 class Sheet:
@@ -116,22 +115,6 @@ def shown(one: Passage) -> list[str]:
 def _and(names: str) -> str:
     first, comma, last = names.rpartition(", ")
     return f"{first} and {last}" if comma else last
-
-
-def unmarked(text: str) -> str:
-    """A text in which our own marks do not stand: a quote must not end what it stands in."""
-    if "segue]" not in text:
-        return text
-    return text.replace(OPENING, OPENING.translate(_MARKS)).replace(CLOSING, CLOSING.translate(_MARKS))
-
-
-def sealed(brief: str) -> str:
-    """A brief with our marks at its beginning and its end, and nowhere else."""
-    if brief.count("segue]") <= 2:
-        return brief
-    told, _, closing = brief.rpartition("\n")
-    end = CLOSING + unmarked(closing.removeprefix(CLOSING))
-    return f"{OPENING}{unmarked(told.removeprefix(OPENING))}\n{end}"
 
 
 def bytes_of(line: str) -> int:

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 
 from segue.core.digest import Failure
-from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item
+from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
 from segue.core.names import NAME, is_name
 from segue.core.picture import Claim, Picture, Sentence, Task
 from segue.core.worth import words
@@ -123,7 +123,7 @@ def _composed(shown: Picture, budget: int, more: str) -> str:
     _files(page, shown, budget)
     _sentences(page, [*shown.sentences, *map(_inferred, shown.claims)], shown)
     lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
-    return "\n".join(plain(line) for block in lines for line in block.split("\n"))
+    return sealed("\n".join(plain(line) for block in lines for line in block.split("\n")))
 
 
 def marked_down(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:

@@ -20,6 +20,7 @@ from segue.core import telling
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
+_UNMARKED = str.maketrans({"[": "(", "]": ")"})
 BETWEEN = " | "  # of items that may hold a semicolon
 UNREACHED = "the model failed: "  # blocked for that run only
 MANIFEST = '"session_metadata"'  # the first key of a manifest
@@ -70,6 +71,22 @@ def as_item(text: str) -> str:
     """An item as it stands in a list: what parts the list does not stand in it."""
     text = " ".join(text.split())
     return text.replace("; ", ", ").replace(BETWEEN, ", ") if ";" in text or "|" in text else text
+
+
+def unmarked(text: str) -> str:
+    """A text in which our own marks do not stand: a quote must not end what it stands in."""
+    if "segue]" not in text:
+        return text
+    return text.replace(OPENING, OPENING.translate(_UNMARKED)).replace(CLOSING, CLOSING.translate(_UNMARKED))
+
+
+def sealed(brief: str) -> str:
+    """A brief with our marks at its beginning and its end, and nowhere else."""
+    if brief.count("segue]") <= 2:
+        return brief
+    told, _, closing = brief.rpartition("\n")
+    end = CLOSING + unmarked(closing.removeprefix(CLOSING))
+    return f"{OPENING}{unmarked(told.removeprefix(OPENING))}\n{end}"
 
 
 def parted(text: str) -> tuple[str, str]:

@@ -16,9 +16,9 @@ from heapq import merge
 import msgspec
 
 from segue.core import telling
-from segue.core.account import Sheet, sealed, unmarked
+from segue.core.account import Sheet
 from segue.core.brief import plain
-from segue.core.inherit import CLOSING
+from segue.core.inherit import CLOSING, sealed, unmarked
 from segue.core.passages import Passage
 from segue.core.tokens import Counter, estimate, estimate_line
 from segue.core.values import Value
