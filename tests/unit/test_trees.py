@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from segue import Segue
 from segue.effects.trees import Tree, look
 
 
@@ -186,3 +188,19 @@ class TestGit:
 
 def test_no_file_at_all_has_a_hash_too(tmp_path: Path) -> None:
     assert Tree(tmp_path, []).covered(("nothing/**",)) == Tree(tmp_path, []).covered(())
+
+
+def test_a_database_of_ours_in_the_tree_is_not_opened_and_keeps_its_locks(tmp_path: Path) -> None:
+    code = (
+        "import fcntl, os, sys; from pathlib import Path;"
+        "shared = os.open(sys.argv[1], os.O_RDWR);"
+        "fcntl.lockf(shared, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 128)"
+    )
+    with Segue(home=tmp_path, folder=tmp_path) as seg:
+        session = seg.start("keep the locks")
+        session.features.add("all", "everything", checks=["true"])
+        session.features.verify()
+        session.pause()
+        command = [sys.executable, "-c", code, str(tmp_path / "segue.db-shm")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "BlockingIOError" in done.stderr, "another process would think that nobody has it open"

@@ -92,6 +92,26 @@ def tidy_leftovers(path: Path) -> None:
                 os.unlink(path.parent / name)
 
 
+_databases: dict[str, str] = {}
+"""Real path to name, of the databases that this process may have open."""
+
+
+def keep_out(database: Path) -> None:
+    """From now on a database is no file of a project, whatever folder it lies in.
+
+    Locks of a process on a file are gone when it closes any handle of that file: a look at the bytes of an
+    open database would let other processes take it for unused."""
+    _databases[os.path.realpath(database)] = database.name
+
+
+def is_kept_out(path: str | bytes | Path) -> bool:
+    """Whether a file belongs to such a database, and must not be opened to be read."""
+    name = os.fsdecode(path)
+    for suffix in ("-wal", "-shm", "-journal"):
+        name = name.removesuffix(suffix)
+    return os.path.basename(name) in _databases.values() and os.path.realpath(name) in _databases
+
+
 def too_open(path: Path) -> bool:
     """Whether others than the owner may read or enter."""
     return os.name == "posix" and path.exists() and bool(path.stat().st_mode & 0o077)

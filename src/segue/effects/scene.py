@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ..core.scene import Anchor, Dirty, Kind, Scene, anchor
 from . import git, trees
+from .files import is_kept_out
 from .processes import host_name
 
 TIME_SECONDS = 5.0
@@ -178,7 +179,7 @@ def focus_of(root: Path, file: str, position: str) -> Anchor | None:
         return None
     try:
         path = root / file
-        if path.stat().st_size > READ_BYTES_MAX:
+        if path.stat().st_size > READ_BYTES_MAX or is_kept_out(path):
             return None
         return anchor(file, position, path.read_bytes())
     except (OSError, ValueError):

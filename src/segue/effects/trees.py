@@ -24,6 +24,7 @@ from pathlib import Path
 import msgspec
 
 from ..core.evidence import glob_regex, is_literal
+from .files import is_kept_out
 
 GENERATED = frozenset(
     "__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .venv venv node_modules .git "
@@ -314,6 +315,8 @@ def _blob(body: bytes) -> bytes:
 
 
 def _blob_of_file(path: bytes) -> bytes:
+    if is_kept_out(path):
+        raise PermissionError(f"{os.fsdecode(path)} is a database of ours")
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size <= _READ_BYTES:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ..core.door import clean_name
-from ..effects.files import private_folder
+from ..effects.files import keep_out, private_folder
 from ..errors import AccessError, StoreUnavailable
 
 
@@ -51,6 +51,9 @@ class Home:
             store = path / "elsewhere" / f"{hashlib.sha256(elsewhere.encode()).hexdigest()[:16]}.db"
         self.database = store or path / "segue.db"
         """The embedded store."""
+        if not elsewhere:
+            keep_out(self.database)
+        keep_out(self.transcripts)
         self.backups = path / "backups"
         if store is not None and store != path / "segue.db":
             self.backups = store.with_name(f"{store.name}-backups")

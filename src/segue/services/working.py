@@ -15,6 +15,7 @@ from ..core.state import SessionState
 from ..core.values import Value
 from ..effects import processes
 from ..effects import scene as effect
+from ..effects.files import is_kept_out
 from ..effects.history import Way
 from ..errors import SegueError
 from . import scenes
@@ -122,6 +123,8 @@ def _focus(segue: Segue, state: SessionState, kept: Scene | None) -> FocusNow:
         if not renamed:
             return FocusNow(file, position, focus.note_id, focus.note_title, file, position, False)
         file = renamed
+    if is_kept_out(root / file):
+        return now
     try:
         body = (root / file).read_bytes()
     except OSError:
