@@ -108,7 +108,17 @@ def test_scrub_reads_the_text_from_stdin_and_erases_it_everywhere(started: Cli, 
     assert value["events"] >= 1
     assert value["sessions"] == ["jwt"]
     assert value["files"]
-    assert set(value) == {"events", "pieces", "files", "sessions", "stays", "runs", "originals", "memories"}
+    assert set(value) == {
+        "events",
+        "pieces",
+        "files",
+        "sessions",
+        "stays",
+        "runs",
+        "originals",
+        "memories",
+        "beyond",
+    }
     for file in (home / "segue").rglob("*"):
         assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
     assert "nothing holds this text" in started("scrub", SECRET).out
