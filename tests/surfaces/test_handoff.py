@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from .conftest import Cli
 
 
@@ -38,12 +40,16 @@ def test_declining_and_withdrawing_are_visible_with_their_reasons(started: Cli) 
     assert started("handoff", "jwt", "--list", "--json").value[1]["reason"] == "no time"
 
 
-def test_two_wishes_at_once_and_no_wish_at_all_are_64(started: Cli) -> None:
-    started("handoff", "--accept", "--decline", code=64)
-    started("handoff", "--to", "x", "--list", code=64)
-    started("handoff", code=64)
-    started("handoff", "--to", "../x", code=64)
-    started("handoff", "--accept", code=64)
+@pytest.mark.parametrize(
+    "words", [("--accept", "--decline"), ("--to", "x", "--list"), (), ("--to", "../x"), ("--accept",)]
+)
+def test_two_wishes_at_once_or_none_that_can_be_met_are_64_and_offer_nothing(
+    started: Cli, words: tuple[str, ...]
+) -> None:
+    before = started("log", "--json").value
+    assert started("handoff", *words, "--json", code=64).value["error"]["hint"]
+    assert started("handoff", "--list", "--json").value == []
+    assert started("log", "--json").value == before
 
 
 def test_a_bundle_goes_to_another_machine_and_is_taken_there(started: Cli, tmp_path: Path) -> None:

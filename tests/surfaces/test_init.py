@@ -145,7 +145,19 @@ def test_a_file_that_may_not_be_written_stops_it_too(cli: Cli, home: Path) -> No
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_text("{}")
     (home / ".claude").chmod(0o500)
-    cli("init", "--user", "--agent", "claude-code", code=69)
+    done = cli("init", "--user", "--agent", "claude-code", "--json", code=69)
+    assert done.value["error"]["code"] == "not_writable"
+    assert (home / ".claude" / "settings.json").read_text() == "{}"
+
+
+def test_a_file_where_a_folder_should_be_stops_it_before_anything_is_written(
+    cli: Cli, project: Path, home: Path
+) -> None:
+    (home / ".claude").write_text("not a folder")
+    before = snapshot(home, project)
+    done = cli("init", "--user", "--agent", "claude-code", "--json", code=69)
+    assert done.value["error"]["code"] == "not_writable" and ".claude" in done.value["error"]["message"]
+    assert snapshot(home, project) == before
 
 
 def test_settings_that_are_a_link_are_changed_where_they_are(cli: Cli, project: Path, home: Path) -> None:

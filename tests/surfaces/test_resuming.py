@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from segue import Segue
 from segue.core.tokens import estimate
 
 from .conftest import Cli
@@ -107,7 +108,11 @@ def test_copy_puts_the_context_on_the_clipboard(
 
 def test_a_pause_file_lets_nobody_resume_but_the_library_still_tells(work: Cli, project: Path) -> None:
     (project / "PAUSE").touch()
-    work("resume", "--budget", "minimal", code=65)
+    before = work("log", "--json").value
+    assert work("resume", "--budget", "minimal", "--json", code=65).value["error"]["code"] == "paused"
+    assert work("log", "--json").value == before
+    with Segue() as seg:
+        assert seg.restore(budget="minimal").text.startswith("[segue]")
 
 
 def test_a_project_names_folders_of_notes_only_inside_itself(

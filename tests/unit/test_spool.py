@@ -170,7 +170,8 @@ def test_without_segue_a_hook_that_speaks_spools_logs_and_exits_0(installed: Hom
 
 @pytest.mark.parametrize("words", [(), ("codex",), ("codex", "Stop"), ("codex", "Stop", "dance", "x")])
 def test_a_command_line_that_is_none_exits_0(installed: Home, words: tuple[str, ...]) -> None:
-    run(installed, *words)
+    done = run(installed, *words, stdin=b'{"session_id":"a"}')
+    assert (done.stdout, done.stderr) == (b"", b"")
 
 
 def test_a_data_folder_that_is_gone_or_cannot_be_written_exits_0(installed: Home, tmp_path: Path) -> None:
@@ -178,7 +179,9 @@ def test_a_data_folder_that_is_gone_or_cannot_be_written_exits_0(installed: Home
     copy.mkdir(parents=True)
     (copy / "hook.py").write_bytes(hook_file.built())
     (tmp_path / "gone" / "spool").write_text("a file where a folder should be")
-    run(Home(tmp_path / "gone"), "codex", "Stop", "record")
+    done = run(Home(tmp_path / "gone"), "codex", "Stop", "record")
+    assert (done.stdout, done.stderr) == (b"", b"")
+    assert (tmp_path / "gone" / "spool").read_text() == "a file where a folder should be"
 
 
 def test_a_folder_that_is_switched_off_is_not_recorded_nor_what_lies_in_it(installed: Home) -> None:
