@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..errors import DamagedError
 from . import canon
 from .events import Draft, Erased, Event, Gap, draft, read_body, seal
 from .values import Value
@@ -41,6 +42,17 @@ def faults(stream: str, events: Sequence[Event]) -> list[Fault]:
     if events and events[-1].left:
         found.append(Fault(stream, events[-1].version, "the rest of its commit is missing"))
     return found
+
+
+def linked(stream: str, after: int, events: Sequence[Event]) -> None:
+    """DamagedError unless each event follows the one before it; what stands before them is not looked at."""
+    version, prev = after, b"" if after else canon.GENESIS
+    for event in events:
+        version += 1
+        if event.version != version or (prev and event.prev != prev):
+            where = f"{stream} version {version}"
+            raise DamagedError("the journal", where, "it does not follow its predecessor")
+        prev = event.hash
 
 
 def _pardons(events: Iterable[Event]) -> dict[int, str]:

@@ -20,6 +20,7 @@ import msgspec
 
 from ..._trip import trip
 from ...core import canon
+from ...core.chain import linked
 from ...core.events import Event, read_event, seal_rows
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
@@ -219,7 +220,7 @@ class PostgresJournal:
         )
         found = self.database.fetch(sql, (self.namespace, stream, after, limit or None))
         events = [_event(stream, row) for row in found]
-        _linked(stream, after, events)
+        linked(stream, after, events)
         if events and not limit:
             self._seen[stream] = (events[-1].version, events[-1].hash)
         return events
@@ -383,14 +384,3 @@ def _event(stream: str, row: Row) -> Event:
     except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
         reason = "the row is not one of ours"
     raise DamagedError("the journal", f"{stream} version {version}", reason)
-
-
-def _linked(stream: str, after: int, events: list[Event]) -> None:
-    """DamagedError unless each event follows the one before it."""
-    version, prev = after, b"" if after else canon.GENESIS
-    for event in events:
-        version += 1
-        if event.version != version or (prev and event.prev != prev):
-            where = f"{stream} version {version}"
-            raise DamagedError("the journal", where, "it does not follow its predecessor")
-        prev = event.hash

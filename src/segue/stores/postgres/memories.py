@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from ..._trip import trip
 from ...core import canon
-from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, fits, may_read
+from ...core.memory import Memory, Reader, Trace, Vote, Where, fits
 from ...core.recall import Placed, Texts
 from ...errors import DamagedError
+from ..audiences import Audiences
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
 from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, cosine, index
@@ -33,11 +34,9 @@ from .words import PostgresWords, mark
 if TYPE_CHECKING:
     from psycopg import Connection
 
-_READERS_CACHED = 64
 _PAGE = 200
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
-_audiences: msgspec.json.Decoder[Audience] = msgspec.json.Decoder(Audience)
 _bodies: msgspec.json.Decoder[Memory] = msgspec.json.Decoder(Memory)
 _WHOLE = (
     "SELECT m.no, m.body, m.body_hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0),"
@@ -63,8 +62,7 @@ class PostgresMemories:
         self._database = database
         self._namespace = database.namespace
         self._lock = threading.RLock()
-        self._keys: dict[int, Audience] = {}
-        self._readers: dict[Reader, tuple[int, list[int]]] = {}
+        self._audiences = Audiences()
         self._indexes: dict[str, tuple[int, int, VectorIndex]] = {}
         self._scans = 0
 
@@ -306,18 +304,8 @@ class PostgresMemories:
     def _seen(self, reader: Reader) -> list[int]:
         """The audiences that the reader belongs to."""
         with self._lock:
-            last = max(self._keys, default=0)
             sql = "SELECT no, key FROM segue.audiences WHERE namespace = %(namespace)s AND no > %(last)s"
-            for no, key in self._fetch(sql, last=last):
-                self._keys[no] = _audiences.decode(key)
-            checked, seen = self._readers.get(reader, (0, []))
-            newest = max(self._keys, default=0)
-            if checked < newest:
-                seen = seen + [no for no, key in self._keys.items() if no > checked and may_read(reader, key)]
-                if len(self._readers) > _READERS_CACHED:
-                    self._readers.clear()
-                self._readers[reader] = (newest, seen)
-            return seen
+            return self._audiences.seen(reader, lambda last: self._fetch(sql, last=last))
 
     def _fetch(self, sql: str, **values: Any) -> list[Row]:
         given = {"namespace": self._namespace, **values}

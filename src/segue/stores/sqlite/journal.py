@@ -19,6 +19,7 @@ import msgspec
 
 from ..._trip import trip
 from ...core import canon
+from ...core.chain import linked
 from ...core.events import Event, read_event, seal_row, seal_rows
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
@@ -182,7 +183,7 @@ class SqliteJournal:
         sql = f"SELECT {_COLUMNS} FROM events WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
         rows = self._fetch(sql, (id_of(number, after), id_of(number + 1, 0), limit or -1))
         events = [self._event(stream, row) for row in rows]
-        _linked(stream, after, events)
+        linked(stream, after, events)
         if events and not limit:
             self._seen[stream] = (events[-1].version, events[-1].hash)
         return events
@@ -326,14 +327,3 @@ class SqliteJournal:
 
 def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
     return [(bytes.fromhex(address), body) for address, body in pieces.items()]
-
-
-def _linked(stream: str, after: int, events: list[Event]) -> None:
-    """DamagedError unless each event follows the one before it."""
-    version, prev = after, b"" if after else canon.GENESIS
-    for event in events:
-        version += 1
-        if event.version != version or (prev and event.prev != prev):
-            where = f"{stream} version {version}"
-            raise DamagedError("the journal", where, "it does not follow its predecessor")
-        prev = event.hash

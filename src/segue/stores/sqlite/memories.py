@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from ..._trip import trip
 from ...core import canon
-from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of, may_read
+from ...core.memory import Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
 from ...core.recall import Placed, Texts, length_of
 from ...errors import DamagedError, StaleVersion
+from ..audiences import Audiences
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
 from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, bits_of, index
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from .journal import SqliteJournal
 
 Row = tuple[Any, ...]
-_READERS_CACHED = 64
-_audiences: msgspec.json.Decoder[Audience] = msgspec.json.Decoder(Audience)
 _bodies: msgspec.json.Decoder[Memory] = msgspec.json.Decoder(Memory)
 _WHOLE = (
     "SELECT m.no, b.body, b.hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0), coalesce(c.recalled, 0),"
@@ -69,8 +68,7 @@ class SqliteMemories:
     def __init__(self, journal: SqliteJournal) -> None:
         self._journal = journal
         self._lock = threading.RLock()
-        self._keys: dict[int, Audience] = {}
-        self._readers: dict[Reader, tuple[int, list[int]]] = {}
+        self._audiences = Audiences()
         self._indexes: dict[str, tuple[int, int, VectorIndex]] = {}
         self._inode = 0
         self._scans = 0
@@ -287,7 +285,7 @@ class SqliteMemories:
         seen = self._seen(reader)
         if not seen or not words:
             return Texts(counts=[0] * len(words))
-        marks = [[mark("a", no) for no in seen]] if len(seen) < len(self._keys) else []
+        marks = [[mark("a", no) for no in seen]] if len(seen) < len(self._audiences) else []
         for kind, wanted in (("t", where.types), ("g", where.agents), ("s", where.sessions)):
             if wanted:
                 marks.append([mark(kind, name) for name in wanted])
@@ -398,17 +396,8 @@ class SqliteMemories:
         """The audiences that the reader belongs to."""
         with self._lock:
             self._connected()
-            last = max(self._keys, default=0)
-            for no, key in self._fetch("SELECT no, key FROM audiences WHERE no > ?", (last,)):
-                self._keys[no] = _audiences.decode(key)
-            checked, seen = self._readers.get(reader, (0, []))
-            newest = max(self._keys, default=0)
-            if checked < newest:
-                seen = seen + [no for no, key in self._keys.items() if no > checked and may_read(reader, key)]
-                if len(self._readers) > _READERS_CACHED:
-                    self._readers.clear()
-                self._readers[reader] = (newest, seen)
-            return seen
+            sql = "SELECT no, key FROM audiences WHERE no > ?"
+            return self._audiences.seen(reader, lambda last: self._fetch(sql, (last,)))
 
     def _memory(self, row: Row) -> Memory:
         no, body, own, helpful, harmful, recalled, at = row
@@ -430,7 +419,7 @@ class SqliteMemories:
             self._journal.close()
         db = database.connection()
         if self._inode != database.inode:
-            self._inode, self._keys, self._readers, self._indexes = database.inode, {}, {}, {}
+            self._inode, self._audiences, self._indexes = database.inode, Audiences(), {}
         return db
 
     def _fetch(self, sql: str, values: Row) -> list[Row]:
