@@ -29,11 +29,13 @@ PENDING = Script(
 FALSE_DONE = Script("false-done", [[Run("ls")], [Say("All of it is done.")]])
 GOOD = Script("good", [[Write("good.txt", "x\n")], [Say("Now it is done.")]])
 FULL = Script("full", [[Write("one.txt", "1\n"), Used(215_000)], [Say("And so on"), Stall(90)]])
-LIMITED = Script("limited", [[Run("echo one")], [Fault(429, "rate limited: slow down")]])
+FULL_CLAUDE = Script("full-claude", [[Write("one.txt", "1\n"), Used(162_000)], [Say("And so on"), Stall(90)]])
+IN_CALL = Script("in-call", [[Write("one.txt", "1\n"), Run("sleep 2"), Used(162_000)], [Say("It is done.")]])
+LIMITED = Script("limited", [[Write("one.txt", "1\n")], [Fault(429, "rate limited: slow down")]])
 NO_ACCESS = Script("no-access", [[Fault(401, "invalid x-api-key")]])
 OVERFLOW = Script("overflow", [[Run("echo one")], [overflow()]])
 STALLED = Script("stalled", [[Run("echo one")], [Say("It goes"), Stall(600)]])
-SCRIPTS = [PENDING, FALSE_DONE, GOOD, FULL, LIMITED, NO_ACCESS, OVERFLOW, STALLED]
+SCRIPTS = [PENDING, FALSE_DONE, GOOD, FULL, FULL_CLAUDE, IN_CALL, LIMITED, NO_ACCESS, OVERFLOW, STALLED]
 COMMANDS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "gemini-cli": "gemini"}
 
 
@@ -77,13 +79,26 @@ def test_a_killed_agent_goes_on_and_a_false_done_is_not_believed(rig: MakeRig, a
     assert "check-1 failing" in unproven.text() and "test -f good.txt" in unproven.text()
 
 
-def test_a_full_window_is_handed_over_to_a_fresh_one_with_the_brief(rig: MakeRig) -> None:
-    made = rig("codex", scripts=SCRIPTS, queue=["full", "good"])
-    notices = told(start(made, "--agent", "codex").wait(150))
+@pytest.mark.parametrize(("agent", "script"), [("claude-code", "full-claude"), ("codex", "full")])
+def test_a_full_window_is_handed_over_to_a_fresh_one_with_the_brief(
+    rig: MakeRig, agent: str, script: str
+) -> None:
+    made = rig(agent, scripts=SCRIPTS, queue=[script, "good"])
+    notices = told(start(made, "--agent", COMMANDS[agent]).wait(150))
     assert notices[-1]["outcome"] == "done", notices
     assert "handed over" in ends(notices)[0] and "window 8" in ends(notices)[0]
     second = made.model.turns("good")[0]
     assert "[segue]" in second.text() and "Make good.txt" in second.text() and "one.txt" in second.text()
+    assert len([one for one in second.messages if one.role == "model"]) == 0, "the window is fresh"
+
+
+def test_a_window_that_fills_inside_a_call_is_no_done(rig: MakeRig) -> None:
+    made = rig("claude-code", scripts=SCRIPTS, queue=["in-call", "good"])
+    words = ("run", "Make good.txt", "--full-access", "--json", "--agent", "claude")
+    notices = told(made.segue(*words, seconds=150))
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 2, notices
+    second = made.model.turns("good")[0]
+    assert "[segue]" in second.text() and "handed over" in second.text() and "one.txt" in second.text()
     assert len([one for one in second.messages if one.role == "model"]) == 0, "the window is fresh"
 
 
@@ -109,6 +124,16 @@ def test_an_agent_without_access_is_followed_by_another_that_knows(rig: MakeRig)
     assert "auth" in ends(notices)[1]
     (first, *_) = made.model.turns("good")
     assert first.protocol == "responses", "the other agent asks"
+    assert "[segue]" in first.text() and "Make good.txt" in first.text() and "one.txt" in first.text()
+
+
+def test_an_agent_at_its_limit_is_followed_by_another_that_knows(rig: MakeRig) -> None:
+    made = rig("claude-code", "codex", scripts=SCRIPTS, queue=["limited", "good"])
+    notices = told(start(made, "--agents", "codex,claude").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert "rate" in ends(notices)[0]
+    (first, *_) = made.model.turns("good")
+    assert first.protocol == "anthropic", "the other agent asks"
     assert "[segue]" in first.text() and "Make good.txt" in first.text() and "one.txt" in first.text()
 
 

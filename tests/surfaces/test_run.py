@@ -102,6 +102,13 @@ def test_a_full_window_is_handed_over_with_the_brief(world: World, cli: Cli) -> 
     assert "Make good.txt" in world.prompts[1]["prompt"]
 
 
+def test_the_done_of_a_full_window_is_not_believed_where_no_check_says_so(world: World, cli: Cli) -> None:
+    world.lives({"tokens": 170_000, "exit": 0}, GOOD)
+    notices = _run(cli, "Make good.txt")
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 2, notices
+    assert not world.prompts[1]["resumed"] and "window 85 % full" in world.prompts[1]["prompt"]
+
+
 def test_a_rate_limit_is_waited_for(world: World, cli: Cli) -> None:
     world.lives({"fault": "rate limited", "status": 429}, GOOD)
     notices = _run(cli, "Make good.txt", *CHECK, "--wait", "1s")

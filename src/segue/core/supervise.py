@@ -2,8 +2,8 @@
 
 Pure. While an agent lives it is watched or ended; once it is gone, the next step is to prove, to launch, to
 wait or to stop, and each says why. An agent's own "done" is a claim: only the gate of the features makes it
-so. No way through here goes on for ever: runs are counted, runs without progress are counted, and waits
-grow.
+so, and without features it is believed of an agent that had room left in its window. No way through here
+goes on for ever: runs are counted, runs without progress are counted, and waits grow.
 """
 
 from __future__ import annotations
@@ -96,11 +96,15 @@ class Gone(Value):
     native: str = ""
     """Of the conversation; empty if it never had one."""
     share: float = 0.0
+    filled: float = 0.0
+    """The most of its window that was used since it was last compacted."""
     progressed: bool = True
     resumed: bool = False
     """Whether it had itself gone on with a conversation."""
     proven: bool | None = None
     """Of a "done": whether the gate is open; None: nobody has looked yet."""
+    checked: bool = False
+    """Whether checks say so, and not only that nothing is left to do."""
     why_not: str = ""
     """What the gate, or the plan, says against it."""
     retry_seconds: float = 0.0
@@ -184,7 +188,7 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
         return Stop("paused", gone.detail or "you asked to stop")
     if gone.cause == "done" and gone.proven is None:
         return Prove()
-    if gone.cause == "done" and gone.proven:
+    if gone.cause == "done" and gone.proven and (gone.checked or gone.filled < policy.threshold):
         return Stop("done", gone.detail)
     spent = over_budget(policy, tally, launching=True)
     if spent:
@@ -204,7 +208,7 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
         return Launch(gone.agent, _how(gone), "rate limited", min(wait, policy.wait_seconds_max))
     if gone.cause == "hung" and tally.fruitless and others:
         return Launch(others[0], "fresh", f"{gone.agent} hangs")
-    return Launch(gone.agent, _how(gone), _why(gone))
+    return Launch(gone.agent, _how(gone), _why(gone, policy.threshold))
 
 
 def backoff(policy: Policy, waits: int) -> float:
@@ -214,15 +218,22 @@ def backoff(policy: Policy, waits: int) -> float:
 
 def _how(gone: Gone) -> How:
     """Whether to go on in the same conversation: while there is room in it, and unless that just failed."""
-    fits = gone.cause in ("crashed", "rate", "done") and gone.share < RESUME_SHARE
+    fits = gone.cause in ("crashed", "rate", "done") and max(gone.share, gone.filled) < RESUME_SHARE
     in_vain = gone.resumed and not gone.progressed
     return "resume" if gone.native and fits and not in_vain else "fresh"
 
 
-def _why(gone: Gone) -> str:
+def _why(gone: Gone, threshold: float) -> str:
     words = {"crashed": "crashed", "hung": "hung", "full": "handed over", "overflow": "window overflowed"}
+    if gone.cause == "done" and gone.why_not:
+        return f"not proven: {gone.why_not}"
     if gone.cause == "done":
-        return f"not proven: {gone.why_not}" if gone.why_not else "not done yet"
+        full = gone.filled >= threshold
+        return (
+            f"handed over (it stopped with its window {100 * gone.filled:.0f} % full)"
+            if full
+            else "not done yet"
+        )
     return words.get(gone.cause, gone.cause) + (f" ({gone.detail})" if gone.detail else "")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..agents import agent as agent_of
 from ..core.digest import RunDigest
 from ..core.pressure import window_of, windows_set
-from ..core.steps import Fault, Say, Step, Usage
+from ..core.steps import Compact, Fault, Say, Step, Usage
 from ..core.supervise import Trouble, trouble_of
 from ..core.values import Value
 from ..errors import SegueError
@@ -36,6 +36,8 @@ class Look(Value):
     tokens: int = 0
     cost: float = 0.0
     share: float = 0.0
+    filled: float = 0.0
+    """The largest share since the last compaction: also of what came and went between two looks."""
     in_call: bool = False
     ended: bool = False
     """Its turn ended in order."""
@@ -56,6 +58,7 @@ class Following:
         self._searched = 0.0
         self._trouble: Trouble = ""
         self._fault = ""
+        self._filled = 0
         self.troubled = 0.0
         """Since when (monotonic) it tries in vain; 0 if it does not."""
         self.changed = time.monotonic()
@@ -109,6 +112,10 @@ class Following:
         return (max((at for at, _ in stamps), default=0.0), sum(size for _, size in stamps))
 
     def _step(self, step: Step) -> None:
+        if isinstance(step, Usage):
+            self._filled = max(self._filled, step.context)
+        elif isinstance(step, Compact):
+            self._filled = 0
         if isinstance(step, Fault):
             self._fault = step.text
             self._trouble = trouble_of(step.text, step.status)
@@ -128,6 +135,7 @@ class Following:
             tokens=digest.context_max + digest.output,
             cost=digest.cost,
             share=digest.context / window.tokens if window.tokens else 0.0,
+            filled=self._filled / window.tokens if window.tokens else 0.0,
             in_call=bool(digest.pending),
             ended=digest.ended is not None and digest.ended.text in ("turn", "exit", "complete"),
             last_said=digest.says[-1].text if digest.says else "",

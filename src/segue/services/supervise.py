@@ -270,7 +270,8 @@ class Supervisor:
         return msgspec.convert(
             {
                 "agent": launch.agent, "cause": cause, "native": heard_native if look.path else "",
-                "share": look.share, "progressed": progressed, "resumed": launch.how == "resume",
+                "share": look.share, "filled": look.filled, "progressed": progressed,
+                "resumed": launch.how == "resume",
                 "detail": detail,
             },
             Gone,
@@ -305,7 +306,8 @@ class Supervisor:
                 if state.features
                 else "nothing to prove"
             )
-            return msgspec.structs.replace(gone, proven=True, detail=proven)
+            checked = bool(state.features)
+            return msgspec.structs.replace(gone, proven=True, checked=checked, detail=proven)
         covered = dict(features.covered(self.session.state)) if state.features else {}
         unproven = len(gate.unproven) + len(left)
         moved = unproven != self._unproven or covered != self._covered
