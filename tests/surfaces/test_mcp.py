@@ -161,6 +161,40 @@ def test_what_a_model_declares_is_never_a_persons_word(started: Cli) -> None:
     assert not shown["ok"] and shown["ran"] == 0 and len(shown["untrusted"]) == 1
 
 
+def _sums(folder: Path) -> str:
+    """Of all files, by a process of its own: to open a database's file here would lose its locks."""
+    words = ["find", str(folder), "-type", "f", "-exec", "cksum", "{}", "+"]
+    return "\n".join(sorted(subprocess.run(words, capture_output=True, text=True).stdout.splitlines()))
+
+
+@pytest.mark.parametrize("what", ["tree", "session"])
+def test_where_segue_is_off_no_tool_tells_or_stores_anything(started: Cli, home: Path, what: str) -> None:
+    started("remember", "the issuer is one")
+    started("off", *(["--session", "jwt"] if what == "session" else []))
+    before = _sums(home)
+    looks: list[tuple[str, dict[str, Any]]] = [
+        ("resume", {}), ("plan", {}), ("recall", {"query": "issuer"}), ("since", {}),
+        ("feature", {"action": "list"}),
+    ]  # fmt: skip
+    for tool, given in looks:
+        outcome = Calls().call(tool, given)
+        assert not outcome.failed and outcome.value["off"] is True, outcome.text
+        assert "JWT" not in outcome.text and "issuer" not in outcome.text
+    writes: list[tuple[str, dict[str, Any]]] = [
+        ("checkpoint", {"done": ["auth middleware"]}), ("plan", {"goal": "another"}),
+        ("feature", {"action": "add", "name": "f", "text": "works"}), ("feature", {"action": "verify"}),
+        ("remember", {"text": "never"}), ("handoff", {"to": "codex"}),
+    ]  # fmt: skip
+    for tool, given in writes:
+        outcome = Calls().call(tool, given)
+        assert outcome.failed and "Segue is off" in outcome.value["error"]["message"], outcome.text
+        assert "segue on" not in outcome.text, "an agent would run it"
+    assert "Segue is off" in Calls().brief() and "JWT" not in Calls().brief()
+    assert _sums(home) == before
+    started("on", *(["--session", "jwt"] if what == "session" else []))
+    assert not Calls().call("checkpoint", {"done": ["auth middleware"]}).failed
+
+
 # -- over the wire -----------------------------------------------------------------------------
 
 

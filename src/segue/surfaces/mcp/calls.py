@@ -1,7 +1,8 @@
 """A call of a tool: the command that it is, run here, and its JSON.
 
 Calls run one after the other; nothing that a command prints reaches the protocol. What a command would read
-from standard input is empty. Who asks is found out once, as soon as it can be told.
+from standard input is empty. Who asks is found out once, as soon as it can be told. Where Segue is off,
+tools that look tell nothing of the work, and the others store nothing and say so.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from ...core.values import Value
-from ...errors import SegueError, UnknownSession
+from ...errors import RefusedError, SegueError, UnknownSession
+from ...settings import data_folder
 from ..cli import main
 from ..cli.command import find
+from ..cli.context import Context
+from ..cli.parsing import Parser
 from ..cli.table import TABLE
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
 
 ACTOR = "agent"
 BRIEF_URI = "segue://brief"
+LOOKING = ("resume", "brief", "status", "recall", "since")
+"""Commands that store nothing; of `feature` it is two of its actions."""
 
 
 class Outcome(Value):
@@ -57,8 +63,18 @@ class Calls:
                 return _failed(fault.code, fault.message, fault.hint, **fault.facts())
 
     def _call(self, tool: Tool, given: Arguments) -> Outcome:
-        self._ask()
         words = tool.words(given)
+        off = self._off()
+        if not off:
+            self._ask()
+            off = self._off(asked=True)
+        if off and (words[0] in LOOKING or given.get("action") in ("list", "show")):
+            return Outcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
+        if off:
+            raise RefusedError(
+                f"Segue is off {off}: nothing was stored",
+                hint="go on without it; whether it is on is for the user to say",
+            )
         outcome = self._run(words, tool)
         if not outcome.failed or _code(outcome) != UnknownSession.code:
             return outcome
@@ -72,6 +88,9 @@ class Calls:
     def brief(self) -> str:
         """The brief as text, for prompts and resources."""
         with self._lock:
+            off = self._off() or self._off(asked=True)
+            if off:
+                return f"Segue is off {off}: it tells nothing."
             out, code = self._main([*self._options, "brief"])
         return out if not code else "Nothing is known of earlier work here."
 
@@ -80,14 +99,32 @@ class Calls:
         if self._session and self._agent:
             return
         from ...services.asking import asker
-        from ..cli.context import Context
-        from ..cli.parsing import Parser
 
-        status = find("status")
-        with Context(status, Parser(status).read(self._options), []) as context:
+        with self._context() as context:
             who = asker(context.look())
         self._agent = self._agent or who.agent
         self._session = self._session or who.session
+
+    def _off(self, *, asked: bool = False) -> str:
+        """Where Segue is off; empty where it is on. Only once it is known who asks, for a session, too."""
+        from ...services.home import Home
+        from ...services.switch import is_off
+
+        with self._context() as context:
+            home, folder = Home(data_folder(context.environment)), context.folder
+            if is_off(home, folder):
+                return f"in {folder}"
+            if not asked or not (home.path / "off" / "session").exists():
+                return ""
+            try:
+                session = context.look().session(self._session).id
+            except UnknownSession:
+                return ""
+            return f"for session {session}" if is_off(home, folder, session) else ""
+
+    def _context(self) -> Context:
+        status = find("status")
+        return Context(status, Parser(status).read(self._options), [])
 
     def _run(self, words: list[str], tool: Tool) -> Outcome:
         meant = self._session if tool.session and words[0] in TABLE and find(words[0]).session else ""
