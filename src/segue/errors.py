@@ -14,6 +14,7 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownFeature        404
     │  ├─ UnknownMemory         404
     │  ├─ UnknownHandoff        404
+    │  ├─ UnknownKey            404
     │  ├─ BudgetTooSmall
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
@@ -40,7 +41,10 @@ error texts, so no hint ever holds a destructive one.
     │  └─ SchemaTooNew
     ├─ DamagedError          70 / 500   (source, where, reason)
     ├─ HandoverPending *     75 / 502   (step, reason): a step failed, and is not done yet
-    ├─ AccessError           77 / 403   a folder or file that may not be read or written
+    ├─ AccessError           77 / 403   something that may not be read or written
+    │  ├─ NotKnown              401    no key, or one that a server does not know (any more)
+    │  ├─ NotAllowed            403    the key's role, project or agent is another one
+    │  └─ RateLimited *         429    (retry_after_seconds): too many requests with this key
     └─ AgentError            69 / 502   an agent, or what it left on disk, is at fault
        ├─ TranscriptUnreadable         gone, or of no agent that we know
        ├─ NotInstalled                 a program or a package that is wanted is not there
@@ -119,6 +123,13 @@ class UnknownMemory(UsageError):
     """No memory has this id, or none that may be seen by who asks."""
 
     code = "unknown_memory"
+    http_status = 404
+
+
+class UnknownKey(UsageError):
+    """The server has no key of this id."""
+
+    code = "unknown_key"
     http_status = 404
 
 
@@ -352,6 +363,34 @@ class AccessError(SegueError):
     code = "access"
     exit_code = 77
     http_status = 403
+
+
+class NotKnown(AccessError):
+    """No key was given, or one that this server does not know, or no longer."""
+
+    code = "not_known"
+    http_status = 401
+
+
+class NotAllowed(AccessError):
+    """The key is known, and its role, its project or its agent is another one."""
+
+    code = "not_allowed"
+
+
+class RateLimited(AccessError):
+    """Too many requests with this key; it says when to come back."""
+
+    code = "rate_limited"
+    http_status = 429
+    retryable = True
+
+    def __init__(self, message: str, *, hint: str = "", retry_after_seconds: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after_seconds = retry_after_seconds
+
+    def facts(self) -> dict[str, object]:
+        return {"retry_after_seconds": self.retry_after_seconds}
 
 
 class AgentError(SegueError):

@@ -40,6 +40,7 @@ from .handing import HandoverStepDone as HandoverStepDone
 from .handing import HandoverStepFailed as HandoverStepFailed
 from .run_events import BriefGiven as BriefGiven
 from .run_events import RunHooked as RunHooked
+from .run_events import Served as Served
 from .run_events import StopRefused as StopRefused
 from .values import Value
 

@@ -1,4 +1,5 @@
-"""What stands in the stream of a run: what hooks saw, what it was told, when it was kept from stopping."""
+"""What stands in the stream of a run: what hooks saw, what it was told, when it was kept from stopping; and
+in that of a request to a server: what it left."""
 
 from __future__ import annotations
 
@@ -44,3 +45,9 @@ class StopRefused(Body):
     turn: str
     reason: str
     session: str = ""
+
+
+class Served(Body):
+    KIND = "request.served"
+    left: list[str] = []
+    """Each stream that it wrote to, and its version then."""

@@ -60,6 +60,10 @@ _HOLD_LOOK_SECONDS = 1.0
 Cards = list[Card]
 
 
+def _home(home: Path | str | None, variables: Mapping[str, str]) -> Home:
+    return Home(Path(home).absolute() if home is not None else data_folder(variables))
+
+
 class Segue:
     """Sessions that survive, in a data folder.
 
@@ -69,20 +73,20 @@ class Segue:
     """
 
     def __init__(
-        self, store: Journal | str | None = None, *, home: Path | str | None = None,
+        self, store: Journal | str | None = None, *, home: Home | Path | str | None = None,
         folder: Path | str | None = None, actor: str | None = None, run: str = "", session: str = "",
         embedder: Embedder | None = None,
         environment: Mapping[str, str] | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         bare = store is None and home is None and environment is None
         variables = environment_now() if bare else dict(environment or {})
-        self.home = Home(Path(home).absolute() if home is not None else data_folder(variables))
+        self.home = home if isinstance(home, Home) else _home(home, variables)
         self.folder = Path(folder).absolute() if folder is not None else Path.cwd()
         flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
         reads = bool(variables)
         own = resolve(flags=flags, environment=variables, user_config=user_file(variables) if reads else None)
         self.journal: Journal = store if store is not None and not isinstance(store, str) else self._open(own)
-        self.place = Place(self.folder, self.journal)
+        self.place = self._placed()
         self.settings: Settings = resolve(
             flags=flags,
             environment=variables,
@@ -112,6 +116,9 @@ class Segue:
         self._given = session or variables.get("SEGUE_SESSION", "")
         self.environment: Mapping[str, str] = variables
         self.observed = Observed(self)
+
+    def _placed(self) -> Place:
+        return Place(self.folder, self.journal)
 
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")

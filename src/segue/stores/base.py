@@ -16,7 +16,8 @@ from ..core.events import Draft, Event
 from ..core.values import Value
 from ..errors import StaleVersion
 
-if TYPE_CHECKING:  # most commands have nothing to do with memories
+if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
+    from ..core.access import Answer, AuditLine, KeyRecord
     from ..core.memory import Memory, Reader, Trace, Vote, Where
     from ..core.recall import Placed, Texts
 
@@ -186,6 +187,43 @@ class Memories(Protocol):
 
     def compact(self, text: str = "") -> None:
         """What was erased is gone from the disk too; with a text, also from trail and votes."""
+        ...
+
+
+class Desk(Protocol):
+    """What a server keeps for itself: its keys, what was done with them, and what it answered.
+    Raises as a journal does."""
+
+    def keys(self) -> list[KeyRecord]:
+        """All keys, the oldest first, those that hold no more too."""
+        ...
+
+    def key(self, id: str) -> KeyRecord | None:
+        """The key of this id."""
+        ...
+
+    def put_key(self, record: KeyRecord) -> None:
+        """Keep a key, in the place of the one of this id, durably."""
+        ...
+
+    def note(self, lines: Sequence[AuditLine]) -> None:
+        """Add to the audit."""
+        ...
+
+    def audit(self, *, project: str = "", before: int = 0, limit: int = 100) -> list[tuple[int, AuditLine]]:
+        """(number, line), the newest first; behind a number, of one project or of all."""
+        ...
+
+    def answered(self, id: str) -> Answer | None:
+        """What was answered to the request of this id."""
+        ...
+
+    def answer(self, answer: Answer) -> None:
+        """Remember an answer; the first one stays."""
+        ...
+
+    def forget(self, before: str) -> None:
+        """Drop answers that were given before this moment."""
         ...
 
 

@@ -65,6 +65,13 @@ class Database:
         self._preparing = threading.Lock()
         self._pool = Pool(address.pool_max)
 
+    def beside(self, namespace: str) -> Database:
+        """The same database, for another namespace; both share their connections."""
+        other = Database(self.address, busy_timeout_ms=self.busy_timeout_ms)
+        other.namespace, other._pool = namespace, self._pool
+        other.ready = self.reading(lambda db: schema.prepare(db, namespace))
+        return other
+
     def close(self) -> None:
         """Close idle connections; the next call opens anew."""
         self._pool.close()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 import msgspec
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
     from ..base import MemoryChange
+    from .desk import PostgresDesk
     from .memories import PostgresMemories
     from .runs import PostgresRuns
 
@@ -93,6 +94,20 @@ class PostgresJournal:
         from .memories import PostgresMemories
 
         return PostgresMemories(self.database)
+
+    @property
+    def desk(self) -> PostgresDesk:
+        """What a server keeps for itself, in the same namespace."""
+        from .desk import PostgresDesk
+
+        return PostgresDesk(self.database)
+
+    def beside(self, namespace: str) -> Self:
+        """The journal of another namespace of this database; both share their connections."""
+        journal = type(self)(self.database.address)
+        journal.database = self.database.beside(namespace)
+        journal.namespace, journal.machine = namespace, self.machine
+        return journal
 
     # -- writing -------------------------------------------------------------------------------
 

@@ -92,6 +92,22 @@ MIGRATIONS: tuple[str, ...] = (
     );
     CREATE INDEX memory_words_held ON segue.memory_words USING gin (words) WITH (fastupdate = off);
     """,
+    f"""
+    CREATE TABLE segue.server_keys (
+        namespace {_NAME}, id {_NAME}, hash {_NAME}, role {_NAME}, project {_NAME}, agent {_NAME},
+        name {_NAME}, created {_NAME}, created_by {_NAME}, expires {_NAME}, revoked {_NAME},
+        PRIMARY KEY (namespace, id)
+    );
+    CREATE TABLE segue.server_audit (
+        namespace {_NAME}, no bigint GENERATED ALWAYS AS IDENTITY, at {_NAME}, key {_NAME}, project {_NAME},
+        act {_NAME}, status integer NOT NULL, about {_NAME}, PRIMARY KEY (namespace, no)
+    );
+    CREATE TABLE segue.server_answers (
+        namespace {_NAME}, id {_NAME}, request {_NAME}, status integer NOT NULL, type {_NAME},
+        body bytea NOT NULL, at {_NAME}, PRIMARY KEY (namespace, id)
+    );
+    CREATE INDEX server_answers_by_time ON segue.server_answers (namespace, at);
+    """,
 )
 SCHEMA = len(MIGRATIONS)
 READABLE_FROM = 1

@@ -30,6 +30,7 @@ from .schema import STREAM_BITS, id_of
 
 if TYPE_CHECKING:
     from ..base import MemoryChange
+    from .desk import SqliteDesk
     from .memories import SqliteMemories
 
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
@@ -68,6 +69,13 @@ class SqliteJournal:
 
             self._memories = SqliteMemories(self)
         return self._memories
+
+    @property
+    def desk(self) -> SqliteDesk:
+        """What a server keeps for itself, in the same file."""
+        from .desk import SqliteDesk
+
+        return SqliteDesk(self.database)
 
     # -- writing -------------------------------------------------------------------------------
 

@@ -84,6 +84,22 @@ MIGRATIONS: tuple[str, ...] = (
         tokenize="ascii tokenchars '_./\\:#@+$=~-'"
     );
     """,
+    """
+    CREATE TABLE server_keys (
+        id TEXT PRIMARY KEY, hash TEXT NOT NULL, role TEXT NOT NULL, project TEXT NOT NULL,
+        agent TEXT NOT NULL, name TEXT NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL,
+        expires TEXT NOT NULL, revoked TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE server_audit (
+        no INTEGER PRIMARY KEY, at TEXT NOT NULL, key TEXT NOT NULL, project TEXT NOT NULL,
+        act TEXT NOT NULL, status INTEGER NOT NULL, about TEXT NOT NULL
+    );
+    CREATE TABLE server_answers (
+        id TEXT PRIMARY KEY, request TEXT NOT NULL, status INTEGER NOT NULL, type TEXT NOT NULL,
+        body BLOB NOT NULL, at TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX server_answers_by_time ON server_answers (at);
+    """,
 )
 STREAM_BITS = 32
 

@@ -20,6 +20,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "prove": ("feature", "verify"),
     "learn": ("remember", "recall", "playbook", "vote", "forget", "memories"),
     "agents": ("run", "continue", "agent", "hold", "mcp"),
+    "teams": ("serve", "key"),
     "keep": (
         "sync", "export", "import", "backup", "cleanup", "rebuild", "migrate", "recover", "scrub", "doctor",
     ),
@@ -82,6 +83,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "run": ("supervising", "let agents work until the checks prove it: crashes, limits and full windows too"),
     "continue": ("supervising", "go on with the same work in this or another agent"),
     "mcp": ("serving", "the work of a session as eight tools for an agent's model, over MCP"),
+    "serve": ("serving", "a server for teams: REST, the Aegis API and MCP over HTTP, with keys"),
+    "key": ("keys", "keys of a server: make one, list, rotate, revoke; and what was done with them"),
     "sync": ("runs", "take in what is new of agents' transcripts, and keep copies"),
     "export": ("exchanging", "a session as a file"),
     "import": ("exchanging", "a session from a file"),

@@ -1,0 +1,161 @@
+"""The projects of a server: each is a store of its own, and everything done for a request is done in one.
+
+``default`` is the store that the server was given, so that a person's own sessions are there; any other
+project is a namespace beside it (Postgres) or a file of its own (embedded). Handles are kept by project,
+actor and run, and share the project's store and its connections.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core.access import DEFAULT_PROJECT, Access, clean_project
+from ..core.door import clean_name, clean_text
+from ..errors import BadSettings, DamagedError
+from ..settings import Settings
+from ..stores.base import Append, Desk
+from ..stores.postgres.address import Address, is_postgres, shown
+from .home import Home
+from .once import OncePostgres, OnceSqlite
+from .place import Place, Tree
+from .segue import Segue
+from .stores import check_kind
+
+Store = OncePostgres | OnceSqlite
+HANDLES_MAX = 512
+POOL_MIN = 16
+
+
+class Projects:
+    """Stores by project, and handles on them."""
+
+    def __init__(
+        self, home: Path, where: str = "", *, settings: Mapping[str, Any] | None = None,
+        busy_timeout_ms: int = 10_000,
+    ) -> None:  # fmt: skip
+        """``settings`` are those of every project: how memories are compared, whether secrets are masked."""
+        check_kind(where)
+        if where.startswith(("http://", "https://")):
+            raise BadSettings("a server needs a store of its own", hint="sqlite:///… or postgresql://…")
+        self.home = Home(home).for_store(where)
+        self.shown = shown(where) if is_postgres(where) else f"sqlite:///{self.home.database}"
+        self._where = where
+        self._busy_timeout_ms = busy_timeout_ms
+        self._settings = dict(settings or {})
+        self._lock = threading.Lock()
+        self._stores: dict[str, Store] = {}
+        self._handles: OrderedDict[tuple[str, str, str], Segue] = OrderedDict()
+        self.main = self.store(DEFAULT_PROJECT)
+        self.folder = self.home.path / "server"
+        """Where the server stands: no project's working tree."""
+
+    @property
+    def desk(self) -> Desk:
+        """The server's own tables."""
+        return self.main.desk
+
+    def store(self, project: str) -> Store:
+        """The store of a project, opened when it is first asked for."""
+        clean_project(project)
+        with self._lock:
+            found = self._stores.get(project)
+            if found is None:
+                found = self._stores[project] = self._open(project)
+            return found
+
+    def opened(self) -> list[Store]:
+        """The stores that are open."""
+        with self._lock:
+            return list(self._stores.values())
+
+    def _open(self, project: str) -> Store:
+        self.home.make()
+        if is_postgres(self._where):
+            if project == DEFAULT_PROJECT:
+                address = Address(self._where)
+                address.pool_max = max(address.pool_max, POOL_MIN)
+                return OncePostgres(address, busy_timeout_ms=self._busy_timeout_ms)
+            main = self._stores[DEFAULT_PROJECT]
+            assert isinstance(main, OncePostgres)
+            own = main.namespace
+            return main.beside(project if own == DEFAULT_PROJECT else f"{own}.{project}")
+        home = self._home_of(project)
+        lost = home.remains()
+        if lost:
+            raise DamagedError("the store", str(home.database), lost)
+        home.make()
+        return OnceSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
+
+    def _home_of(self, project: str) -> Home:
+        if project == DEFAULT_PROJECT or self.home.elsewhere:
+            return self.home
+        return Home(self.home.path / "projects" / project)
+
+    def segue(self, access: Access, *, actor: str = "", run: str = "") -> Segue:
+        """The handle for a request: in its project, as its agent or as it says."""
+        name = access.act_as(clean_text(actor, what="actor", limit=256)) or "user"
+        ours = (access.project, name, clean_name(run, what="run id") if run else "")
+        with self._lock:
+            found = self._handles.get(ours)
+            if found is not None:
+                self._handles.move_to_end(ours)
+                return found
+        made = self._made(*ours)
+        with self._lock:
+            kept = self._handles.setdefault(ours, made)
+            while len(self._handles) > HANDLES_MAX:
+                self._handles.popitem(last=False)
+        return kept
+
+    def _made(self, project: str, actor: str, run: str) -> Segue:
+        store, home = self.store(project), self._home_of(project)
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        return _Served(
+            home, store, folder=self.folder, actor=actor, run=run, project=project, **self._settings
+        )
+
+    def close(self) -> None:
+        """Let go of all stores."""
+        with self._lock:
+            for segue in self._handles.values():
+                if "memories" in segue.__dict__:
+                    segue.memories.flush()
+            for store in self._stores.values():
+                store.close()
+
+
+class _Nowhere(Place):
+    """Where a server is: in no working tree; no session is current, and no file of a project counts."""
+
+    def __init__(self, folder: Path, project: str) -> None:
+        self.folder = self.root = folder
+        self.repository = None
+        self._project = project
+
+    def trusted(self) -> bool:
+        return False
+
+    def tree(self, *, fresh: bool = False) -> Tree:
+        return Tree(str(self.root), 0, (self._project,))
+
+    def project_key(self, settings: Settings) -> tuple[str, str]:
+        return self._project, ""
+
+    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
+        return None
+
+
+class _Served(Segue):
+    """Sessions of a project, for a request: what concerns a working tree is none of the server's."""
+
+    def __init__(self, home: Home, store: Store, *, folder: Path, project: str, **more: Any) -> None:
+        self._at = _Nowhere(folder, project)
+        super().__init__(store, home=home, folder=folder, project=project, **more)
+
+    def _placed(self) -> Place:
+        return self._at

@@ -1,0 +1,69 @@
+"""The routes together, behind the gate: what an ASGI server runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+from litestar import Litestar
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.exceptions import HTTPException
+from litestar.openapi.config import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, SecurityScheme
+
+from ... import __version__
+from ...errors import SegueError
+from . import health, keys
+from .frame import answer_error, answer_http, answer_unforeseen, role_is_enough, visit_of
+from .front import Front
+from .gate import Gate, upkeep
+
+
+def routes() -> Sequence[Any]:
+    """Every route that there is."""
+    return [*health.ROUTES, *keys.ROUTES]
+
+
+@asynccontextmanager
+async def _running(front: Front, _: Litestar) -> AsyncIterator[None]:
+    """While the server runs; at its end everything that waits is written."""
+    task = asyncio.create_task(upkeep(front))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, SegueError):
+            await task
+        with suppress(SegueError):
+            front.flush()
+        front.projects.close()
+
+
+def litestar(front: Front) -> Litestar:
+    """The routes, without the gate."""
+    return Litestar(
+        route_handlers=routes(), guards=[role_is_enough], state=State({"front": front}),
+        dependencies={"visit": Provide(visit_of, sync_to_thread=False)},
+        exception_handlers={
+            SegueError: answer_error, HTTPException: answer_http, Exception: answer_unforeseen,
+        },
+        lifespan=[partial(_running, front)],
+        openapi_config=OpenAPIConfig(
+            title="Segue", version=__version__, path="/schema", use_handler_docstrings=True,
+            description="Sessions that survive: the operations of the library, over HTTP.",
+            render_plugins=[JsonRenderPlugin()],
+            components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
+            security=[{"key": []}],
+        ),
+        logging_config=None, request_max_body_size=front.rules.body_bytes_max, debug=False,
+    )  # fmt: skip
+
+
+def application(front: Front) -> Gate:
+    """What an ASGI server runs."""
+    return Gate(litestar(front), front)

@@ -1,0 +1,117 @@
+"""What every request needs of the server: its projects, its keys, its limits and its books."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from ...core.access import DEFAULT_PROJECT, Access, AuditLine, Bucket, draw
+from ...core.values import Value
+from ...errors import RateLimited, SegueError
+from ...services.home import moment, now
+from ...services.keys import Keys
+from ...services.once import KEPT_HOURS, forget_marks
+from ...services.projects import Projects
+from .metrics import Metrics
+
+BUCKETS_MAX = 10_000
+LINES_MAX = 100_000
+
+
+class Rules(Value):
+    """What a server allows."""
+
+    auth: bool = True
+    hosts: tuple[str, ...] = ()
+    """Names by which it may be asked, without the port; empty: any. Without keys it is loopback's alone."""
+    rate: float = 200.0
+    """Requests a second for each key, in the long run; 0: as many as come."""
+    burst: float = 2_000.0
+    body_bytes_max: int = 16_000_000
+    logs: bool = True
+
+
+class Front:
+    """The server as its routes see it."""
+
+    def __init__(
+        self, projects: Projects, rules: Rules | None = None, *, log: Callable[[str], None] | None = None
+    ) -> None:
+        self.projects = projects
+        self.keys = Keys(projects.desk)
+        self.rules = rules or Rules()
+        self.metrics = Metrics()
+        self.embedded = not projects.home.elsewhere
+        self._log = log or _to_stderr
+        self._buckets: dict[str, Bucket] = {}
+        self._lines: list[AuditLine] = []
+        self._lock = threading.Lock()
+
+    def admit(self, token: str, project: str) -> Access:
+        """Who asks; NotKnown, NotAllowed or RateLimited."""
+        if not self.rules.auth and not token:
+            return Access("none", "admin", project or DEFAULT_PROJECT)
+        try:
+            access = self.keys.check(token, project)
+        except SegueError:
+            self.metrics.count("keys_refused")
+            raise
+        self._limit(access.key)
+        return access
+
+    def _limit(self, key: str) -> None:
+        if not self.rules.rate:
+            return
+        with self._lock:
+            if len(self._buckets) > BUCKETS_MAX:
+                self._buckets.clear()
+            bucket, wait = draw(
+                self._buckets.get(key), time.monotonic(), rate=self.rules.rate, burst=self.rules.burst
+            )
+            self._buckets[key] = bucket
+        if wait:
+            self.metrics.count("requests_limited")
+            raise RateLimited(
+                f"more than {self.rules.rate:g} requests a second with this key",
+                hint="come back when Retry-After says", retry_after_seconds=wait,
+            )  # fmt: skip
+
+    def later(self, access: Access, act: str, status: int) -> None:
+        """Note what was done, or refused; written with the next ``flush``, within a second or so."""
+        line = AuditLine(now(), access.key, access.project, act, status)
+        with self._lock:
+            self._lines.append(line)
+            del self._lines[:-LINES_MAX]
+
+    def flush(self) -> None:
+        """Write what waits for the audit."""
+        with self._lock:
+            lines, self._lines = self._lines, []
+        if not lines:
+            return
+        try:
+            self.projects.desk.note(lines)
+        except SegueError:
+            with self._lock:
+                self._lines = [*lines, *self._lines][-LINES_MAX:]
+            raise
+
+    def tidy(self) -> None:
+        """Forget answers and marks that nobody asks for any more."""
+        self.projects.desk.forget(moment(-3600 * KEPT_HOURS))
+        for store in self.projects.opened():
+            forget_marks(store)
+
+    def log(self, **facts: Any) -> None:
+        """A line for whoever runs the server: no header, no query, no body ever stands in it."""
+        if self.rules.logs:
+            self._log(msgspec.json.encode({"at": now(), **facts}).decode())
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,260 @@
+"""The gate: what every request passes before a route sees it, and every answer behind it.
+
+In this order: the host's name, the size, the key, the rate, whether the same was asked before. A wrong key is
+401 whatever else is wrong. A request with an ``Idempotency-Key`` takes effect once: the first answer is kept,
+durably, before it is sent, and given again to whoever repeats the request. Answers get an ETag and are
+compressed here; streams pass as they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+
+from ...core.access import Access, Answer
+from ...errors import SegueError, UsageError
+from ...services import once
+from ...services.home import now
+from . import problems
+from .frame import OPEN, PROJECT
+from .front import Front
+from .messages import Messages, TooLarge, gzipped, header, headers_of, whole
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+REPEAT = "idempotency-key"
+NEVER_KEPT = "/v1/keys"
+"""What these answer holds a secret: a key asked for twice is two keys."""
+REPLAYED = (b"idempotency-replayed", b"true")
+_KEY_CHARS_MAX = 255
+_TWIN_SECONDS = 2.0
+_AUDIT_SECONDS = 1.0
+_ANSWER_BYTES_MAX = 1_000_000
+
+
+class Gate:
+    """An ASGI application in front of another."""
+
+    def __init__(self, app: ASGIApp, front: Front, mounts: dict[str, ASGIApp] | None = None) -> None:
+        self.app = app
+        self.front = front
+        self.mounts = dict(mounts or {})
+        """Applications by the path that they have, which know nothing of keys."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        visit = _Passage(self, scope, receive, send)
+        self.front.metrics.begun()
+        begun = time.perf_counter()
+        try:
+            await visit.go()
+        finally:
+            seconds = time.perf_counter() - begun
+            self.front.metrics.ended(scope["method"], visit.route, visit.out.status, seconds)
+            access = visit.access
+            self.front.log(
+                event="request", id=visit.id, method=scope["method"], path=scope["path"][:200],
+                status=visit.out.status, ms=round(seconds * 1000, 2),
+                key=access.key if access else "", project=access.project if access else "",
+            )  # fmt: skip
+            if access and (scope["method"] in WRITES or visit.out.status == 403):
+                self.front.later(access, f"{scope['method']} {scope['path'][:200]}", visit.out.status)
+
+
+class _Passage:
+    """One request on its way."""
+
+    def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
+        self._gate = gate
+        self._front = gate.front
+        self._scope = scope
+        self._receive = receive
+        self._headers = headers_of(scope)
+        given = self._headers.get("x-request-id", "")
+        self.id = (
+            given
+            if given.isascii() and given.isprintable() and 0 < len(given) <= 64
+            else secrets.token_hex(8)
+        )
+        self.access: Access | None = None
+        plain = scope["method"] == "GET" and scope["path"].startswith("/v1/")
+        self.out = Messages(
+            send, request_id=self.id, etag=plain, matches=self._headers.get("if-none-match", ""),
+            gzip="gzip" in self._headers.get("accept-encoding", ""),
+        )  # fmt: skip
+
+    @property
+    def route(self) -> str:
+        """The path as it was declared, for counts."""
+        found = self._scope.get("path_template")
+        return str(found) if found else self._mount or "other"
+
+    @property
+    def _mount(self) -> str:
+        path: str = self._scope["path"]
+        return next((one for one in self._gate.mounts if path == one or path.startswith(one + "/")), "")
+
+    async def go(self) -> None:
+        try:
+            self._check_host()
+            if self._scope["path"] not in OPEN:
+                self.access = await self._admit()
+                self._scope["segue_access"] = self.access
+            await self._take_body()
+            repeats = self._scope["method"] in WRITES and not self._scope["path"].startswith(NEVER_KEPT)
+            if self.access and repeats and REPEAT in self._headers:
+                await self._once(self._headers[REPEAT])
+            else:
+                await self._serve()
+        except TooLarge as fault:
+            await self.out.problem(413, problems.body_of(413, str(fault)))
+        except SegueError as fault:
+            await self.out.problem(*problems.of_error(fault))
+        await self.out.finish()
+
+    def _check_host(self) -> None:
+        hosts = self._front.rules.hosts
+        name = self._headers.get("host", "")
+        bare = name.rpartition(":")[0] if name.rpartition(":")[2].isdecimal() else name
+        if hosts and bare.strip("[]").lower() not in hosts:
+            raise Misdirected(f"this server is not {bare[:100]!r}", hint=f"ask it as {hosts[0]}")
+
+    async def _admit(self) -> Access:
+        scheme, _, token = self._headers.get("authorization", "").partition(" ")
+        token = token.strip() if scheme.lower() == "bearer" else ""
+        project = self._headers.get(PROJECT, "")
+        if self._front.embedded:  # a look into a file of ours; a thread would cost more
+            return self._front.admit(token, project)
+        return await to_thread.run_sync(self._front.admit, token, project)
+
+    async def _take_body(self) -> None:
+        """Refuse what is too large before it is read; unpack what is packed."""
+        most = self._front.rules.body_bytes_max
+        length = self._headers.get("content-length", "0")
+        if not length.isdecimal() or int(length) > most:
+            raise TooLarge(f"more than {most:,} bytes")
+        packing = self._headers.get("content-encoding", "identity").lower()
+        if packing == "gzip":
+            body = gzipped(await whole(self._receive, most), most)
+            self._receive = _again(body)
+            kept = [
+                (n, v) for n, v in self._scope["headers"] if n not in (b"content-encoding", b"content-length")
+            ]
+            self._scope["headers"] = [*kept, header("content-length", str(len(body)))]
+        elif packing != "identity":
+            raise UsageError(f"unknown content encoding {packing[:40]!r}", hint="gzip, or none")
+
+    async def _serve(self) -> None:
+        mount = self._mount
+        app = self._gate.mounts[mount] if mount else self._gate.app
+        await app(self._scope, self._receive, self.out.send)
+
+    # -- the same request again ----------------------------------------------------------------
+
+    async def _once(self, token: str) -> None:
+        if not 0 < len(token) <= _KEY_CHARS_MAX or not token.isprintable():
+            raise UsageError(
+                "an idempotency key has 1 to 255 printable characters", hint="a random one is best"
+            )
+        body = await whole(self._receive, self._front.rules.body_bytes_max)
+        self._receive = _again(body)
+        assert self.access is not None
+        asked = (
+            self.access.key, self.access.project, self._scope["method"], self._scope["path"],
+            self._scope.get("query_string", b"").decode("latin-1"), token,
+        )  # fmt: skip
+        id = hashlib.sha256("\0".join(asked).encode()).hexdigest()
+        request = hashlib.sha256(body).hexdigest()
+        if await self._replayed(id, request):
+            return
+        mark = once.Mark(id)
+        reset = once.serving.set(mark)
+        self.out.hold = True
+        try:
+            await self._serve()
+        finally:
+            once.serving.reset(reset)
+        if mark.found:
+            await self._after_twin(id, request, mark.stream)
+        elif 200 <= self.out.status < 300 and len(self.out.body) <= _ANSWER_BYTES_MAX:
+            answer = Answer(id, request, self.out.status, self.out.type, self.out.body, now())
+            await to_thread.run_sync(self._front.projects.desk.answer, answer)
+        self.out.hold = False
+
+    async def _replayed(self, id: str, request: str) -> bool:
+        answer = await to_thread.run_sync(self._front.projects.desk.answered, id)
+        if answer is None:
+            return False
+        if answer.request != request:
+            raise Reused("this idempotency key was used for another request", hint="take a new one")
+        self._front.metrics.count("requests_repeated")
+        self.out.replace(answer.status, answer.type, answer.body, [REPLAYED])
+        return True
+
+    async def _after_twin(self, id: str, request: str, stream: str) -> None:
+        """It took effect before: give that answer, or what it left if the server died before it answered."""
+        deadline = time.monotonic() + _TWIN_SECONDS
+        while time.monotonic() < deadline:
+            if await self._replayed(id, request):
+                return
+            await asyncio.sleep(0.05)
+        assert self.access is not None
+        store = self._front.projects.store(self.access.project)
+        left = await to_thread.run_sync(once.done_before, store, stream)
+        name, version = left[0] if left else ("", 0)
+        told = {"session": name.partition("/")[2], "version": version, "events": 0, "warnings": []}
+        self.out.replace(200, "application/json", msgspec.json.encode(told), [REPLAYED])
+
+
+class Misdirected(UsageError):
+    """The request names a host that this server is not."""
+
+    code = "misdirected"
+    http_status = 421
+
+
+class Reused(UsageError):
+    """An idempotency key came with another request before."""
+
+    code = "key_reused"
+    http_status = 422
+
+
+def _again(body: bytes) -> Receive:
+    """A body that was read, for whoever reads it next."""
+    sent = False
+
+    async def receive() -> Any:
+        nonlocal sent
+        if sent:
+            await asyncio.Event().wait()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return receive
+
+
+async def upkeep(front: Front) -> None:
+    """While the server runs: write the audit, forget old answers and marks."""
+    last = 0.0
+    while True:
+        await asyncio.sleep(_AUDIT_SECONDS)
+        with suppress(SegueError):
+            await to_thread.run_sync(front.flush)
+        if time.monotonic() - last > 600:
+            last = time.monotonic()
+            with suppress(SegueError):
+                await to_thread.run_sync(front.tidy)

@@ -1,0 +1,56 @@
+"""Is it there, can it work, what did it do: for balancers and whoever watches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from litestar import Request, Response
+
+from ... import __version__
+from ...errors import SegueError
+from .frame import Visit, route
+from .metrics import TYPE
+from .problems import body_of
+
+TAGS = ("operations",)
+
+
+@route("GET", "/", need="", errors=(), tags=TAGS, sync_to_thread=False)
+def root() -> dict[str, str]:
+    """What this is."""
+    return {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
+
+
+@route("GET", "/health", need="", errors=(), tags=TAGS, sync_to_thread=False)
+def health() -> dict[str, str]:
+    """The process answers; nothing is asked of the store."""
+    return {"status": "healthy", "version": __version__}
+
+
+@route("GET", "/ready", need="", errors=(503,), tags=TAGS)
+def ready(request: Request[Any, Any, Any]) -> Response[Any]:
+    """The store answers."""
+    front = request.app.state.front
+    try:
+        front.projects.main.head("ledger/ready")
+    except SegueError as fault:
+        detail = f"the store does not answer: {fault.message}"
+        return Response(
+            body_of(503, detail, code=fault.code), status_code=503, media_type="application/problem+json"
+        )
+    return Response({"status": "ready", "store": front.projects.shown.partition("://")[0]})
+
+
+@route("GET", "/metrics", need="reader", errors=(), tags=TAGS, media_type=TYPE)
+def metrics(visit: Visit) -> str:
+    """Counts and times, for Prometheus."""
+    return visit.front.metrics.text()
+
+
+@route("GET", "/openapi.json", need="", errors=(), tags=TAGS, sync_to_thread=False, include_in_schema=False)
+def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
+    """This description."""
+    return request.app.openapi_schema.to_schema()
+
+
+ROUTES = [root, health, ready, metrics, openapi]

@@ -1,0 +1,71 @@
+"""Counts and times of requests, in Prometheus' text form; in memory, by route and not by what was asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+
+BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """What a server did since it was started."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._started = time.time()
+        self._counts: dict[tuple[str, str, int], int] = defaultdict(int)
+        self._buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS_SECONDS) + 1))
+        self._sums: dict[str, float] = defaultdict(float)
+        self._other: dict[str, int] = defaultdict(int)
+        self.under_way = 0
+
+    def begun(self) -> None:
+        with self._lock:
+            self.under_way += 1
+
+    def ended(self, method: str, route: str, status: int, seconds: float) -> None:
+        with self._lock:
+            self.under_way -= 1
+            self._counts[method, route, status] += 1
+            self._sums[route] += seconds
+            place = next(
+                (i for i, bound in enumerate(BOUNDS_SECONDS) if seconds <= bound), len(BOUNDS_SECONDS)
+            )
+            self._buckets[route][place] += 1
+
+    def count(self, what: str) -> None:
+        """One more of: refused keys, limited requests, repeated requests."""
+        with self._lock:
+            self._other[what] += 1
+
+    def text(self) -> str:
+        with self._lock:
+            lines = [
+                "# TYPE segue_start_time_seconds gauge", f"segue_start_time_seconds {self._started:.3f}",
+                "# TYPE segue_requests_in_progress gauge", f"segue_requests_in_progress {self.under_way}",
+                "# TYPE segue_requests_total counter",
+            ]  # fmt: skip
+            for (method, route, status), count in sorted(self._counts.items()):
+                lines.append(
+                    f'segue_requests_total{{method="{method}",route="{route}",status="{status}"}} {count}'
+                )
+            for what in ("keys_refused", "requests_limited", "requests_repeated"):
+                lines += [f"# TYPE segue_{what}_total counter", f"segue_{what}_total {self._other[what]}"]
+            lines.append("# TYPE segue_request_seconds histogram")
+            for route, buckets in sorted(self._buckets.items()):
+                lines += self._histogram(route, buckets)
+        return "\n".join(lines) + "\n"
+
+    def _histogram(self, route: str, buckets: list[int]) -> list[str]:
+        lines, total = [], 0
+        for bound, count in zip((*map(str, BOUNDS_SECONDS), "+Inf"), buckets, strict=True):
+            total += count
+            lines.append(f'segue_request_seconds_bucket{{route="{route}",le="{bound}"}} {total}')
+        return [
+            *lines,
+            f'segue_request_seconds_sum{{route="{route}"}} {self._sums[route]:.6f}',
+            f'segue_request_seconds_count{{route="{route}"}} {total}',
+        ]

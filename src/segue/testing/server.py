@@ -1,0 +1,148 @@
+"""A real Segue server, as a process of its own on a free port of loopback; nothing outlives ``stop``.
+
+``kill`` is what a power cut is to it; ``start`` starts it again on the same port, with the same data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+class SegueServer:
+    """A server with a data folder of its own, or on the store that is named."""
+
+    def __init__(
+        self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0
+    ) -> None:
+        self.home = Path(home)
+        self.store = store
+        self.port = port
+        self.url = ""
+        self.token = ""
+        self.log = self.home / "server.log"
+        self._options = list(options)
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> SegueServer:
+        """Listen; returns when it does."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        kept = {n: v for n, v in os.environ.items() if not n.startswith("SEGUE_")}
+        kept |= {"SEGUE_HOME": str(self.home), "HOME": str(self.home), "SEGUE_EMBEDDER": "hash"}
+        if self.store:
+            kept["SEGUE_STORE"] = self.store
+        command = [sys.executable, "-m", "segue", "--json", "serve", "--port", str(self.port), *self._options]
+        with open(self.log, "a") as log:
+            self._process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, env=kept, cwd=self.home
+            )
+        told = self._told()
+        self.url, self.port = str(told["url"]), int(str(told["url"]).rpartition(":")[2])
+        self.token = str(told["token"] or self.token)
+        return self
+
+    def _told(self) -> dict[str, Any]:
+        assert self._process is not None and self._process.stdout is not None
+        lines: list[str] = []
+        for line in self._process.stdout:
+            lines.append(line)
+            if line.startswith("}"):
+                told: dict[str, Any] = json.loads("".join(lines))
+                return told
+        raise RuntimeError(f"the server did not start: {''.join(lines)}{self.log.read_text()[-2000:]}")
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def kill(self) -> None:
+        """SIGKILL: whatever was under way is over."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """SIGTERM, and wait for its end; the exit code."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> int:
+        if self._process is None:
+            return 0
+        self._process.send_signal(how)
+        try:
+            code = self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._process = None
+        return code
+
+    def key(self, **wish: str) -> str:
+        """A new key, by the server's own route."""
+        _, body, _ = self.ask("POST", "/v1/keys", wish)
+        return str(body["key"])
+
+    def ask(
+        self, method: str, path: str, body: Any = None, *, token: str | None = None, **headers: str
+    ) -> tuple[int, Any, dict[str, str]]:
+        """(status, decoded body, headers) of a request; ``token`` by default that of the first key."""
+        request = urllib.request.Request(self.url + path, method=method)
+        given = self.token if token is None else token
+        if given:
+            request.add_header("Authorization", f"Bearer {given}")
+        for name, value in headers.items():
+            request.add_header(name.replace("_", "-"), value)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, _decoded(answer.read()), _lower(answer.headers)
+        except urllib.error.HTTPError as fault:
+            with fault:
+                return fault.code, _decoded(fault.read()), _lower(fault.headers)
+
+    def until_ready(self, seconds: float = 20.0) -> None:
+        """Wait until its store answers."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                if self.ask("GET", "/ready")[0] == 200:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise TimeoutError("the server is not ready")
+
+    def __enter__(self) -> SegueServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _lower(headers: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body) if body else None
+    except ValueError:
+        return body
+
+
+def temporary() -> SegueServer:
+    """One in a folder that the system clears."""
+    return SegueServer(tempfile.mkdtemp(prefix="segue-server-"))
