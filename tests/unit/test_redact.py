@@ -71,6 +71,7 @@ def test_the_kit_makes_secrets_of_many_kinds() -> None:
         ("ghp_" + "a1" * 18, "github-token"),
         ("github_pat_" + "a1" * 15, "github-token"),
         ("glpat-" + "a1" * 10, "gitlab-token"),
+        ("sgk_" + "a1" * 6 + "_" + "Zx9-_" * 8 + "abc", "segue-key"),
         ("sk-ant-" + "api03-" + "a1" * 15, "anthropic-key"),
         ("sk-proj-" + "a1" * 15, "openai-key"),
         ("AIza" + "a" * 35, "google-key"),

@@ -118,6 +118,7 @@ _SHAPES = (
     ("stripe-key", "whsec_", r"whsec_[A-Za-z0-9+/]{24,}=*"),
     ("twilio-key", "sk", r"SK«h»{32}\b", "sk[0-9a-f]{8}"),
     ("sendgrid-key", "sg.", r"SG\.«b»{16,32}\.«b»{32,64}"),
+    ("segue-key", "sgk_", r"sgk_«h»{12}_«b»{43}"),
     ("npm-token", "npm_", r"npm_«a»{36}"),
     ("pypi-token", "pypi-", r"pypi-«b»{50,}"),
     ("huggingface-token", "hf_ api_org_", r"(?:hf|api_org)_«a»{30,}"),
