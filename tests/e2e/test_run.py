@@ -32,10 +32,13 @@ FULL = Script("full", [[Write("one.txt", "1\n"), Used(215_000)], [Say("And so on
 FULL_CLAUDE = Script("full-claude", [[Write("one.txt", "1\n"), Used(162_000)], [Say("And so on"), Stall(90)]])
 IN_CALL = Script("in-call", [[Write("one.txt", "1\n"), Run("sleep 2"), Used(162_000)], [Say("It is done.")]])
 LIMITED = Script("limited", [[Write("one.txt", "1\n")], [Fault(429, "rate limited: slow down")]])
+TOLD = Script(
+    "told", [[Write("one.txt", "1\n")], [Fault(429, "Rate limit reached. Please try again in 2s.")]]
+)
 NO_ACCESS = Script("no-access", [[Fault(401, "invalid x-api-key")]])
 OVERFLOW = Script("overflow", [[Run("echo one")], [overflow()]])
 STALLED = Script("stalled", [[Run("echo one")], [Say("It goes"), Stall(600)]])
-SCRIPTS = [PENDING, FALSE_DONE, GOOD, FULL, FULL_CLAUDE, IN_CALL, LIMITED, NO_ACCESS, OVERFLOW, STALLED]
+SCRIPTS = [PENDING, FALSE_DONE, GOOD, FULL, FULL_CLAUDE, IN_CALL, LIMITED, TOLD, NO_ACCESS, OVERFLOW, STALLED]
 COMMANDS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "gemini-cli": "gemini"}
 
 
@@ -111,6 +114,13 @@ def test_a_rate_limit_is_waited_for_in_the_same_conversation(rig: MakeRig) -> No
     assert any(one.role == "model" for one in made.model.turns("good")[0].messages), (
         "it is the same conversation"
     )
+
+
+def test_a_rate_limit_is_waited_for_as_long_as_the_agent_says(rig: MakeRig) -> None:
+    made = rig("claude-code", scripts=SCRIPTS, queue=["told", "good"])
+    notices = told(start(made, "--agent", "claude").wait(150))
+    assert notices[-1]["outcome"] == "done", notices
+    assert [one["seconds"] for one in notices if one["kind"] == "waiting"] == [2.0]
 
 
 def test_an_agent_without_access_is_followed_by_another_that_knows(rig: MakeRig) -> None:

@@ -117,6 +117,12 @@ def test_a_rate_limit_is_waited_for(world: World, cli: Cli) -> None:
     assert world.prompts[1]["resumed"]
 
 
+def test_a_rate_limit_is_waited_for_as_long_as_the_agent_says(world: World, cli: Cli) -> None:
+    world.lives({"fault": "You've hit your limit · try again in 2s", "status": 429}, GOOD)
+    notices = _run(cli, "Make good.txt", *CHECK)
+    assert [one["seconds"] for one in notices if one["kind"] == "waiting"] == [2.0]
+
+
 def test_no_access_stops_and_says_so(world: World, cli: Cli) -> None:
     world.lives({"fault": "Invalid API key", "status": 401})
     notices = _run(cli, "Make good.txt", *CHECK, code=69)

@@ -115,6 +115,8 @@ class Heard(Value):
     fault: str = ""  # why it could not go on
     status: int = 0  # of HTTP, where it said one
     cost: float = 0.0  # dollars, where it said so
+    resets_at: float = 0.0  # when a limit ends, seconds since the epoch, where it said so
+    retry_seconds: float = 0.0  # after how long to try again, where it said so
 
 
 class Launcher(Protocol):
@@ -150,6 +152,14 @@ def objects(output: str) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(value, dict):
                 yield value
+
+
+def number_of(value: Any) -> float:
+    """A number that a program printed, or its digits; 0 for anything else."""
+    try:
+        return max(0.0, float(value)) if isinstance(value, int | float | str) else 0.0
+    except ValueError:
+        return 0.0
 
 
 def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:

@@ -56,6 +56,8 @@ class Policy(Value):
     """Runs in a row without progress."""
     wait_seconds: float = 30.0
     wait_seconds_max: float = 1_800.0
+    told_seconds_max: float = 21_600.0
+    """The longest wait that an agent may ask for: a limit of five hours ends within it."""
 
 
 class Tally(Value):
@@ -204,11 +206,21 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
     if gone.cause == "rate":
         if others:
             return Launch(others[0], "fresh", f"{gone.agent} is rate limited")
-        wait = gone.retry_seconds or backoff(policy, tally.waits)
-        return Launch(gone.agent, _how(gone), "rate limited", min(wait, policy.wait_seconds_max))
+        wait = limited(policy, tally, gone.retry_seconds)
+        if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
+            return Stop("budget", f"{gone.agent} is rate limited for longer than the time that is left")
+        return Launch(gone.agent, _how(gone), "rate limited", wait)
     if gone.cause == "hung" and tally.fruitless and others:
         return Launch(others[0], "fresh", f"{gone.agent} hangs")
     return Launch(gone.agent, _how(gone), _why(gone, policy.threshold))
+
+
+def limited(policy: Policy, tally: Tally, told_seconds: float) -> float:
+    """How long to wait at a rate limit: as told; told again and again, at least as without being told."""
+    if not told_seconds:
+        return backoff(policy, tally.waits)
+    least = backoff(policy, tally.waits - 1) if tally.waits else 0.0
+    return min(max(told_seconds, least), policy.told_seconds_max)
 
 
 def backoff(policy: Policy, waits: int) -> float:

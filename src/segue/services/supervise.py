@@ -32,7 +32,7 @@ from ..core.supervise import (
 from ..core.values import Value
 from ..effects.launching import UNKNOWN_EXIT, Child, LeftBehind, found_again, kill, left_behind, spawn
 from ..errors import NotInstalled, SegueError, UsageError
-from . import supervision
+from . import supervision, waits
 from .following import Following, Look, known_runs
 from .prompting import first_prompt, next_prompt, resume_prompt
 from .supervision import Launched, Options, Supervision, new_mark
@@ -206,7 +206,9 @@ class Supervisor:
             action = while_living(self.policy, self.kept.tally, seen)
             if isinstance(action, End):
                 child.end()
-                return self._gone(launch, following.look(now=True), action.cause, action.why)
+                look = following.look(now=True)
+                retry = waits.told(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0
+                return self._gone(launch, look, action.cause, action.why, retry)
             if now - told > TELL_SECONDS:
                 told = now
                 self._say("working", launch, look.last_said, now - began, look)
@@ -230,14 +232,17 @@ class Supervisor:
         if heard.cost:
             look = msgspec.structs.replace(look, cost=heard.cost)
         if trouble:
-            return self._gone(launch, look, trouble, fault or look.fault)
+            retry = waits.told(fault or look.fault, heard) if trouble == "rate" else 0.0
+            return self._gone(launch, look, trouble, fault or look.fault, retry)
         ended_well = code == 0 or (code == UNKNOWN_EXIT and look.ended and not look.in_call)
         if ended_well and not heard.fault:
             return self._gone(launch, look, "done", "")
         how = f"killed by signal {-code}" if code < 0 else f"exit {code}" if code < UNKNOWN_EXIT else "killed"
         return self._gone(launch, look, "crashed", f"{how}: {fault[:200]}" if fault else how)
 
-    def _gone(self, launch: Launched, look: Look, cause: str, detail: str) -> Gone:
+    def _gone(
+        self, launch: Launched, look: Look, cause: str, detail: str, retry_seconds: float = 0.0
+    ) -> Gone:
         """Take in what it left, and say so."""
         heard_native = look.native or (launch.native if launch.how == "resume" else "")
         seconds = time.time() - launch.began
@@ -271,8 +276,7 @@ class Supervisor:
             {
                 "agent": launch.agent, "cause": cause, "native": heard_native if look.path else "",
                 "share": look.share, "filled": look.filled, "progressed": progressed,
-                "resumed": launch.how == "resume",
-                "detail": detail,
+                "resumed": launch.how == "resume", "retry_seconds": retry_seconds, "detail": detail,
             },
             Gone,
         )  # fmt: skip

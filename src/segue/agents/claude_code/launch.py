@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from segue.agents.base import Heard, objects
+from segue.agents.base import Heard, number_of, objects
 
 
 class Launcher:
@@ -25,12 +25,15 @@ class Launcher:
 
     def hear(self, output: str) -> Heard:
         native = fault = ""
-        status, cost = 0, 0.0
+        status, cost, resets_at = 0, 0.0, 0.0
         for one in objects(output):
             native = native or str(one.get("session_id") or "")
+            limit = one.get("rate_limit_info") if one.get("type") == "rate_limit_event" else None
+            if isinstance(limit, dict) and limit.get("status") == "rejected":
+                resets_at = number_of(limit.get("resetsAt"))
             if one.get("type") == "result":
                 cost = float(one.get("total_cost_usd") or 0.0)
                 if one.get("is_error"):
                     fault = str(one.get("result") or one.get("subtype") or "error")
                     status = int(one.get("api_error_status") or 0)
-        return Heard(native, fault, status, cost)
+        return Heard(native, fault, status, cost, resets_at)

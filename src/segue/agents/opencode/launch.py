@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from segue.agents.base import Heard, objects
+from segue.agents.base import Heard, number_of, objects
 
 
 class Launcher:
@@ -24,7 +24,7 @@ class Launcher:
 
     def hear(self, output: str) -> Heard:
         native = fault = ""
-        status, cost = 0, 0.0
+        status, cost, retry = 0, 0.0, 0.0
         for one in objects(output):
             native = native or str(one.get("sessionID") or "")
             part = one.get("part")
@@ -34,7 +34,9 @@ class Launcher:
                 about = about if isinstance(about, dict) else {}
                 fault = str(about.get("message") or error)
                 status = about["statusCode"] if isinstance(about.get("statusCode"), int) else 0
+                headers = about.get("responseHeaders")
+                retry = number_of(headers.get("retry-after")) if isinstance(headers, dict) else 0.0
             elif one.get("type") == "step_finish" and isinstance(part, dict):
                 fault = ""
                 cost += float(part.get("cost") or 0.0)
-        return Heard(native, fault, status, cost)
+        return Heard(native, fault, status, cost, retry_seconds=retry)
