@@ -68,10 +68,15 @@ def numpy_or_none() -> Any:
     return numpy if hasattr(numpy, "bitwise_count") else None
 
 
+def asks_once(asked: int) -> bool:
+    """Whether a process has not asked often, and has no numpy yet: loading that takes longer than a scan."""
+    return asked < PLAIN_SCANS_MAX and "numpy" not in sys.modules
+
+
 def index(count: int, asked: int = 0) -> VectorIndex:
     """The best index that works here for so many: loading numpy takes longer than a scan of a few, and
     pays for whoever has ``asked`` before and so may ask on."""
-    if count <= PLAIN_ROWS_MAX and asked < PLAIN_SCANS_MAX and "numpy" not in sys.modules:
+    if count <= PLAIN_ROWS_MAX and asks_once(asked):
         return PlainIndex()
     return NumpyIndex() if numpy_or_none() is not None else PlainIndex()
 
@@ -97,10 +102,11 @@ class PlainIndex:
         ]
         if len(kept) > EXACT_ROWS_MAX // 8:
             kept = heapq.nsmallest(max(SHORTLIST_MIN, most), kept)
-        return _by_bytes(vector, [-no for _, no in kept], most, bodies)
+        return by_bytes(vector, [-no for _, no in kept], most, bodies)
 
 
-def _by_bytes(vector: bytes, numbers: Sequence[int], most: int, bodies: Bodies) -> list[tuple[int, float]]:
+def by_bytes(vector: bytes, numbers: Sequence[int], most: int, bodies: Bodies) -> list[tuple[int, float]]:
+    """The nearest of these, by their bytes."""
     found = bodies(numbers)
     scored = [(no, cosine(vector, body)) for no, body in found.items()]
     return sorted(scored, key=lambda pair: (-pair[1], -pair[0]))[:most]

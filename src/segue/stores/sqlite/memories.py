@@ -26,8 +26,17 @@ from ...errors import DamagedError, StaleVersion
 from ..audiences import Audiences
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
-from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, bits_of, index
+from ..vectors import (
+    PLAIN_ROWS_MAX,
+    PLAIN_SCANS_MAX,
+    NumpyIndex,
+    VectorIndex,
+    asks_once,
+    bits_of,
+    index,
+)
 from .matching import SqliteWords
+from .vec_index import SqliteVecIndex, loaded
 
 if TYPE_CHECKING:
     from .journal import SqliteJournal
@@ -315,9 +324,12 @@ class SqliteMemories:
         now = int(stamp[0][0]) if stamp else 0
         before, last, made = self._indexes.get(model, (0, 0, None))
         self._scans += 1
-        better = isinstance(made, PlainIndex) and self._scans == PLAIN_SCANS_MAX
+        better = self._scans == PLAIN_SCANS_MAX and not isinstance(made, NumpyIndex)
         if made is None or before != now or better:
-            last, made = 0, None
+            last, made = 0, self._in_the_table(model)
+        if isinstance(made, SqliteVecIndex):
+            self._indexes[model] = (now, 0, made)
+            return made
         sql = "SELECT no, audience, bits FROM memory_bits WHERE model = ? AND no > ? ORDER BY no"
         rows = self._fetch(sql, (model, last))
         if made is None:
@@ -327,6 +339,14 @@ class SqliteMemories:
             last = rows[-1][0]
         self._indexes[model] = (now, last, made)
         return made
+
+    def _in_the_table(self, model: str) -> SqliteVecIndex | None:
+        """An index that reads nothing first, for a process that asks once among many."""
+        if not asks_once(self._scans) or not self._read(loaded, False):
+            return None
+        sql = "SELECT count(*) FROM (SELECT 1 FROM memory_bits WHERE model = ? LIMIT ?)"
+        many = self._fetch(sql, (model, PLAIN_ROWS_MAX + 1))
+        return SqliteVecIndex(model, self._fetch) if many and many[0][0] > PLAIN_ROWS_MAX else None
 
     def _vectors(self, numbers: Sequence[int]) -> dict[int, bytes]:
         sql = "SELECT no, body FROM memory_vectors WHERE no IN (SELECT value FROM json_each(?))"

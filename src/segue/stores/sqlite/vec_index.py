@@ -1,0 +1,74 @@
+"""The nearest vectors by the extension sqlite-vec, where it is installed and loads.
+
+The database looks through the bits itself: nothing is read into the process first, which suits one that asks
+once. The best of them are compared by their bytes, as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import apsw
+import msgspec
+
+from ..vectors import SHORTLIST_MIN, Bodies, bits_of, by_bytes
+
+_NEAR = """
+    SELECT no FROM memory_bits WHERE model = ?1 AND audience IN (SELECT value FROM json_each(?2))
+        AND length(bits) = length(?3) AND (?4 IS NULL OR no IN (SELECT value FROM json_each(?4)))
+    ORDER BY vec_distance_hamming(vec_bit(bits), vec_bit(?3)), no DESC LIMIT ?5
+"""
+
+
+@cache
+def extension() -> str:
+    """The file of the extension; empty where it is not installed."""
+    try:
+        import sqlite_vec
+    except ImportError:
+        return ""
+    return str(sqlite_vec.loadable_path())
+
+
+def loaded(db: apsw.Connection) -> bool:
+    """Whether a connection has the extension, which is loaded into it if it can be."""
+    if not extension():
+        return False
+    try:
+        db.execute("SELECT vec_version()").fetchall()
+        return True
+    except apsw.SQLError:
+        pass
+    try:
+        db.enable_load_extension(True)
+        try:
+            db.load_extension(extension())
+        finally:
+            db.enable_load_extension(False)
+    except (apsw.Error, AttributeError):  # built for another machine, or an SQLite that loads none
+        return False
+    return True
+
+
+class SqliteVecIndex:
+    """The vectors of one model, in their table."""
+
+    def __init__(self, model: str, fetch: Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]) -> None:
+        self._model = model
+        self._fetch = fetch
+
+    def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
+        """They are in the table already."""
+
+    def near(
+        self, vector: bytes, groups: Collection[int], only: Collection[int] | None, most: int, bodies: Bodies
+    ) -> list[tuple[int, float]]:
+        among = _array(only) if only is not None else None
+        values = (self._model, _array(groups), bits_of(vector), among, max(SHORTLIST_MIN, most))
+        return by_bytes(vector, [row[0] for row in self._fetch(_NEAR, values)], most, bodies)
+
+
+def _array(values: Collection[int] | Sequence[int]) -> str:
+    return msgspec.json.encode(list(values)).decode()
