@@ -34,7 +34,7 @@ DECLARED: tuple[Setting, ...] = (
         "store",
         str,
         "",
-        "where sessions are kept: sqlite:///PATH or postgresql://…; empty: segue.db in the data folder",
+        "where sessions are kept: sqlite:///PATH, postgresql://… or https://…; empty: segue.db of the home",
         "SEGUE_STORE",
         False,
     ),
@@ -249,11 +249,20 @@ def environment_now() -> dict[str, str]:
 
 def store_of(environment: Mapping[str, str]) -> str:
     """The store that the environment names, or else the user's file; for whoever needs no other setting."""
-    given = environment.get("SEGUE_STORE", "")
+    return _one(environment, "store")
+
+
+def api_key_of(environment: Mapping[str, str]) -> str:
+    """The key for a Segue server, from the same places."""
+    return _one(environment, "api_key")
+
+
+def _one(environment: Mapping[str, str], name: str) -> str:
+    given = environment.get(_BY_NAME[name].env, "")
     if given:
         return given
     file = user_file(environment)
-    return str(_read_toml(file).get("store", "")) if file.is_file() else ""
+    return str(_read_toml(file).get(name, "")) if file.is_file() else ""
 
 
 def content_hash(path: Path) -> str:

@@ -17,7 +17,7 @@ from ..effects.files import private_folder, sync_folder
 from ..errors import RefusedError, SegueError, StoreUnavailable
 from ..settings import Settings
 from ..stores.base import Journal
-from .home import Home, now
+from .home import Home, is_remote, now
 from .place import Brake
 
 if TYPE_CHECKING:
@@ -83,9 +83,10 @@ class Backups:
         from ..stores.sqlite import SqliteJournal
 
         if self._home.elsewhere:
+            own = "is made on the server" if is_remote(self._home.elsewhere) else "with pg_dump"
             raise RefusedError(
                 f"{self._home.elsewhere} is no file here, and its server keeps its backups",
-                hint="back it up with pg_dump, or copy it with `segue migrate --to sqlite:///copy.db`",
+                hint=f"a backup {own}; `segue migrate --to sqlite:///copy.db` makes a copy here",
             )
         if not isinstance(self._journal, SqliteJournal):
             raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")

@@ -25,7 +25,7 @@ from ..effects.archive import Archive
 from ..effects.lines import chunks
 from ..effects.processes import ancestors, host_name, is_alive, open_files
 from ..errors import SegueError, StoreUnavailable, UnknownRun, UsageError
-from ..settings import data_folder, store_of
+from ..settings import api_key_of, data_folder, store_of
 from ..stores.base import RunRow, Runs
 from . import cursor
 from .home import Home
@@ -48,11 +48,11 @@ _MANY = 8
 _AHEAD = 32
 
 
-def _runs_elsewhere(home: Home, where: str) -> Runs | None:
+def _runs_elsewhere(home: Home, where: str, key: str) -> Runs | None:
     """What a server keeps of runs; None while it is down: agents' own files tell enough to go on."""
     from .stores import open_store
 
-    runs: Runs = open_store(home, where).runs  # type: ignore[attr-defined]
+    runs: Runs = open_store(home, where, key=key).runs  # type: ignore[attr-defined]
     try:
         runs.get("")
     except StoreUnavailable:
@@ -90,7 +90,8 @@ class Capture:
         if not home.has_store():
             return cls(folder, environment, archive=archive)
         if home.elsewhere:
-            return cls(folder, environment, runs=_runs_elsewhere(home, where), archive=archive)
+            there = _runs_elsewhere(home, where, api_key_of(environment))
+            return cls(folder, environment, runs=there, archive=archive)
         from ..stores.sqlite import SqliteJournal
 
         return cls(folder, environment, runs=SqliteJournal(home.database, lock=True).runs, archive=archive)

@@ -27,7 +27,7 @@ from ..stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ..stores.sqlite.schema import SCHEMA
 from ..stores.sqlite.upkeep import back_up
 from . import emergency, hook_file
-from .home import Home
+from .home import Home, is_remote
 from .installing import read as installed
 from .recover import Recovery, inspect, recover
 from .refold import stale_snapshots
@@ -140,6 +140,10 @@ def proven(journal: Journal, more: str) -> Finding:
 
 
 def _server(home: Home, settings: Settings) -> Iterator[Finding]:
+    if is_remote(home.elsewhere):
+        from .doctor_remote import look as look_remote
+
+        return look_remote(home, settings)
     from .doctor_server import look
 
     return look(home, settings)

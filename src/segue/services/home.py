@@ -40,6 +40,11 @@ def _second(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
+def is_remote(where: str) -> bool:
+    """Whether a setting names a Segue server; asked by every command, so it imports nothing."""
+    return where[:8].lower().startswith(("https://", "http://"))
+
+
 class Home:
     """Paths of the data folder; a folder exists once something is kept in it."""
 
@@ -82,11 +87,20 @@ class Home:
             from ..stores.postgres.address import shown
 
             return Home(self.path, elsewhere=shown(where))
+        if is_remote(where):
+            from ..stores.remote.address import Address
+
+            return Home(self.path, elsewhere=Address(where).shown)
         return self
 
     def has_store(self) -> bool:
         """Whether there is a store to ask, as far as this folder can tell: one elsewhere may be down."""
         return bool(self.elsewhere) or self.database.is_file()
+
+    @property
+    def token(self) -> Path:
+        """What a server of this user on this machine lets its user in with."""
+        return self.path / "server" / "token"
 
     @property
     def emergency(self) -> Path:

@@ -21,7 +21,7 @@ from ..core.memory import Memory, Provenance, Reader, Trace, Vote, Where, named
 from ..core.recall import LENDERS_MAX, LENT, Scored, Texts, by_session, lent, rank, with_priors
 from ..core.tokens_code import asked, exact_words, words
 from ..core.values import Value
-from ..errors import RefusedError, StoreError, UnknownMemory, UsageError
+from ..errors import AccessError, RefusedError, StoreError, UnknownMemory, UsageError
 from ..stores.base import Kept, Memories, MemoryChange
 from ..stores.vectors import packed
 from .home import days_between, moment, now
@@ -315,7 +315,7 @@ class MemoryService:
             return
         try:
             self.embed_some(CATCH_UP_MEMORIES, CATCH_UP_NEWEST)
-        except (StoreError, OSError):
+        except (StoreError, AccessError, OSError):
             pass
 
     def embed_some(self, most: int, within: int = 0) -> list[Memory]:
@@ -363,7 +363,7 @@ class MemoryService:
         if waiting and not self.brake.in_force():
             try:
                 self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in waiting.items()]))
-            except (StoreError, OSError):
+            except (StoreError, AccessError, OSError):
                 pass
 
     # -- one memory ----------------------------------------------------------------------------

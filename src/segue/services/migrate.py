@@ -21,12 +21,12 @@ from .._trip import trip
 from ..core import events as ev
 from ..core.events import Draft, Event
 from ..core.values import Value
-from ..errors import DamagedError, StaleVersion, UsageError
+from ..errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ..settings import Settings
 from ..stores.base import Append, Journal, Memories, MemoryChange, Runs
 from .book import fold_all, snapshot_of
 from .exchange import named_pieces
-from .home import Home
+from .home import Home, is_remote
 from .memories import searched
 from .place import TRUST_STREAM, Brake, tree_stream
 from .stores import KINDS, check_kind, machine_of, open_store, shown
@@ -71,13 +71,18 @@ def migrate(
         Brake([home.path / "PAUSE"]).check()
     for where in (source, target):
         check_kind(where)
+    if is_remote(target):
+        raise RefusedError(
+            "a Segue server takes a store in where it keeps its own",
+            hint="run `segue migrate` there, with --to the store that the server uses",
+        )
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
     names = [place.elsewhere or str(place.database) for place in places]
     if names[0] == names[1]:
         raise UsageError(f"source and target are the same store: {names[0]}", hint=KINDS)
     _must_exist(places[0], source)
-    there = open_store(places[0], source, busy_timeout_ms=timeout_ms)
+    there = open_store(places[0], source, busy_timeout_ms=timeout_ms, key=settings.text("api_key"))
     if dry_run and not places[1].has_store():
         from ..stores.volatile import VolatileJournal
 

@@ -21,7 +21,8 @@ from .segue import Segue
 def recover_server(home: Home, settings: Settings, *, dry_run: bool) -> Recovery:
     """Look, and mend what can be mended from here. Raises what opening the store raises."""
     where = settings.text("store")
-    with Segue(home=home.path, store=where, folder=home.path) as segue:
+    key = settings.text("api_key")
+    with Segue(home=home.path, store=where, folder=home.path, api_key=key or None) as segue:
         journal = segue.journal
         missing: list[Missing] = []
         trouble = _inspect(journal)

@@ -123,7 +123,8 @@ class Segue:
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")
         self.home = self.home.for_store(where)
-        return open_store(self.home, where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
+        timeout_ms, key = int(settings.number("busy_timeout_ms")), settings.text("api_key")
+        return open_store(self.home, where, busy_timeout_ms=timeout_ms, key=key)
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""

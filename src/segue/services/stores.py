@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING
 
 from ..effects.processes import host_name
 from ..errors import BadSettings, DamagedError
-from .home import Home
+from .home import Home, is_remote
 
 if TYPE_CHECKING:
     from ..stores.base import Journal
+    from ..stores.remote import Address
 
-KINDS = "sqlite:///path/to/segue.db, or postgresql://user@host/database"
+KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
 
 
-def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000) -> Journal:
-    """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``)."""
+def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Journal:
+    """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``),
+    ``key`` the one for a Segue server."""
+    if is_remote(where):
+        from ..stores.remote import Address, RemoteJournal
+
+        home.make()
+        address = Address(where)
+        remote = RemoteJournal(address, key or token_here(home, address), busy_timeout_ms=busy_timeout_ms)
+        remote.machine = this_machine()
+        return remote
     if home.elsewhere:
         from ..stores.postgres import PostgresJournal
 
@@ -36,15 +46,33 @@ def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000) -> Jour
 
 def check_kind(where: str) -> None:
     """BadSettings if this is the address of no kind of store that there is."""
-    if where and not where.startswith(("sqlite:///", "postgresql://", "postgres://")):
+    if is_remote(where):
+        from ..stores.remote import Address
+
+        Address(where)
+    elif where and not where.startswith(("sqlite:///", "postgresql://", "postgres://")):
         raise BadSettings(f"unknown kind of store: {where.split(':')[0]}:", hint=KINDS)
 
 
 def shown(where: str) -> str:
     """The address of a store as it may be shown: without a password."""
+    if is_remote(where):
+        from ..stores.remote import shown as shown_remote
+
+        return shown_remote(where)
     from ..stores.postgres.address import shown
 
     return shown(where)
+
+
+def token_here(home: Home, address: Address) -> str:
+    """The token that a server on this machine left for its own user; empty if there is none."""
+    if not address.loopback:
+        return ""
+    try:
+        return home.token.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def this_machine() -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ...settings import Origin
     from .parsing import Parser
 
-_SECRET = ("api_key",)
+_SECRET = ("api_key", "embedder_key")
 
 
 def config(context: Context) -> int:

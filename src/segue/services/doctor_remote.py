@@ -1,0 +1,63 @@
+"""The doctor's look at a Segue server: does it answer, what may our key do, is the project whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..errors import SegueError
+from ..settings import Settings
+from .doctor import Finding, proven
+from .home import Home
+from .portal import own_version
+from .stores import open_store
+
+if TYPE_CHECKING:
+    from ..stores.base import Journal
+    from ..stores.remote.wire import About
+
+_MAY = {
+    "reader": "may only read: nothing of this machine is stored there",
+    "writer": "may read and write; scrub and the moving of a store need an admin",
+    "admin": "may do everything in this project",
+}
+
+
+def look(home: Home, settings: Settings) -> Iterator[Finding]:
+    """Everything worth a look; writes nothing."""
+    timeout_ms = int(settings.number("busy_timeout_ms"))
+    where, key = settings.text("store"), settings.text("api_key")
+    try:
+        journal = open_store(home, where, busy_timeout_ms=timeout_ms, key=key)
+    except SegueError as fault:
+        yield Finding("server", "bad", fault.message, fault.hint)
+        return
+    try:
+        yield from _server(home, journal.about())  # type: ignore[attr-defined]
+        yield _whole(journal)
+    except SegueError as fault:
+        yield Finding("server", "bad", fault.message, fault.hint)
+    finally:
+        journal.close()
+
+
+def _server(home: Home, found: About) -> Iterator[Finding]:
+    detail = f"{home.elsewhere}: Segue {found.segue}, project {found.project}"
+    own = own_version()
+    if found.segue.split(".")[:2] != own.split(".")[:2]:
+        hint = "bring both to the same version; until then each reads what it knows"
+        yield Finding("server", "warn", f"{detail}; this one is {own}", hint)
+    else:
+        yield Finding("server", "ok", detail)
+    bound = f", as the agent {found.agent} only" if found.agent else ""
+    yield Finding("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
+    yield Finding("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
+
+
+def _whole(journal: Journal) -> Finding:
+    try:
+        for stream, _ in journal.streams():
+            journal.read(stream)
+        return proven(journal, "as this key sees it")
+    except SegueError as fault:
+        return Finding("store", "bad", fault.message, "the server's store is mended there, from its backup")

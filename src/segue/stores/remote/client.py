@@ -1,0 +1,299 @@
+"""Requests to a Segue server: sent until an answer comes or the time is over, and in doubt looked up first.
+
+A request that never left this machine may be sent again without a thought, and so may one that only reads. A
+write that was sent and not answered leaves a doubt: the server may have committed it. The caller says how to
+find out (``settle``), and it is asked before anything is sent again, and once more if the second try is
+refused. A problem that the server describes is raised as the error it was there; whatever else comes back is
+``StoreUnavailable``. The key stands in one header and nowhere else. Proxies are not read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import random
+import socket
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from ... import errors
+from ...errors import (
+    AccessError,
+    BadSettings,
+    RateLimited,
+    SegueError,
+    StaleVersion,
+    StoreBusy,
+    StoreUnavailable,
+)
+from .address import Address
+from .pool import Pool
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+T = TypeVar("T")
+BUSY_TIMEOUT_MS = 10_000
+MSGPACK = "application/msgpack"
+GZIP_BYTES_MIN = 4_096
+_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS_MAX = 0.5
+_FIRST_SECONDS = 3.0
+_QUIET_SECONDS = 3.0
+_AGAIN = (429, 502, 503, 504)
+_unreached: dict[str, float] = {}
+"""When a server last did not answer at all, by its address."""
+
+
+class Unsent(Exception):
+    """The request never left this machine."""
+
+
+class Lost(Exception):
+    """The request may have arrived; no whole answer came back."""
+
+
+class Client:
+    """A server and the connections to it."""
+
+    def __init__(self, address: Address, key: str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        self.address = address
+        self.busy_timeout_ms = busy_timeout_ms
+        self._key = key.strip()
+        if not (self._key.isascii() and self._key.isprintable()):
+            raise BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
+        self._pool = Pool(address)
+        self._reached = False
+        self._within = threading.local()
+        """Until when this thread may take, while it finds out about a doubt."""
+
+    def __repr__(self) -> str:
+        return f"Client({self.address.shown!r})"
+
+    def close(self) -> None:
+        """Close idle connections; the next call opens anew."""
+        self._pool.close()
+
+    # -- calling -------------------------------------------------------------------------------
+
+    def call(self, name: str, body: bytes, settle: Callable[[], T | None] | None = None) -> bytes | T:
+        """The answer to ``port/method``. With ``settle`` it is a write: that says, after a doubt, what the
+        answer would have been if the write is there, and None if it is not."""
+        deadline = time.monotonic() + self._patience_seconds()
+        pause, doubt = _PAUSE_SECONDS, False
+        while True:
+            wait = 0.0
+            try:
+                if doubt and settle is not None and (found := self._settled(settle, deadline)) is not None:
+                    return found
+                answer = self._once(name, body, deadline)
+                self._reached = True
+                return answer
+            except StaleVersion:  # perhaps by our own first try
+                found = self._settled(settle, deadline) if doubt and settle is not None else None
+                if found is None:
+                    raise
+                return found
+            except Unsent as fault:
+                error: SegueError = self._in_doubt() if doubt else self._unreachable(str(fault))
+            except Lost as fault:
+                doubt = doubt or settle is not None
+                error = self._in_doubt() if doubt else self._unreachable(str(fault))
+            except (StoreBusy, StoreUnavailable, RateLimited) as fault:
+                if getattr(fault, "hopeless", False):
+                    raise
+                doubt = doubt or (settle is not None and isinstance(fault, StoreUnavailable))
+                error = self._in_doubt() if doubt and isinstance(fault, StoreUnavailable) else fault
+                wait = getattr(fault, "retry_after_seconds", 0.0)
+            if time.monotonic() + max(pause, wait) > deadline:
+                if not self._reached:
+                    _unreached[self.address.shown] = time.monotonic()
+                raise error from None
+            time.sleep(max(wait, pause * random.uniform(0.5, 1.0)))
+            pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+
+    def _settled(self, settle: Callable[[], T | None], deadline: float) -> T | None:
+        """What is known of a write by now; looking takes no longer than the write may."""
+        before = getattr(self._within, "deadline", None)
+        self._within.deadline = deadline
+        try:
+            return settle()
+        finally:
+            self._within.deadline = before
+
+    def _patience_seconds(self) -> float:
+        """How long to try: whoever was connected waits for a restart, a newcomer hears soon that nobody
+        answers, and at once if it has just been told so."""
+        limit: float | None = getattr(self._within, "deadline", None)
+        if limit is not None:
+            return max(0.0, limit - time.monotonic())
+        whole = self.busy_timeout_ms / 1000
+        if self._reached:
+            return whole
+        since = time.monotonic() - _unreached.get(self.address.shown, -_QUIET_SECONDS)
+        return min(whole, _FIRST_SECONDS) if since >= _QUIET_SECONDS else 0.0
+
+    def _once(self, name: str, body: bytes, deadline: float) -> bytes:
+        """One request and its answer."""
+        connection = self._pool.take(deadline)
+        broken = True
+        try:
+            self._connect(connection, deadline)
+            response, content = self._ask(connection, name, body)
+            broken = False
+        finally:
+            self._pool.give(connection, broken=broken)
+        return self._read(response, content)
+
+    def _connect(self, connection: http.client.HTTPConnection, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise Unsent("the time for it is over")
+        if connection.sock is not None:
+            connection.sock.settimeout(left)
+            return
+        connection.timeout = left
+        try:
+            connection.connect()
+            opened: Any = connection.sock
+            opened.settimeout(max(0.001, deadline - time.monotonic()))
+        except ssl.SSLCertVerificationError as fault:
+            raise self._hopeless(
+                f"its certificate is not trusted: {fault.verify_message}",
+                "check the address; an own authority is named by SSL_CERT_FILE",
+            ) from None
+        except socket.gaierror as fault:
+            if fault.errno == socket.EAI_AGAIN:
+                raise Unsent(fault.strerror) from None
+            raise self._hopeless(str(fault.strerror), "check the address, or the network") from None
+        except OSError as fault:
+            raise Unsent(fault.strerror or str(fault) or type(fault).__name__) from None
+
+    def _ask(
+        self, connection: http.client.HTTPConnection, name: str, body: bytes
+    ) -> tuple[HTTPResponse, bytes]:
+        headers = {"Content-Type": MSGPACK, "Accept": MSGPACK, "Accept-Encoding": "gzip"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        if self.address.project:
+            headers["Segue-Project"] = self.address.project
+        if len(body) >= GZIP_BYTES_MIN:
+            body, headers["Content-Encoding"] = gzip.compress(body, 3, mtime=0), "gzip"
+        try:
+            connection.request("POST", f"{self.address.prefix}/v1/store/{name}", body, headers)
+            response = connection.getresponse()
+            content = response.read()
+        except (http.client.HTTPException, OSError) as fault:
+            raise Lost(str(fault) or type(fault).__name__) from None
+        if response.headers.get("Content-Encoding", "") == "gzip":
+            try:
+                content = gzip.decompress(content)
+            except (OSError, EOFError, zlib.error):
+                raise Lost("the answer is not whole") from None
+        return response, content
+
+    # -- answers -------------------------------------------------------------------------------
+
+    def _read(self, response: HTTPResponse, content: bytes) -> bytes:
+        kind = response.headers.get_content_type()
+        if 200 <= response.status < 300 and kind == MSGPACK:
+            return content
+        if 200 <= response.status < 300:
+            raise self._hopeless(
+                "what answers there is no Segue server", "check the address; a portal of the network?"
+            )
+        problem = _problem(content) if kind.endswith("json") else {}
+        raise self._error(response, problem)
+
+    def _error(self, response: HTTPResponse, problem: dict[str, Any]) -> SegueError:
+        status, where = response.status, self.address.shown
+        detail = str(problem.get("detail") or problem.get("title") or f"status {status}")
+        if status == 429:
+            seconds = _seconds(response.headers.get("Retry-After", ""))
+            return RateLimited(f"{where}: {detail}", hint="try again later", retry_after_seconds=seconds)
+        if status == 401:
+            named = errors.NotKnown(f"{where} does not know the key: {detail}", hint=_KEY_HINT)
+            return named
+        known = known_error(problem)
+        if known is not None:
+            return known
+        if status == 403:
+            return AccessError(f"{where} refuses: {detail}", hint=_KEY_HINT)
+        if status in _AGAIN:
+            return StoreUnavailable(f"{where} cannot answer now: {detail}", hint="try again")
+        if 300 <= status < 400:
+            return self._hopeless("it answers from another address", "name that one in SEGUE_STORE")
+        return self._hopeless(f"it answers with status {status}", "is it a Segue server, and as new as this?")
+
+    def _hopeless(self, reason: str, hint: str) -> StoreUnavailable:
+        error = StoreUnavailable(f"cannot use {self.address.shown}: {reason}", hint=hint)
+        error.hopeless = True  # type: ignore[attr-defined]  # the same in a moment would be answered the same
+        return error
+
+    def _unreachable(self, reason: str) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"cannot reach {self.address.shown}: {' '.join(reason.split())}",
+            hint="is the server up? `segue doctor` looks",
+        )
+
+    def _in_doubt(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"{self.address.shown} did not answer a write: what was written may be there or not",
+            hint="look with `segue log` before you do it again",
+        )
+
+
+_KEY_HINT = "check SEGUE_API_KEY"
+
+
+def _seconds(text: str) -> float:
+    try:
+        return min(max(float(text), 0.0), 3_600.0)
+    except ValueError:
+        return 1.0
+
+
+def _problem(content: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(content)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _all_errors(base: type[SegueError]) -> dict[str, type[SegueError]]:
+    found = {base.code: base}
+    for kind in base.__subclasses__():
+        if kind.__module__ == base.__module__:
+            found.update(_all_errors(kind))
+    return found
+
+
+def known_error(problem: dict[str, Any]) -> SegueError | None:
+    """The error that a problem describes; None if it is none of ours."""
+    kind = _all_errors(SegueError).get(str(problem.get("code", "")))
+    if kind is None:
+        return None
+    detail, hint = str(problem.get("detail", "")), str(problem.get("hint", ""))
+    made: SegueError
+    try:
+        if kind is StaleVersion:
+            made = StaleVersion(str(problem["stream"]), int(problem["expected"]), int(problem["actual"]))
+        elif kind is errors.DamagedError:
+            made = errors.DamagedError(*(str(problem[name]) for name in ("source", "where", "reason")))
+        elif kind is errors.SessionHeld:
+            made = errors.SessionHeld(*(str(problem[name]) for name in ("session", "by", "since", "until")))
+        elif kind is errors.HandoverPending:
+            made = errors.HandoverPending(str(problem["step"]), str(problem["reason"]))
+        else:
+            return kind(detail, hint=hint)
+    except (KeyError, TypeError, ValueError):
+        return None
+    made.hint = hint or made.hint
+    return made
