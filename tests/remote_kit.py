@@ -10,6 +10,7 @@ import gzip
 import http.client
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -200,3 +201,14 @@ def stop_all() -> None:
     """End every server that ``server_for`` began."""
     for name in list(_servers):
         _servers.pop(name).stop()
+
+
+def serve(folder: str, port: str) -> None:
+    """A server in a process of its own, until it is killed."""
+    Portal(Path(folder), port=int(port))
+    print("ready", flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    serve(*sys.argv[1:])

@@ -25,9 +25,10 @@ from typing import Any
 from segue.core import canon, snapshot
 from segue.core.events import Event
 from segue.services.book import fold_all
+from segue.services.home import Home
 from segue.services.segue import Segue
+from segue.services.stores import open_store
 from segue.stores.base import Journal
-from segue.stores.postgres import PostgresJournal
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
@@ -77,11 +78,11 @@ def open_segue(home: Path, **options: Any) -> Segue:
     return work.open_segue(str(home), **options)
 
 
-def open_journal(home: Path, database: Path | None = None) -> SqliteJournal | PostgresJournal:
+def open_journal(home: Path, database: Path | None = None) -> Journal:
     """The store of a home, proven whole as far as its engine can tell."""
     where = home / "store"
     if where.exists():
-        return PostgresJournal(where.read_text())
+        return open_store(Home(home).for_store(where.read_text()), where.read_text())
     journal = SqliteJournal(database or home / "segue.db")
     assert integrity(journal.database) == []
     return journal

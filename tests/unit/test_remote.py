@@ -228,7 +228,7 @@ def test_an_erasure_and_a_drop_whose_answers_were_lost_happen_once(
 
 def test_a_write_that_comes_twice_while_the_first_is_under_way_is_done_once(server: Portal) -> None:
     store = server.store(busy_timeout_ms=3_000).memories
-    real = server.journal.memories.write
+    real: Callable[[MemoryChange], list[str]] = server.journal.memories.write
     counted: list[int] = []
 
     def write(change: MemoryChange) -> list[str]:
