@@ -227,6 +227,8 @@ class Client:
             return AccessError(f"{where} refuses: {detail}", hint=_KEY_HINT)
         if status in _AGAIN:
             return StoreUnavailable(f"{where} cannot answer now: {detail}", hint="try again")
+        if 400 <= status < 500 and status != 404 and problem.get("code"):
+            return errors.UsageError(f"{where} refuses: {detail}", hint=str(problem.get("hint", "")))
         if 300 <= status < 400:
             return self._hopeless("it answers from another address", "name that one in SEGUE_STORE")
         return self._hopeless(f"it answers with status {status}", "is it a Segue server, and as new as this?")
