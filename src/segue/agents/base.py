@@ -9,7 +9,6 @@ with the transcript. Environment, home and project are handed in; nothing here r
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
@@ -19,6 +18,8 @@ import msgspec
 from segue.agents.common import mended
 from segue.core.steps import Step
 from segue.core.values import Value
+
+from ..core.patterns import regex
 
 Form = Literal["lines", "document", "database"]
 Sign = Literal["alive", "crashed", "ended", ""]
@@ -104,7 +105,7 @@ class Agent(Protocol):
 _raw = json.JSONDecoder(strict=False).raw_decode
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_RECORD = re.compile(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
+_RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
 T = TypeVar("T", bound=msgspec.Struct)
 
 

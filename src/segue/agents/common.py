@@ -11,11 +11,13 @@ from typing import Any
 from segue.core.inherit import OPENING, parted
 from segue.core.steps import Act, Given, PlanItem, Planning, Prompt, Step
 
-_PATCHED = re.compile(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
-_CHECK = re.compile(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
+from ..core.patterns import regex
+
+_PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
+_CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
 _CHECKED: dict[str, Planning] = {" ": "pending", "x": "done", "X": "done"}
-_INJECTED = re.compile(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
-_TAG = re.compile(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
+_INJECTED = regex(r"<hook_context\b.*?(?:</hook_context>|\Z)", re.S)
+_TAG = regex(r"\A<hook_context\b[^>]*>|</hook_context>\Z")
 
 _DEPTH_MAX = 12
 _SECONDS_MAX = 253_402_300_800  # the year 10000
@@ -74,7 +76,7 @@ def patched(patch: str) -> tuple[Act, tuple[str, ...]]:
 
 _BLANKS = bytes(32 if code < 32 and code not in (9, 10, 13) else code for code in range(256))
 _raw = json.JSONDecoder(strict=False).raw_decode
-_ESCAPE = re.compile(
+_ESCAPE = regex(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
 

@@ -8,12 +8,13 @@ answer costs more time than its length.
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
+
+from .patterns import regex
 
 CHARS_MAX = 64_000
 DEPTH_MAX = 40
-_BRACE = re.compile(r"[{\[]")
+_BRACE = regex(r"[{\[]")
 _raw = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -45,7 +46,7 @@ def rows_of(text: str, key: str) -> list[Any]:
     return rows if isinstance(rows, list) else []
 
 
-_KEY = re.compile(r'"(\w{1,40})"\s*:\s*\[')
+_KEY = regex(r'"(\w{1,40})"\s*:\s*\[')
 
 
 def _salvaged(text: str, start: int) -> dict[str, list[Any]] | None:

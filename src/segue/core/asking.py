@@ -17,6 +17,7 @@ from . import telling
 from .brief import cut, size
 from .digest import RunDigest
 from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, Source
+from .patterns import regex
 from .picture import Picture
 from .spend import TOKEN_BYTES_MIN
 from .steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
@@ -30,7 +31,7 @@ FORM_BYTES = 1_100  # of the schema and what surrounds it
 OUTPUT_TOKENS, OUTPUT_TOKENS_SHORT = 900, 256
 WINDOW_SHORT = 4_096
 FILES_MAX = 12
-_CAUSE = re.compile(
+_CAUSE = regex(
     r"\b(?:because|so that|turns out|actually|the reason|does not|doesn't|cannot|can't|won't|instead|decid|"
     r"chose|better|revert|gave up|tried|root cause|learn|important|note that)",
     re.I,

@@ -10,7 +10,6 @@ out. The text is data for a model and a page for a person: short lines, plain la
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
@@ -21,6 +20,8 @@ from segue.core.names import NAME, is_name
 from segue.core.picture import Claim, Picture, Sentence, Task
 from segue.core.worth import words
 from segue.errors import BudgetTooSmall
+
+from .patterns import regex
 
 BYTES_MIN, BYTES_DEFAULT = 256, 2_048
 LIST_MAX = 10  # items on a line
@@ -38,7 +39,7 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-_SEQUENCES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
+_SEQUENCES = regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _UNSEEN = dict.fromkeys(
     [
         *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,

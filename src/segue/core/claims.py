@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 
+from .patterns import regex
+
 _TAIL_CHARS = 1_200
-_DONE = re.compile(
+_DONE = regex(
     r"""
     (?:^|[\s(*_])(?:
         all\s+(?:\w+\s+){0,3}(?:done|set|complete[d]?|finished|implemented|pass(?:es|ed|ing)?)
@@ -27,12 +29,12 @@ _DONE = re.compile(
     """,
     re.I | re.X,
 )
-_LEFT = re.compile(
+_LEFT = regex(
     r"\b(?:not|isn't|aren't|n't|never|until|once|when|if|before|after|partially|partly|almost|nearly|half)\b"
     r"[^.!?\n]{0,40}$",
     re.I,
 )
-_OPEN = re.compile(
+_OPEN = regex(
     r"\b(?:still (?:need|have|has|to|missing|fail)|remain(?:s|ing)|left to do|to do next|next step|"
     r"i(?:'ll| will) (?:now|next|continue|go on)|not (?:yet|done|finished|complete)|todo)\b",
     re.I,

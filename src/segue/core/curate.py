@@ -7,11 +7,11 @@ is made by extraction alone, so each of its lines is one that somebody wrote.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 from .memory import Memory, audience_of
+from .patterns import regex
 from .tokens_code import asked
 from .values import Value
 
@@ -27,8 +27,8 @@ _OPPOSITES = (
     ("requir", "option"), ("true", "fals"), ("on", "off"), ("add", "remov"), ("sync", "async"),
     ("allow", "forbid"), ("safe", "unsaf"), ("before", "after"), ("support", "unsupport"),
 )  # fmt: skip
-_NUMBER = re.compile(r"(?<![\w.])\d[\w.]*")
-_RAW = re.compile(r"[a-z']+")
+_NUMBER = regex(r"(?<![\w.])\d[\w.]*")
+_RAW = regex(r"[a-z']+")
 
 
 class Pair(Value):

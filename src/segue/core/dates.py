@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
 from ..errors import UsageError
+from .patterns import regex
 
 MARK = "~"
 """What a word begins with that no text holds."""
@@ -19,14 +20,14 @@ _MONTHS = "january february march april may june july august september october n
 _SHORT = {name[:3]: number for number, name in enumerate(_MONTHS, 1)} | {"sept": 9}
 _NAMES = "|".join([*_MONTHS, *(name for name in _SHORT if name != "may")])
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
-_NAMED = re.compile(
+_NAMED = regex(
     rf"(?:\b(in|of|on|by|during|since|until|before|after|early|late|mid|last|this|next)\s+)?"
     rf"(?:\b{_DAY}\s+(?:of\s+)?)?\b({_NAMES})\b\.?(?:\s+{_DAY}\b(?!\d))?(?:,?\s+(\d{{4}})\b)?",
     re.IGNORECASE,
 )
-_ISO = re.compile(r"(?<![\w.-])(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?(?![\w-])")
-_YEAR = re.compile(r"(?<![\w./-])(?:19|20)\d\d(?![\w-]|\.\d)")
-_RELATIVE = re.compile(r"\b(today|yesterday|(?:this|last) (?:week|month|year))\b", re.IGNORECASE)
+_ISO = regex(r"(?<![\w.-])(\d{4})-(0[1-9]|1[0-2])(?:-(0[1-9]|[12]\d|3[01]))?(?![\w-])")
+_YEAR = regex(r"(?<![\w./-])(?:19|20)\d\d(?![\w-]|\.\d)")
+_RELATIVE = regex(r"\b(today|yesterday|(?:this|last) (?:week|month|year))\b", re.IGNORECASE)
 
 
 def moment_of(text: str, what: str, *, late: bool = False) -> str:

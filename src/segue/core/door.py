@@ -18,20 +18,21 @@ import msgspec
 from ..errors import BadName, TextTooLong, UsageError
 from .commands import Command, Create, Rewind, SaveAgent
 from .evidence import Check
+from .patterns import regex
 
 TEXT_LIMIT_BYTES = 256 * 1024
 """For one text of a command: a note, a goal, a reason."""
 
-_CONTROLS = re.compile(
+_CONTROLS = regex(
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI sequences: colours, cursor moves
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
-_HARMLESS = re.compile(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
+_HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Short words of plain letters: nothing to take out, and too short for any secret."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_WINDOWS = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_SURROGATES = regex("[\ud800-\udfff]")
+_NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_WINDOWS = regex(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 NAME_LIMIT = 128
 
 Mask = Callable[[str], str]

@@ -16,6 +16,7 @@ import msgspec
 
 from . import canon
 from .body import Body
+from .patterns import regex
 from .values import Value
 
 PERSON = "user"
@@ -239,7 +240,7 @@ _TOOLS = {
     "npm": ("package.json",), "pnpm": ("package.json",), "yarn": ("package.json",),
     "npx": ("package.json",), "cargo": ("Cargo.toml",), "go": ("go.mod",), "just": ("justfile", "Justfile"),
 }  # fmt: skip
-_WORD_END = re.compile(r"::|[;&|<>()`]")
+_WORD_END = regex(r"::|[;&|<>()`]")
 
 
 def run_paths(check: Check) -> tuple[str, ...]:

@@ -14,11 +14,12 @@ import msgspec
 
 from ..errors import BadImport
 from .features import Verdict
+from .patterns import regex
 from .state import Feature
 from .values import Value
 
 FILE_BYTES_MAX = 64_000_000
-_NODE = re.compile(r"(?:^|\s)([\w./\\-]+\.py)((?:::[^\s\[\]]+(?:\[[^\n]*\])?)*)", re.M)
+_NODE = regex(r"(?:^|\s)([\w./\\-]+\.py)((?:::[^\s\[\]]+(?:\[[^\n]*\])?)*)", re.M)
 
 
 class Listed(Value):

@@ -17,6 +17,7 @@ from typing import Any
 from . import telling
 from .brief import plain
 from .names import NAME, is_name
+from .patterns import regex
 from .picture import Claim, Picture
 from .stem import stem
 from .values import Value
@@ -149,7 +150,7 @@ def _key(text: str) -> str:
     return re.sub(r"\W+", " ", text.lower()).strip()
 
 
-_ORDERS = re.compile(
+_ORDERS = regex(
     r"^\W*(?:you|please|always|never|must|ignore|disregard|forget|pretend|act as|do not|don't|remember)\b"
     r"|\b(?:curl|wget)\b.*\|\s*(?:ba|z|da)?sh\b|\brm\s+-\w*[rf]|[<>{}]|```|\[/?segue\]"
     r"|\b(?:api[ _-]?key|password|credential|secret)s?\b.{0,40}\b(?:send|post|upload|print|paste|exfiltrat)"
@@ -165,18 +166,18 @@ def gives_orders(text: str) -> bool:
 
 # -- does it stand in what it names?
 
-_PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+/?|\b[\w-]+\.[a-z][a-z0-9]{0,4}\b")
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![\w])")
-_URL = re.compile(r"\bhttps?://\S+|\bwww\.\S+", re.I)
-_TICKED = re.compile(r"`([^`]+)`")
-_WORD = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
-_SPLIT = re.compile(r"(?<=[.!?;])\s+|\n+")
-_NOT = re.compile(
+_PATH = regex(r"[\w.~-]*(?:/[\w.~-]+)+/?|\b[\w-]+\.[a-z][a-z0-9]{0,4}\b")
+_NUMBER = regex(r"(?<![\w.])\d+(?:[.,:]\d+)*%?(?![\w])")
+_URL = regex(r"\bhttps?://\S+|\bwww\.\S+", re.I)
+_TICKED = regex(r"`([^`]+)`")
+_WORD = regex(r"[^\W_](?:[\w'’-]*[^\W_])?")
+_SPLIT = regex(r"(?<=[.!?;])\s+|\n+")
+_NOT = regex(
     r"\b(?:not|never|no|none|nor|neither|without|cannot|reject\w*|avoid\w*|refus\w*|against|abandon\w*|"
     r"instead|rather|unlike|nothing|fail\w*|stop\w*)\b|n['’]t\b",
     re.I,
 )
-_PERHAPS = re.compile(
+_PERHAPS = regex(
     r"\b(?:if|unless|maybe|perhaps|might|may|could|would|should|possibly|probably|only|until|except|when|"
     r"whether|seems?|likely|suppose\w*|assum\w*|think|guess)\b|\?",
     re.I,
@@ -281,15 +282,13 @@ def _in_order(said: Sequence[str], there: Sequence[str]) -> bool:
 
 # -- does something that was observed speak against it?
 
-_FINISHED = re.compile(
+_FINISHED = regex(
     r"\b(?:done|complete[ds]?|completely|finish\w*|pass(?:es|ed|ing)?|green|verified|works?|working|ready|"
     r"merged|deployed|shipped|proven|fixed|resolved|solved|succe\w+|implemented|all set|"
     r"no (?:errors?|failures?|longer))\b",
     re.I,
 )
-_PROOF = re.compile(
-    r"\b(?:pass\w*|green|verified|works?|working|proven|tests?|checks?|succe\w+|fixed)\b", re.I
-)
+_PROOF = regex(r"\b(?:pass\w*|green|verified|works?|working|proven|tests?|checks?|succe\w+|fixed)\b", re.I)
 
 
 def _contradiction(kind: str, text: str, facts: Observed) -> str:

@@ -10,13 +10,14 @@ its beginning.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from segue.core import telling
+
+from .patterns import regex
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
@@ -25,9 +26,9 @@ BETWEEN = " | "  # of items that may hold a semicolon
 UNREACHED = "the model failed: "  # blocked for that run only
 MANIFEST = '"session_metadata"'  # the first key of a manifest
 
-_MANIFEST = re.compile(r"\{\s*" + MANIFEST)
-_BULLET = re.compile(r"^- \*\*([^*]+):\*\*")
-_MORE = re.compile(r"and \d+ more$")
+_MANIFEST = regex(r"\{\s*" + MANIFEST)
+_BULLET = regex(r"^- \*\*([^*]+):\*\*")
+_MORE = regex(r"and \d+ more$")
 _raw = json.JSONDecoder(strict=False).raw_decode
 
 

@@ -11,12 +11,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .patterns import regex
 from .values import Value
 
-_SKIP = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.S)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_PLAIN = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_INDENT = re.compile(r"\n([ \t]+)\S")
+_SKIP = regex(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)*", re.S)
+_STRING = regex(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_PLAIN = regex(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
+_INDENT = regex(r"\n([ \t]+)\S")
 _DEPTH_MAX = 200
 
 

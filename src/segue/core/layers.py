@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import events as ev
+from .patterns import regex
 from .state import SessionState
 from .values import Value
 
@@ -22,7 +23,7 @@ FRONT = "---\n"
 FORMAT = 1
 ROWS_MAX = 400
 TEXT_CHARS = 600
-_KEY = re.compile(r"[a-z_]{1,40}")
+_KEY = regex(r"[a-z_]{1,40}")
 
 
 class Told(Value):
@@ -176,12 +177,12 @@ def happened(bodies: Iterable[ev.Body | None]) -> list[str]:
 
 # -- an archive ------------------------------------------------------------------------------------
 
-_TELLING = re.compile(
+_TELLING = regex(
     r"\s*[-*]?\s*(?:\[x\]|(?:decided|decision|learnt|learned|solved|error|blocked|answered|done|released|fixed)\b\s*:?)",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"#{1,6} \S")
-_COMMENT = re.compile(r"<!--.*-->\s*")
+_HEADING = regex(r"#{1,6} \S")
+_COMMENT = regex(r"<!--.*-->\s*")
 EXTRACT_LINES_MAX = 24
 
 

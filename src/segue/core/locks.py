@@ -12,23 +12,22 @@ from typing import Any
 
 import msgspec
 
+from .patterns import regex
 from .values import Value
 
 Packages = dict[str, tuple[str, ...]]
 """Name to versions, sorted; some tools install several."""
 
-_TOML = re.compile(r'\[\[package\]\]\s*\nname = "([^"\n]+)"\s*\nversion = "([^"\n]+)"')
-_REQUIREMENT = re.compile(
-    r"^\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;#\\]+)(\s*;)?", re.MULTILINE
-)
-_YARN = re.compile(
+_TOML = regex(r'\[\[package\]\]\s*\nname = "([^"\n]+)"\s*\nversion = "([^"\n]+)"')
+_REQUIREMENT = regex(r"^\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;#\\]+)(\s*;)?", re.MULTILINE)
+_YARN = regex(
     r'^"?((?:@[^@/\s"]+/)?[^@\s"]+)@[^\n]*:\n(?: [^\n]*\n)*?  version:? "?([^"\s]+)"?', re.MULTILINE
 )
-_PNPM = re.compile(r"^  '?/?((?:@[^@/\s']+/)?[^@\s'/(]+)[@/](\d[^\s:'(]*)[^\n]*:", re.MULTILINE)
-_BUN = re.compile(r'^\s*"[^"]+": \["((?:@[^@/"]+/)?[^@"]+)@(\d[^"]*)"', re.MULTILINE)
-_GO = re.compile(r"^(\S+) (v\S+?)(/go\.mod)? h1:", re.MULTILINE)
-_GEM = re.compile(r"^    ([\w.-]+) \(([^)\s]+)\)$", re.MULTILINE)
-_MIX = re.compile(r'^\s*"([^"]+)": \{:\w+, :\w+, "([^"]+)"', re.MULTILINE)
+_PNPM = regex(r"^  '?/?((?:@[^@/\s']+/)?[^@\s'/(]+)[@/](\d[^\s:'(]*)[^\n]*:", re.MULTILINE)
+_BUN = regex(r'^\s*"[^"]+": \["((?:@[^@/"]+/)?[^@"]+)@(\d[^"]*)"', re.MULTILINE)
+_GO = regex(r"^(\S+) (v\S+?)(/go\.mod)? h1:", re.MULTILINE)
+_GEM = regex(r"^    ([\w.-]+) \(([^)\s]+)\)$", re.MULTILINE)
+_MIX = regex(r'^\s*"([^"]+)": \{:\w+, :\w+, "([^"]+)"', re.MULTILINE)
 
 
 class Bump(Value, array_like=True, gc=False):

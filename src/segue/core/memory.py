@@ -16,6 +16,7 @@ import msgspec
 
 from ..errors import UsageError
 from . import canon
+from .patterns import regex
 from .values import Value
 
 SCOPES = ("agent-private", "agent-shared", "session", "project", "organization", "global")
@@ -32,7 +33,7 @@ METADATA_BYTES_MAX = 16_000
 AUDIENCE_MEMORIES_MAX = 200_000
 TOP_K_MAX = 1_000
 INSTRUCTION = "instruction-like"
-_TYPE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_TYPE = regex(r"[a-z][a-z0-9_-]{0,31}")
 
 
 class Provenance(Value, omit_defaults=True):

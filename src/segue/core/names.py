@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from .patterns import regex
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[._:-][A-Za-z0-9_]+)*")
-_SHAPE = re.compile(r"[^_]_[^_]|[a-z][A-Z]|\w\.\w")
+NAME = regex(r"[A-Za-z_][A-Za-z0-9_]*(?:[._:-][A-Za-z0-9_]+)*")
+_SHAPE = regex(r"[^_]_[^_]|[a-z][A-Z]|\w\.\w")
 
 
 def is_name(token: str) -> bool:

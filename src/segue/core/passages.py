@@ -23,6 +23,8 @@ from segue.core.names import NAME, is_name
 from segue.core.picture import command_value, file_value
 from segue.core.worth import COMMON, Worth, worth
 
+from .patterns import regex
+
 POOL_CHARS = 600_000
 LINES = 4  # of an output or a file, that stand together
 PROSE_CHARS, LINE_CHARS, SENTENCE_CHARS = 240, 240, 600
@@ -45,8 +47,8 @@ RECENT, SURE = {"prompt": 12, "say": 6}, {"prompt": 1.0, "say": 0.3}  # exchange
 NEEDED = 2.5  # how much more the end of the work weighs
 WORD_WORTH, NAME_WORTH = 0.01, 0.02  # of what nothing is known about
 COST_POWER = 0.65
-_NUMBERED = re.compile(r"^\s*\d+(?:→|\t|:(?=\s))")
-_FENCED = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.S)
+_NUMBERED = regex(r"^\s*\d+(?:→|\t|:(?=\s))")
+_FENCED = regex(r"```[^\n]*\n(.*?)(?:```|\Z)", re.S)
 
 
 class Passage(msgspec.Struct, gc=False):

@@ -23,6 +23,8 @@ from segue.core.state import SessionState
 from segue.core.values import Value
 from segue.core.worth import Worth, words, worth
 
+from .patterns import regex
+
 RECENT_STEPS = 90  # a failure that is older and was not repeated is history
 SOLVED_STEPS = 30
 CUT_STEPS = 12  # a call that went unanswered longer was not what it died in
@@ -308,7 +310,7 @@ def _both(one: FileUse, other: FileUse) -> FileUse:
     )  # fmt: skip
 
 
-_LITTLE = re.compile(r"\.(?:png|jpe?g|svg|gif|ico|log|lock|output|out|tmp|snap)$|^/tmp/|/tasks/")
+_LITTLE = regex(r"\.(?:png|jpe?g|svg|gif|ico|log|lock|output|out|tmp|snap)$|^/tmp/|/tasks/")
 
 
 def file_value(use: FileUse, now: int, path: str = "") -> float:
@@ -331,22 +333,22 @@ def command_value(use: CommandUse, now: int) -> float:
 # -- what the agent said
 
 
-_LEAD = re.compile(
+_LEAD = regex(
     r"^(?:(?:Perfect|Great|Excellent|Good|Okay|OK|Alright|Now|So|Hmm|Wait|Actually|Yes|Sure)\b[!,.:]?\s+"
     r"(?:—\s+)?)+(?=\S)"
 )
-_INTENT = re.compile(
+_INTENT = regex(
     r"^(?:(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i'm)\s+"
     r"(?:now |also |first |quickly |just )*)",
     re.I,
 )
-_GOING = re.compile(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
-_DONE = re.compile(
+_GOING = regex(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
+_DONE = regex(
     r"\b(?:added|fixed|updated|created|implemented|removed|renamed|moved|wrote|written|committed|pushed|merged|passes|"
     r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved)\b",
     re.I,
 )
-_CHITCHAT = re.compile(
+_CHITCHAT = regex(
     r"^(?:Let me know|You're (?:absolutely )?right|Would you like|Want me to|Here(?:'s| is| are) )", re.I
 )
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from .door import clean_text
 from .names import NAME, is_name
+from .patterns import regex
 from .shell import shell
 from .steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
 from .values import Value
@@ -24,9 +25,9 @@ USED, FOUND_AGAIN, REPEATED, WRONG, SPEED = 40.0, 25.0, 15.0, 10.0, 10.0
 CALLS_QUICK, CALLS_SLOW = 5, 60
 """Calls until the first edit: all of the points, and none."""
 ALIKE = 0.6
-_PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,5}(?![\w/])")
-_CODE = re.compile(r"`([^`\n]{2,120})`")
-_NO = re.compile(
+_PATH = regex(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,5}(?![\w/])")
+_CODE = regex(r"`([^`\n]{2,120})`")
+_NO = regex(
     r"^\s*(?:no\b|nope\b|wrong\b|that'?s (?:not|wrong)\b|actually\b|stop\b|i (?:already )?(?:said|told)\b)",
     re.I,
 )

@@ -12,12 +12,14 @@ from typing import Literal
 
 from segue.core.values import Value
 
+from .patterns import regex
+
 Kind = Literal["test", "build", "check", "run", "change", "vcs", "look", "other"]
 
-_SEGMENT = re.compile(r"&&|\|\||[;\n]")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
-_ASSIGNED = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
-_OPENING = re.compile(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
+_SEGMENT = regex(r"&&|\|\||[;\n]")
+_QUOTED = regex(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
+_ASSIGNED = regex(r"^[A-Za-z_][A-Za-z0-9_]*=")
+_OPENING = regex(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
 _SKIPPED = ("cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi")
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "fi", "esac", "{", "}", "(", ")", "break", "continue", "EOF"}
@@ -31,17 +33,17 @@ _TAKES_PLACE = {
     "pnpm": ("--filter", "-C", "-F"),
     "yarn": ("--cwd",),
 }
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.S | re.M)
-_MESSAGE = re.compile(
+_HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.S | re.M)
+_MESSAGE = regex(
     r"commit\b[^\n]*?(?:-[a-z]*m|--message)[ =]*"
     r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]+)|\"((?:[^\"\\]|\\.)+)\"|'([^']+)')"
 )
-_PATH = re.compile(
+_PATH = regex(
     r"(?<![\w$=:/@-])(?:[~.]{0,2}/)?(?:[\w.@+-]+/)*[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,9}(?![\w/(=-])"
 )
-_URL = re.compile(r"\w+://\S*")
+_URL = regex(r"\w+://\S*")
 _FILE = r"([^\s;|&<>()$\"']+\.[A-Za-z0-9]+)"
-_TARGET = re.compile(rf"(?:^|[^0-9&>])>{{1,2}}\s*{_FILE}|\btee (?:-a )?{_FILE}")
+_TARGET = regex(rf"(?:^|[^0-9&>])>{{1,2}}\s*{_FILE}|\btee (?:-a )?{_FILE}")
 
 _LOOKS = frozenset(
     "ls cat grep egrep sed head tail find rg fd wc pwd which awk nl less more tree stat file du df sort uniq "
@@ -55,7 +57,7 @@ _GIT_LOOKS = frozenset(
 
 
 def _any_of(*words: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-])")
+    return regex(rf"(?<![\w-])(?:{'|'.join(words)})(?![\w-])")
 
 
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (

@@ -6,10 +6,11 @@ one, and are forgotten when the work has gone on for long without a word about t
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from segue.core import telling
+
+from .patterns import regex
 
 if TYPE_CHECKING:
     from segue.core.digest import RunDigest
@@ -19,12 +20,12 @@ NUMBERED_STEPS_MAX = 80
 """After so many steps of work nobody knows which of the numbered ones are done."""
 _TEXT_CHARS = 20_000
 _LINES_MIN, _LINES_MAX = 2, 20
-_ANNOUNCED = re.compile(
+_ANNOUNCED = regex(
     r"(?im)^[^\n]{0,120}\b(?:plan|(?:next|remaining|following|implementation) (?:steps|tasks)|steps|to-?dos?|"
     r"roadmap|(?:what(?:'s| is)|things|work) (?:left|remaining)(?: to do)?)\b[^\n]{0,60}$\n"
 )
-_NUMBERED = re.compile(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
-_SPOKEN = re.compile(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
+_NUMBERED = regex(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
+_SPOKEN = regex(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
 
 
 def sketch(digest: RunDigest, text: str, *, own: bool = False) -> None:

@@ -7,8 +7,9 @@ under three letters, and words with anything but a-z in them, come out as they a
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from .patterns import regex
 
 _VOWELS = "aeiou"
 _STEP_2 = {
@@ -26,7 +27,7 @@ _STEP_4 = (
 )  # fmt: skip
 _LONGEST_FIRST_2 = sorted(_STEP_2, key=len, reverse=True)
 _LONGEST_FIRST_3 = sorted(_STEP_3, key=len, reverse=True)
-_PLAIN = re.compile("[a-z]{3,}")
+_PLAIN = regex("[a-z]{3,}")
 
 
 def _shape(word: str) -> str:

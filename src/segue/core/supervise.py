@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
+from .patterns import regex
 from .values import Value
 
 Trouble = Literal["", "rate", "auth", "overflow"]
@@ -22,15 +23,15 @@ RESUME_SHARE: Final = 0.5
 """Up to this share of the window, going on in the same conversation is better than a fresh one with a
 brief."""
 EMERGENCY_SHARE: Final = 0.9
-_RATE = re.compile(
+_RATE = regex(
     r"rate.?limit|too many requests|\b429\b|\b529\b|overloaded|usage limit|quota|resource.?exhausted", re.I
 )
-_AUTH = re.compile(
+_AUTH = regex(
     r"\b401\b|\b403\b|authenticat|unauthor|invalid (x-)?api.?key|api key not valid"
     r"|please (run /login|log ?in)|not logged in|permission.denied",
     re.I,
 )
-_OVERFLOW = re.compile(
+_OVERFLOW = regex(
     r"prompt is too long|context.?length|context window|maximum context|input is too long"
     r"|exceeds the maximum (number of )?tokens",
     re.I,

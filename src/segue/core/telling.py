@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .patterns import regex
+
 MARK = "[segue]"  # our own briefs begin with it
 
-_HEADER = re.compile(
+_HEADER = regex(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
 )
@@ -20,11 +22,11 @@ _TELLS = (
     "assert", "panic", "fatal", "refused", "conflict", "rejected", "expected", "no such", "unable", "invalid",
     "missing", "traceback",
 )  # fmt: skip
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
-_SENTENCE = re.compile(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+(?=[\"'`(\[A-Z0-9])|\n+", re.M)
-_BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
-_CHECK = re.compile(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
-_STANDING = re.compile(
+_ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
+_SENTENCE = regex(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+(?=[\"'`(\[A-Z0-9])|\n+", re.M)
+_BULLET = regex(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
+_CHECK = regex(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
+_STANDING = regex(
     r"(?:^|[,;:(.!?\n*-]\s*|\b(?:and|but|please|also|so|then|you|we)\s+)"
     r"(?:never|always|do not|don't|dont|must(?: not)?|should (?:not|never|always)|shouldn't|only (?:use|do|"
     r"change|touch|edit|run)|prefer|from now on|make sure|avoid|remember(?: to| that)?|ensure|stop |"
@@ -36,13 +38,13 @@ _STANDS = (  # every rule has one of these in it
     "not", "n't", "never", "always", "must", "should", "only ", "prefer", "from now on", "make sure", "avoid",
     "remember", "ensure", "stop ", "no need", "keep in mind", "instead of", "rather than", "dont",
 )  # fmt: skip
-_INSTRUCTS = re.compile(
+_INSTRUCTS = regex(
     r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instruction|prompt|above|previous|rule)|\bsystem prompt\b"
     r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b|^\s*(?:system|"
     r"assistant|human|user)\s*:|\b(?:new|updated) instructions?\b",
     re.I,
 )
-_CHOICE = re.compile(
+_CHOICE = regex(
     r"\b(?:decided|decision|we(?:'ll| will) use|i(?:'ll| will) (?:use|go with|keep|stick)|going with|"
     r"chose|choosing|opted?|instead of|rather than|the (?:best|right|cleanest|simplest) "
     r"(?:approach|option|fix|way)|root cause|the (?:issue|problem|bug|cause) (?:is|was))\b",
@@ -96,7 +98,7 @@ _FUNCTION = frozenset(
     "no so can will has have had which when after before until because still now next done into only "
     "than i we you my".split()
 )
-_MARKUP = re.compile(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
+_MARKUP = regex(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
 
 
 def unpasted(text: str) -> str:

@@ -9,13 +9,14 @@ can be handed in wherever a budget is; what is kept under a budget is kept under
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+
+from .patterns import regex
 
 Counter = Callable[[str], int]
 
 MARGIN_PERCENT = 20
-_PIECE = re.compile(
+_PIECE = regex(
     r" ?[A-Za-z]?[a-z]+| ?[A-Z]+| ?[0-9]{1,3}|[ \t]+|[^\x00-\x7f]+|[^\sA-Za-z0-9]{1,2}|[\x00-\x1f]"
 )
 _KNOWN_MAX = 60_000

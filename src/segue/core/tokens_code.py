@@ -11,20 +11,21 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from .patterns import regex
 from .stem import stem
 
 WORD_CHARS_MAX = 64
 EXACT = "="
 """What a word begins with that is meant as a whole."""
 
-_CHUNK = re.compile(r"[^\W_](?:[\w./\\:#@+\-$]*[\w+#])?|_[\w./\\:]*\w")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
-_NAME = re.compile(
+_CHUNK = regex(r"[^\W_](?:[\w./\\:#@+\-$]*[\w+#])?|_[\w./\\:]*\w")
+_PART = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
+_NAME = regex(
     r"_|::|\\|[@$]|\+\+|\w#|[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\w\w\.\w|\w\.\w\w"
     r"|\w/[\w.-]+/\w"
 )
 """What a name has in it and a word of prose has not."""
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CJK = regex("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STOPS = frozenset(
     "a about after all also am an and any are as at be because been before being but by can could did "
     "do does doing down each for from had has have having he her here hers him his how i if in into is "

@@ -8,7 +8,6 @@ looked at, so the cost does not grow with the transcript.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 
 import msgspec
@@ -16,8 +15,10 @@ import msgspec
 from segue.core.digest import RunDigest, Trace, Words, tail
 from segue.core.names import NAME, is_name
 
-WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{3,}")
-_LIBRARY = re.compile(
+from .patterns import regex
+
+WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
+_LIBRARY = regex(
     r"^(?:console|Math|JSON|Object|Array|Promise|os|sys|path|self|this|process|fmt|strings|errors|t|std|np|e\.g|"
     r"i\.e)\."
     r"|(?:^|\.)(?:com|org|io|dev|net)$|^node_modules$|^\d|^v?\d+\.\d|REDACTED|^tool_use|^toolu_|^call_|^msg_|^in_progress$|^tool_use_error$|^file_path$|^old_string$|^new_string$"

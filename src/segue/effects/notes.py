@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from ..core.patterns import regex
 from ..core.values import Value
 from .files import replace_quickly
 
@@ -29,9 +30,9 @@ PROJECT_INDEX = "organizations/{organization}/projects/{project}/context-library
 NOTES_MAX, FOLDERS_MAX, NOTE_BYTES_MAX, HEAD_CHARS = 20_000, 4_000, 400_000, 4_000
 FORMAT = 1
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "target", "dist", "build"})
-_LINK = re.compile(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
-_FIELD = re.compile(r"^(id|title)\s*:\s*(.+?)\s*$", re.M)
-_TITLE = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.M)
+_LINK = regex(r"\[\[([^\[\]|\n]{1,200})(?:\|([^\[\]\n]{0,200}))?\]\]")
+_FIELD = regex(r"^(id|title)\s*:\s*(.+?)\s*$", re.M)
+_TITLE = regex(r"^#\s+(.+?)\s*#*\s*$", re.M)
 
 
 class Note(msgspec.Struct, array_like=True, gc=False, frozen=True):

@@ -11,13 +11,15 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..core.patterns import regex
+
 FILE_BYTES_MAX, OUTLINE_LINES = 200_000, 40
-_PYTHON = re.compile(r"^\s*(?:from\s+(\.*[\w.]*)\s+import\s+([\w, ()]+)|import\s+([\w., ]+))", re.M)
-_QUOTED = re.compile(
+_PYTHON = regex(r"^\s*(?:from\s+(\.*[\w.]*)\s+import\s+([\w, ()]+)|import\s+([\w., ]+))", re.M)
+_QUOTED = regex(
     r"""(?:from|require\(|import\(|import|#include|require_relative)\s*[("'<]+(\.{0,2}/?[\w@./-]+)["'>]"""
 )
-_RUST = re.compile(r"^\s*(?:pub\s+)?mod\s+(\w+)\s*;|^\s*use\s+(?:crate|super|self)::([\w:]+)", re.M)
-_DECLARES = re.compile(
+_RUST = regex(r"^\s*(?:pub\s+)?mod\s+(\w+)\s*;|^\s*use\s+(?:crate|super|self)::([\w:]+)", re.M)
+_DECLARES = regex(
     r"^\s{0,8}(?:export\s+)?(?:default\s+)?(?:public\s+|private\s+|protected\s+|static\s+|async\s+|pub(?:\([^)]*\))?\s+)*"
     r"(?:def|class|function|func|fn|interface|type|struct|enum|trait|impl|module|const\s+\w+\s*=\s*(?:async\s*)?\()\b.*"
 )

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from .._trip import trip
 from ..core.layers import extract
+from ..core.patterns import regex
 from ..core.values import Value
 from .memory import MemoryStore, tag_of
 
 Condense = Callable[[Mapping[str, str]], str]
 """Notes by their names to lines of what still matters."""
-_SPLIT = re.compile(r"(?m)^(?=<!-- agent-handover \| layer1 \| )")
+_SPLIT = regex(r"(?m)^(?=<!-- agent-handover \| layer1 \| )")
 
 
 class Compacted(Value):

@@ -16,11 +16,12 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from ..core.patterns import regex
 from ..effects.files import locked, sync_folder, tidy_leftovers, write_whole
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
 LAYERS = (1, 2, 3)
-_DATE = re.compile(r"\d{4}-\d{2}(?:-[0-9A-Za-z][0-9A-Za-z._-]{0,40})?")
+_DATE = regex(r"\d{4}-\d{2}(?:-[0-9A-Za-z][0-9A-Za-z._-]{0,40})?")
 _TAG_BYTES_MAX = 80
 _WAIT_SECONDS = 60.0
 _FILE_MODE = 0o666  # less what the user's umask takes away: these files are meant to be shared

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -19,6 +18,7 @@ from ..agents import agent as agent_of
 from ..agents import agents
 from ..agents.base import Agent, Found, Where
 from ..core.digest import RunDigest, fold, take
+from ..core.patterns import regex
 from ..core.steps import Call, Report, Result, Step
 from ..effects import git
 from ..effects.archive import Archive
@@ -43,7 +43,7 @@ ASKING = {
 ASKING_SECONDS = 120.0
 """A call that asked us was written at most so long ago."""
 _TAIL_BYTES = 65_536
-_SEGUE = re.compile(r"(?:^|[\s;&|(/])segue\s")
+_SEGUE = regex(r"(?:^|[\s;&|(/])segue\s")
 _MANY = 8
 _AHEAD = 32
 

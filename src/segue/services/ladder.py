@@ -7,7 +7,6 @@ first, the others as they were given. Without the file, no model is ever asked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from .._trip import trip
+from ..core.patterns import regex
 from ..core.spend import Caps, Price
 from ..core.values import Value
 from ..effects.files import write_whole
@@ -29,8 +29,8 @@ FILE = "models.json"
 WINDOW_DEFAULT, WINDOW_MIN = 8_192, 2_048
 SECONDS_DEFAULT = 60.0
 RUNGS_MAX = 8
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+_VARIABLE = regex(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_MODEL = regex(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 
 
 class Provider(Value):

@@ -6,7 +6,6 @@ shown. What is deprecated stays and says by what and why; what is forgotten leav
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from ..core.curate import Junk, Pair
 from ..core.dates import moment_of
 from ..core.evidence import PERSON
 from ..core.memory import Memory, Provenance, Trace, Where
+from ..core.patterns import regex
 from ..core.values import Value
 from ..errors import BadImport, StaleVersion, UnknownSession, UsageError
 from ..stores.base import Kept, MemoryChange
@@ -38,7 +38,7 @@ _FIELDS = (
     "error_pattern", "correct_approach", "trust",
 )  # fmt: skip
 _PROVENANCE = ("actor", "run", "file", "commit", "source")
-_ID = re.compile(r"m[0-9a-f]{1,32}")
+_ID = regex(r"m[0-9a-f]{1,32}")
 Progress = Callable[[int, int, str], None]
 
 

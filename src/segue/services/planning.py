@@ -18,6 +18,7 @@ import msgspec
 from ..core import asking, planning
 from ..core.door import clean_text
 from ..core.memory import may_restore
+from ..core.patterns import regex
 from ..core.planning import PlanDraft, Repository
 from ..core.values import Value
 from ..effects import git
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 STRATEGIES_MAX = 5
 COMMANDS_MAX = 12
 FILES_MAX = 4_000
-_TARGET = re.compile(r"^([a-z][a-z0-9_-]*)\s*:(?!=)", re.M)
-_CHECKS = re.compile(r"test|lint|check|verify|build|type|format", re.I)
+_TARGET = regex(r"^([a-z][a-z0-9_-]*)\s*:(?!=)", re.M)
+_CHECKS = regex(r"test|lint|check|verify|build|type|format", re.I)
 HEAD = """\
 # A proposed plan: nothing of it is declared yet. Edit it as you like, then
 #   segue plan --accept FILE

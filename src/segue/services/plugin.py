@@ -6,18 +6,18 @@ Both accept the same tree. Which of them runs a hook is told by a variable that 
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from pathlib import Path
 
 from .. import agents
 from ..agents.install import Where
+from ..core.patterns import regex
 from ..effects.files import write_whole
 from . import hook_file
 from .home import Home
 
 TREE = Path(agents.__file__).with_name("plugin_tree")
-_HOOK = re.compile(r'"@hook (\w+) (\w+)@"')
+_HOOK = regex(r'"@hook (\w+) (\w+)@"')
 
 
 def render_plugin(folder: Path, where: Where, home: Home, version: str) -> list[Path]:

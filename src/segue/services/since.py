@@ -22,6 +22,7 @@ from ..core.delta import Beside, Delta, FeatureDelta, History, LockChange, Told,
 from ..core.evidence import glob_regex, is_literal
 from ..core.features import definition_of
 from ..core.locks import bumps, is_lock, packages
+from ..core.patterns import regex
 from ..core.scene import Scene
 from ..core.state import Feature, SessionState
 from ..effects import git, history, trees
@@ -50,7 +51,7 @@ _QUIET = (
     "changes.seen",
     "focus.set",
 )
-_AGO = re.compile(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
+_AGO = regex(r"(\d+(?:\.\d+)?)\s*(m|min|h|d|w)")
 _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 

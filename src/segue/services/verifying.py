@@ -8,7 +8,6 @@ end close together, and cost at most a fraction of the time.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
@@ -21,6 +20,7 @@ from ..core import feature_commands as fc
 from ..core.door import clean_text
 from ..core.evidence import PERSON, Check
 from ..core.features import Verdict, counted, definition_of
+from ..core.patterns import regex
 from ..core.state import Feature, SessionState
 from ..core.telling import reason
 from ..core.values import Value
@@ -294,8 +294,8 @@ def _clean(body: bytes, most: int) -> str:
     return "\n".join(cut.rstrip().splitlines()[-20:])
 
 
-_SUMMARY = re.compile(rb"\s*(?:FAILED |ERROR |--- FAIL: |not ok |FAIL )")
-_RAISED = re.compile(rb"[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)\b(?:: .+)?$")
+_SUMMARY = regex(rb"\s*(?:FAILED |ERROR |--- FAIL: |not ok |FAIL )")
+_RAISED = regex(rb"[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)\b(?:: .+)?$")
 
 
 def first_failure(output: bytes) -> str:

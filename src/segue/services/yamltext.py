@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from ..core.patterns import regex
 from ..errors import BadImport
 
 BYTES_MAX = 16 * 1024 * 1024
@@ -61,7 +62,7 @@ class _Loader(yaml.SafeLoader):
 
 for _name, _pattern, _first in _IMPLICIT:
     for _letter in _first:
-        _rule = (_TAG + _name, re.compile(f"(?:{_pattern})\\Z"))
+        _rule = (_TAG + _name, regex(f"(?:{_pattern})\\Z"))
         _Loader.yaml_implicit_resolvers.setdefault("" if _letter == "\0" else _letter, []).append(_rule)
 
 

@@ -19,13 +19,15 @@ from segue.agents.base import Found, Sign, Where
 from segue.agents.claude_code.launch import Launcher
 from segue.core.values import Value
 
+from ...core.patterns import regex
+
 if TYPE_CHECKING:
     from segue.agents.claude_code.reader import Reader
 
 
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
 _LIKELY = (b'"sessionId":', b'"parentUuid":', b'"type":"assistant"', b'"type":"queue-operation"')
-_CWD = re.compile(rb'"cwd":("(?:[^"\\]|\\.)*")')
+_CWD = regex(rb'"cwd":("(?:[^"\\]|\\.)*")')
 _CLEANUP_DAYS = 30  # what the agent does when its settings do not say
 
 

@@ -51,6 +51,8 @@ from segue.core.steps import (
     Usage,
 )
 
+from ...core.patterns import regex
+
 ACTS: dict[str, Act] = {
     "Read": "read", "NotebookRead": "read", "LS": "search", "Glob": "search", "Grep": "search",
     "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "create",
@@ -69,19 +71,19 @@ CONTROLS = frozenset(
     "mcp memory model output-style permissions plugin plugins quit reload-plugins rename resume rewind "
     "status statusline tasks terminal-setup theme todos upgrade usage vim".split()
 )  # commands about the agent itself, not about the work
-_EXIT = re.compile(r"Exit code (\d+)\s*\n?")
-_TASK = re.compile(r"Task #(\S+) created successfully: (.*)")
-_REMINDER = re.compile(
+_EXIT = regex(r"Exit code (\d+)\s*\n?")
+_TASK = regex(r"Task #(\S+) created successfully: (.*)")
+_REMINDER = regex(
     r"<(system-reminder|hook_context|ide_selection|ide_opened_file|ide_diagnostics)\b.*?</\1>", re.S
 )
-_PERSISTED = re.compile(
+_PERSISTED = regex(
     r"\s*<persisted-output>\s*(?:Output too large[^\n]*\n+)?(?:Preview[^\n]*\n)?"
     r"(.*?)(?:</persisted-output>|\Z)",
     re.S,
 )
-_SLASH = re.compile(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
-_SLASH_ARGS = re.compile(r"<command-args>(.*?)</command-args>", re.S)
-_NOTICE = re.compile(r"<summary>(.*?)</summary>", re.S)
+_SLASH = regex(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
+_SLASH_ARGS = regex(r"<command-args>(.*?)</command-args>", re.S)
+_NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
 _QUEUED_MAX = 8
 _TURNS_MAX = 64
 _ID_CHARS = 13

@@ -7,11 +7,12 @@ Most bytes are copies (``toolUseResult``, ``progress``, ``prompt_snapshot``): th
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
+
+from ...core.patterns import regex
 
 
 class Tokens(Struct, gc=False):
@@ -97,7 +98,7 @@ ATTACHMENT = msgspec.json.Decoder(Attachment)
 
 # Text in a user record that no user typed; so is what stands in a tag of the harness, whose names have a
 # hyphen or an underscore.
-TAG = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)\b[^>]*>")
+TAG = regex(r"<([a-z]+(?:[-_][a-z]+)+)\b[^>]*>")
 NOT_TYPED = (
     "Caveat:",
     "[Request interrupted",

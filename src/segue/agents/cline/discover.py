@@ -7,7 +7,6 @@ in Roo also in the task's ``history_item.json``, and in what the first message t
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,8 @@ import msgspec
 from segue.agents.base import HEAD_BYTES, Form, Found, Where, decoded
 from segue.agents.cline import wire
 from segue.core.values import Value
+
+from ...core.patterns import regex
 
 if TYPE_CHECKING:
     from segue.agents.cline.reader import Reader
@@ -33,7 +34,7 @@ _ROO = (
     b'"isSummary"',
     b"Current Workspace Directory (",
 )
-_CWD = re.compile(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+_CWD = regex(rb"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 _TRIES = 3  # a document that is being written is read again
 
 

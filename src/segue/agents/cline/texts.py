@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from segue.agents.common import hooked, typed
 from segue.core.steps import Act, Step
 
+from ...core.patterns import regex
+
 ACTS: dict[str, Act] = {
     "execute_command": "run", "read_file": "read", "write_to_file": "create", "new_rule": "create",
     "generate_image": "create", "replace_in_file": "edit", "apply_diff": "edit", "insert_content": "edit",
@@ -27,52 +29,50 @@ ACTS: dict[str, Act] = {
     "read_command_output": "other", "run_slash_command": "other", "use_skill": "other", "skill": "other",
 }  # fmt: skip
 
-_TOOL = re.compile(rf"<({'|'.join(sorted(ACTS, key=len, reverse=True))})>(?=\s*<)")
-_PARAM = re.compile(r"\s*<(\w+)>")
+_TOOL = regex(rf"<({'|'.join(sorted(ACTS, key=len, reverse=True))})>(?=\s*<)")
+_PARAM = regex(r"\s*<(\w+)>")
 _AFTER = r"\s*(?:</{tool}>|<(?:line_count|task_progress|path|requires_approval|start_line)>|\Z)"
-_INNER_PATH = re.compile(r"<path>(.*?)</path>", re.S)
+_INNER_PATH = regex(r"<path>(.*?)</path>", re.S)
 _PATHS = ("path", "file_path", "filePath", "absolutePath")
-_THINKING = re.compile(r"<thinking>.*?(?:</thinking>|\Z)", re.S)
+_THINKING = regex(r"<thinking>.*?(?:</thinking>|\Z)", re.S)
 
 _ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details>"
-_HEADER = re.compile(r"\A\s*\[(\w+)([^\n]*?)\] Result:[ \t]*\n?", re.S)
-_LONG_HEADER = re.compile(
-    r"\A\s*\[(new_task|ask_followup_question|switch_mode)\b.*?'?\] Result:[ \t]*\n?", re.S
-)
-_SUBTASK = re.compile(r"\A\s*\[new_task completed\] Result:\s*", re.S)
-_UNUSED = re.compile(r"\A\s*Tool \[(\w+)\] was not executed")
-_WORDS = re.compile(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
-_ATTACHED = re.compile(  # what the user's words name is added behind them
+_HEADER = regex(r"\A\s*\[(\w+)([^\n]*?)\] Result:[ \t]*\n?", re.S)
+_LONG_HEADER = regex(r"\A\s*\[(new_task|ask_followup_question|switch_mode)\b.*?'?\] Result:[ \t]*\n?", re.S)
+_SUBTASK = regex(r"\A\s*\[new_task completed\] Result:\s*", re.S)
+_UNUSED = regex(r"\A\s*Tool \[(\w+)\] was not executed")
+_WORDS = regex(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
+_ATTACHED = regex(  # what the user's words name is added behind them
     r"</?(?:file_content|folder_content|url_content|workspace_diagnostics|git_working_state|git_commit"
     r"|terminal_output|final_file_content)\b"
 )
-_SET = re.compile(
+_SET = regex(
     r"\A\s*(?:<(?:task|user_message|answer|feedback)>|\[TASK RESUMPTION\]"
     r"|New instructions for task continuation:"
     r"|New message to respond to with plan_mode_respond|The user has provided feedback on the results"
     r"|\[plan_mode_respond\] Result:|You seem to be having trouble proceeding"
     r"|The user (?:approved|denied) this operation and provided the following)"
 )
-_CODE = re.compile(r"exit code:? (-?\d{1,10})", re.I)
-_OUTPUT = re.compile(
+_CODE = regex(r"exit code:? (-?\d{1,10})", re.I)
+_OUTPUT = regex(
     r"\A(Command (?:executed|failed|completed|exited|is still running|execution was not)[^\n]*)\n"
     r"(?:Output:\n?)?"
 )
-_FAILED = re.compile(
+_FAILED = regex(
     r"\A(?:The tool execution failed|The user denied|Error (?:executing|reading|writing)"
     r"|Missing value for required"
     r'|Tool \[|Invalid JSON|Tool "|\{"status":\s*"(?:error|denied)")'
 )
-_SAVED = re.compile(
+_SAVED = regex(
     r"(?:Here is the full, updated content of the file that was saved:\s{0,4})?"
     r"<(final_file_content|file_content)\b.*?(?:</\1>|\Z)"
     r"|IMPORTANT: For any future changes to this file[^\n]*",
     re.S,
 )
-CWD = re.compile(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
-MODEL = re.compile(r"<model>([^<\n]{1,200})</model>")
-WINDOW = re.compile(r"[\d,]+ / ([\d,.]+)([KM]?) tokens used")
-INTERRUPTED = re.compile(r"\[Response interrupted by ([^\]\n]*)\]")
+CWD = regex(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
+MODEL = regex(r"<model>([^<\n]{1,200})</model>")
+WINDOW = regex(r"[\d,]+ / ([\d,.]+)([KM]?) tokens used")
+INTERRUPTED = regex(r"\[Response interrupted by ([^\]\n]*)\]")
 
 
 class Tool(NamedTuple):

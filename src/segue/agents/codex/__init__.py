@@ -8,7 +8,6 @@ calls are under way, ``turns.py``: the course of a turn, ``kept.py``: what is re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,14 @@ from segue.agents.base import Form, Found, Where
 from segue.agents.codex import discover
 from segue.agents.codex.launch import Launcher
 
+from ...core.patterns import regex
+
 if TYPE_CHECKING:
     from segue.agents.codex.reader import Reader
 
 
 # Unescaped, so not inside a text that someone wrote.
-_MARK = re.compile(
+_MARK = regex(
     rb'"type":\s?"(?:session_meta|response_item|event_msg|turn_context|function_call|local_shell_call)"'
     rb'|"record_type":\s?"state"'
 )

@@ -20,13 +20,15 @@ from segue.agents.base import HEAD_BYTES, Found, Sign, Where
 from segue.agents.codex import wire
 from segue.agents.codex.wire import table, text
 
-ROLLOUT = re.compile(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
+from ...core.patterns import regex
+
+ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
 _TAIL_BYTES = 65_536
 _ROWS_MAX = 50_000
-_TURN = re.compile(rb'"type":\s?"(task_started|task_complete|turn_aborted)"')
-_CWD = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
-_PARENT = re.compile(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
-_STATE = re.compile(r"state_(\d+)\.sqlite")
+_TURN = regex(rb'"type":\s?"(task_started|task_complete|turn_aborted)"')
+_CWD = regex(rb'"cwd":\s?("(?:[^"\\]|\\.)*")')
+_PARENT = regex(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
+_STATE = regex(r"state_(\d+)\.sqlite")
 
 
 class Head(msgspec.Struct):

@@ -13,6 +13,8 @@ from segue.agents.codex.words import blocks
 from segue.agents.common import plain
 from segue.core.values import Value
 
+from ...core.patterns import regex
+
 _HEADERS = (
     "Chunk ID:",
     "Wall time",
@@ -27,9 +29,9 @@ _HEADERS = (
     "Script running with cell ID",
 )
 _HEADERS_MAX = 10
-_EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})\b", re.M)
-_SESSION = re.compile(r"^Process running with session ID (\S{1,32})", re.M)
-_DENIED = re.compile(r"exit code: (-?\d{1,10})")
+_EXIT = regex(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})\b", re.M)
+_SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
+_DENIED = regex(r"exit code: (-?\d{1,10})")
 _FAILED = (
     "failed in sandbox",
     "failed to parse function arguments",

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_CALL = re.compile(r"\btools\.([A-Za-z_]\w*)\s*\(\s*")
-_NAMED = re.compile(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")
-_SPACE = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
-_PLAIN = {'"': re.compile(r'[^"\\]*'), "'": re.compile(r"[^'\\]*"), "`": re.compile(r"[^`\\$]*")}
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+from ...core.patterns import regex
+
+_CALL = regex(r"\btools\.([A-Za-z_]\w*)\s*\(\s*")
+_NAMED = regex(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")
+_SPACE = regex(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
+_PLAIN = {'"': regex(r'[^"\\]*'), "'": regex(r"[^'\\]*"), "`": regex(r"[^`\\$]*")}
+_NUMBER = regex(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NAME = regex(r"[A-Za-z_$][\w$]*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 _WORDS = {"true": True, "false": False, "null": None, "undefined": None}
 

@@ -7,14 +7,15 @@ cannot be told apart here is still a prompt if an event says that the user sent 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from segue.agents.codex.wire import rows, table, text
 from segue.agents.common import typed as without_brief
 from segue.core.inherit import OPENING
 
-_WRAPPED = re.compile(r"<([A-Za-z_][\w.-]*)[^<>]*>")
+from ...core.patterns import regex
+
+_WRAPPED = regex(r"<([A-Za-z_][\w.-]*)[^<>]*>")
 _NOT_TYPED = (
     "# AGENTS.md",
     "<environment_context>",

@@ -13,6 +13,8 @@ from typing import Any
 from segue.agents.common import checklist, patched, plain
 from segue.core.steps import Act, Call, Plan, PlanItem, Planning
 
+from ...core.patterns import regex
+
 ACTS: dict[str, Act] = {
     "bash": "run", "powershell": "run", "shell": "run", "write_bash": "run", "write_powershell": "run",
     "view": "read", "show_file": "read", "create": "create", "edit": "edit", "str_replace": "edit",
@@ -34,15 +36,13 @@ _STATES: dict[str, Planning] = {
 }
 _SQL_MAX = 65_536
 _COLUMNS = ["id", "title", "description", "status"]
-_INSERT = re.compile(
-    r"\b(?:INSERT\s+(?:OR\s+\w+\s+)?|REPLACE\s+)INTO\s+todos\s*(?:\(([^)]*)\))?\s*VALUES\b", re.I
-)
-_TOKEN = re.compile(r"\s*(?:'((?:[^']|'')*)'|([(),;])|([^\s(),;']+))")
-_UPDATE = re.compile(r"\bUPDATE\s+todos\s+SET\s+([^;]*?)\s+WHERE\s+id\s*(?:=|IN)\s*([^;]*)", re.I)
-_DELETE = re.compile(r"\bDELETE\s+FROM\s+todos\s+WHERE\s+id\s*(?:=|IN)\s*([^;]*)", re.I)
-_QUOTED = re.compile(r"'((?:[^']|'')*)'")
-_STATUS = re.compile(r"\bstatus\s*=\s*'(\w+)'", re.I)
-_TITLE = re.compile(r"\btitle\s*=\s*'((?:[^']|'')*)'", re.I)
+_INSERT = regex(r"\b(?:INSERT\s+(?:OR\s+\w+\s+)?|REPLACE\s+)INTO\s+todos\s*(?:\(([^)]*)\))?\s*VALUES\b", re.I)
+_TOKEN = regex(r"\s*(?:'((?:[^']|'')*)'|([(),;])|([^\s(),;']+))")
+_UPDATE = regex(r"\bUPDATE\s+todos\s+SET\s+([^;]*?)\s+WHERE\s+id\s*(?:=|IN)\s*([^;]*)", re.I)
+_DELETE = regex(r"\bDELETE\s+FROM\s+todos\s+WHERE\s+id\s*(?:=|IN)\s*([^;]*)", re.I)
+_QUOTED = regex(r"'((?:[^']|'')*)'")
+_STATUS = regex(r"\bstatus\s*=\s*'(\w+)'", re.I)
+_TITLE = regex(r"\btitle\s*=\s*'((?:[^']|'')*)'", re.I)
 
 
 def call_of(at: float, id: str, tool: str, arguments: Any, intention: str | None) -> Call:

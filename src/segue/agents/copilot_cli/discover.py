@@ -17,14 +17,16 @@ import msgspec
 
 from segue.agents.base import Form, Found, Sign, Where
 
+from ...core.patterns import regex
+
 if TYPE_CHECKING:
     from segue.agents.copilot_cli.reader import Reader
 
 
 _FOLDERS = ("session-state", "history-session-state")
-_CWD = re.compile(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
-_YAML_CWD = re.compile(r"^cwd:[ \t]*(.+?)[ \t]*$", re.M)
-_LOCK = re.compile(r"inuse\.(\d{1,9})\.lock")
+_CWD = regex(rb'"cwd":\s*("(?:[^"\\]|\\.)*")')
+_YAML_CWD = regex(r"^cwd:[ \t]*(.+?)[ \t]*$", re.M)
+_LOCK = regex(r"inuse\.(\d{1,9})\.lock")
 _MARKS = (
     b'"type":"session.',
     b'"type":"user.message"',

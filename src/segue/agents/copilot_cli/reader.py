@@ -7,7 +7,6 @@ What a sub-agent does is told, what it says is not: its report is the result of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -35,9 +34,9 @@ from segue.core.steps import (
     Usage,
 )
 
-_EXIT = re.compile(
-    r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z"
-)
+from ...core.patterns import regex
+
+_EXIT = regex(r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z")
 _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")
 _CALLED_MAX = 256  # calls asked for that did not begin yet
 _AGENTS_MAX = 32

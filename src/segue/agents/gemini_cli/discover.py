@@ -19,14 +19,16 @@ import msgspec
 from segue.agents.base import Form, Found, Where
 from segue.agents.gemini_cli.launch import Launcher
 
+from ...core.patterns import regex
+
 if TYPE_CHECKING:
     from segue.agents.gemini_cli.reader import Reader
 
 
-_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
-_LINE = re.compile(rb'"type"\s*:\s*"gemini"')
-_COMMENT = re.compile(rb"^\s*//.*$", re.M)
-_AGE = re.compile(r"(\d+)([hdwm])")
+_SESSION = regex(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
+_LINE = regex(rb'"type"\s*:\s*"gemini"')
+_COMMENT = regex(rb"^\s*//.*$", re.M)
+_AGE = regex(r"(\d+)([hdwm])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
 _AGE_MAX = "30d"  # what the agent does when its settings do not say
 _HEAD_BYTES = 4_096

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from segue.agents.base import Heard, objects
 
-_STATUS = re.compile(r"status:? (\d{3})|\"code\": ?(\d{3})|\b(4\d\d|5\d\d)\b")
+from ...core.patterns import regex
+
+_STATUS = regex(r"status:? (\d{3})|\"code\": ?(\d{3})|\b(4\d\d|5\d\d)\b")
 
 
 class Launcher:

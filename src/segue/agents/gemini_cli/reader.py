@@ -44,20 +44,22 @@ from segue.core.steps import (
     Usage,
 )
 
+from ...core.patterns import regex
+
 T = TypeVar("T", bound=msgspec.Struct)
-_SNAPSHOT = re.compile(r"<state_snapshot>(.*?)(?:</state_snapshot>|\Z)", re.S)
-_WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(.+)|working (?:in|directory)[^\n]*?: (/.+)")
-_CANCELLED = re.compile(r"(?:Request|Operation) cancell?ed\b", re.I)
-_SQUEEZED = re.compile(r"compressed from (\d+) to \d+ tokens")
-_API = re.compile(
+_SNAPSHOT = regex(r"<state_snapshot>(.*?)(?:</state_snapshot>|\Z)", re.S)
+_WORKSPACE = regex(r"Workspace Directories:\**\s*\n\s*-\s*(.+)|working (?:in|directory)[^\n]*?: (/.+)")
+_CANCELLED = regex(r"(?:Request|Operation) cancell?ed\b", re.I)
+_SQUEEZED = regex(r"compressed from (\d+) to \d+ tokens")
+_API = regex(
     r"API Error|quota|rate.?limit|overloaded|exhausted|unavailable|authenticat|network|fetch failed"
     r"|timed? ?out",
     re.I,
 )
-_STATUS = re.compile(r"(?:status|code)\D{0,5}([45]\d\d)\b", re.I)
-_SESSION = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
-_BEGUN = re.compile(r'"startTime"\s*:\s*"([^"\\]+)"')
-_MESSAGES = re.compile(r'"messages"\s*:\s*(?=\[)')
+_STATUS = regex(r"(?:status|code)\D{0,5}([45]\d\d)\b", re.I)
+_SESSION = regex(r'"sessionId"\s*:\s*"([^"\\]+)"')
+_BEGUN = regex(r'"startTime"\s*:\s*"([^"\\]+)"')
+_MESSAGES = regex(r'"messages"\s*:\s*(?=\[)')
 
 
 class Reader:

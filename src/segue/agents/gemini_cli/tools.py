@@ -8,6 +8,8 @@ from typing import Any
 from segue.agents.common import plain
 from segue.core.steps import Act, Call, Plan, PlanItem, Planning
 
+from ...core.patterns import regex
+
 ACTS: dict[str, Act] = {
     "run_shell_command": "run", "read_file": "read", "read_many_files": "read", "replace": "edit",
     "edit": "edit", "write_file": "create", "glob": "search", "search_file_content": "search",
@@ -19,17 +21,17 @@ ACTS: dict[str, Act] = {
 STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done", "cancelled": "dropped"}
 RAN = frozenset({"success", "error", "cancelled"})  # any other status: it is pending
 
-_TAGGED = re.compile(r"<(hook_context|session_context|state_snapshot)\b[^>]*>.*?(?:</\1>|\Z)", re.S)
-_WRAPPED = re.compile(r"</?untrusted_context>\n?")
-_EXIT = re.compile(r"^Exit Code: (-?\d+)\s*$", re.M)
-_HARNESS = re.compile(
+_TAGGED = regex(r"<(hook_context|session_context|state_snapshot)\b[^>]*>.*?(?:</\1>|\Z)", re.S)
+_WRAPPED = regex(r"</?untrusted_context>\n?")
+_EXIT = regex(r"^Exit Code: (-?\d+)\s*$", re.M)
+_HARNESS = regex(
     r"^(?:Command: .*|Directory: .*|(?:Stdout|Stderr|Output|Error|Signal): \((?:none|empty)\)"
     r"|Exit Code: .*|Background PIDs: .*|Process Group PGID: .*)\n?",
     re.M,
 )
 _CUT = "--- FILE CONTENT (truncated) ---"
-_LABEL = re.compile(r"^(?:Output|Stdout|Stderr): ", re.M)
-_SIGNAL = re.compile(r"^(?:Signal: (?!\(none\))|Error: (?!\(none\)))", re.M)
+_LABEL = regex(r"^(?:Output|Stdout|Stderr): ", re.M)
+_SIGNAL = regex(r"^(?:Signal: (?!\(none\))|Error: (?!\(none\)))", re.M)
 
 
 def untagged(text: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,14 @@ from segue.agents.opencode import store
 from segue.agents.opencode.launch import Launcher
 from segue.errors import TranscriptUnreadable
 
+from ...core.patterns import regex
+
 if TYPE_CHECKING:
     from segue.agents.opencode.reader import Reader
 
 
 _SQLITE = b"SQLite format 3\x00"
-_EXPORT = re.compile(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
+_EXPORT = regex(rb'\A[^{]{0,200}\{\s*"info"\s*:\s*\{')
 _OURS = (b'"projectID"', b'"sessionID"', b'"ses_', b'"directory"')
 
 

@@ -59,11 +59,13 @@ from segue.core.steps import (
     Usage,
 )
 
+from ...core.patterns import regex
+
 T = TypeVar("T", bound=msgspec.Struct)
-_UNNAMED = re.compile(r"(New|Child) session - \d{4}-")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_INFO = re.compile(r'"info"\s*:\s*(?=\{)')
-_MESSAGES = re.compile(r'"messages"\s*:\s*(?=\[)')
+_UNNAMED = regex(r"(New|Child) session - \d{4}-")
+_QUOTED = regex(r'"((?:[^"\\]|\\.)*)"', re.S)
+_INFO = regex(r'"info"\s*:\s*(?=\{)')
+_MESSAGES = regex(r'"messages"\s*:\s*(?=\[)')
 _QUIET = frozenset(
     {"reasoning", "step-start", "snapshot", "file", "agent", "subtask", "patch", "compaction"}
 )  # parts that say nothing of their own

@@ -9,6 +9,8 @@ from segue.agents.common import patched, plain
 from segue.agents.opencode.wire import Metadata, State
 from segue.core.steps import Act, Call, Plan, PlanItem, Planning
 
+from ...core.patterns import regex
+
 ACTS: dict[str, Act] = {
     "bash": "run", "read": "read", "edit": "edit", "multiedit": "edit", "write": "create",
     "patch": "edit", "apply_patch": "edit", "list": "search", "glob": "search", "grep": "search",
@@ -17,8 +19,8 @@ ACTS: dict[str, Act] = {
 }  # fmt: skip
 STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done", "cancelled": "dropped"}
 
-_FILE = re.compile(r"\A(?:<path>.*?</path>\s*)?(?:<type>.*?</type>\s*)?<(content|file|entries)>\n?(.*)", re.S)
-_TASK = re.compile(r"</?task(?:_result|_metadata|_error)?\b[^>]*>|^task_id: .*$", re.M)
+_FILE = regex(r"\A(?:<path>.*?</path>\s*)?(?:<type>.*?</type>\s*)?<(content|file|entries)>\n?(.*)", re.S)
+_TASK = regex(r"</?task(?:_result|_metadata|_error)?\b[^>]*>|^task_id: .*$", re.M)
 
 
 def call(at: float, id: str, tool: str, state: State, about: Metadata) -> Call:
