@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import chain
 
 import msgspec
 
@@ -126,17 +127,14 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
         at for at, one in enumerate(traces) if one.kind in _CALLS and one.kind not in ("edit", "create")
     ][-8:]
     lately: set[str] = set()
-    named: dict[str, bool] = {}
+    names_in = _NamesIn()
     for at, one in enumerate(traces):
-        here = Counter(NAME.findall(one.text))
-        for token in here.keys() - named.keys():
-            named[token] = is_name(token)
-        here = Counter({token: count for token, count in here.items() if named[token]})
-        counts.update(here)
+        here = names_in.text(one.text)
         kind = {"create": "edit", "search": "read"}.get(one.kind, one.kind)
         into = by_kind.get(kind)
         for token, count in here.items():
             steps[token] += 1
+            counts[token] += count
             at_last[token] = at
             if into is not None:
                 into[token] += 1
@@ -144,14 +142,14 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
                 homes.setdefault(token, Counter())[one.path] += count * (2 if kind == "edit" else 1)
         if at in looks:
             lately |= here.keys()
-    said = _tokens(digest.says)
-    last_said = _tokens(digest.says[-1:])
-    said_lately = _tokens(digest.says[-3:])
-    prompted = _tokens(digest.prompts)
+    said = _tokens(names_in, digest.says)
+    last_said = _tokens(names_in, digest.says[-1:])
+    said_lately = _tokens(names_in, digest.says[-3:])
+    prompted = _tokens(names_in, digest.prompts)
     planned = {
         token for item in digest.plan if item[1] in ("pending", "active") for token in NAME.findall(item[0])
     }
-    summed = _tokens([digest.summary] if digest.summary else [])
+    summed = _tokens(names_in, [digest.summary] if digest.summary else [])
     last_path = next((one.path for one in reversed(traces) if one.path), "")
     worths: dict[str, float] = {}
     for token in set(counts) | set(said) | set(prompted) | set(summed):
@@ -172,5 +170,21 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
     return worths, {token: seen.most_common(1)[0][0] for token, seen in homes.items()}
 
 
-def _tokens(texts: list[Words]) -> Counter[str]:
-    return Counter(token for one in texts for token in set(NAME.findall(one.text)) if is_name(token))
+class _NamesIn(dict[str, tuple[str, ...]]):
+    """The names in a piece of text without blanks. No name holds a blank, and most pieces come often."""
+
+    def __missing__(self, piece: str) -> tuple[str, ...]:
+        found = tuple(token for token in NAME.findall(piece) if is_name(token))
+        self[piece] = found
+        return found
+
+    def text(self, text: str) -> dict[str, int]:
+        """How often a text has which names."""
+        here: dict[str, int] = {}
+        for token in chain.from_iterable(map(self.__getitem__, text.split())):
+            here[token] = here.get(token, 0) + 1
+        return here
+
+
+def _tokens(names_in: _NamesIn, texts: list[Words]) -> Counter[str]:
+    return Counter(token for one in texts for token in names_in.text(one.text))
