@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from tests.run_kit import work
+
+from segue.testing.transcripts import placed
+
+from .hook_kit import Agent
 
 PYTHON = sys.executable
 
@@ -163,3 +170,32 @@ def test_a_note_of_ten_megabytes_through_a_pipe_is_refused() -> None:
     done = subprocess.run(command, input=b"x" * 10_000_000, capture_output=True, check=False)
     assert done.returncode == 64
     assert b"the limit is 262,144" in done.stderr
+
+
+def test_a_start_hook_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    agent = Agent(tmp_path / "home", tmp_path / "shop")
+    steps = work(at=time.time() - 30, native="gone-1", cwd=str(agent.project), ends=False)
+    placed("claude-code", steps, home=agent.home, native="gone-1", cwd=str(agent.project))
+    told = json.dumps({"session_id": "now-1", "cwd": str(agent.project), "source": "startup"})
+    code = (
+        "import sys; from segue.surfaces.hook import answered\n"
+        f"said = answered({str(agent.data)!r}, 'claude-code', 'SessionStart', {told!r}.encode())\n"
+        "print(len(said), *sys.modules)"
+    )
+    done = subprocess.run([PYTHON, "-S", "-c", code], capture_output=True, check=True, env=_with_paths(agent))
+    size, *loaded = done.stdout.decode().split()
+    assert int(size) > 200 and "segue.services.hook_brief" in loaded
+    never = {
+        "argparse", "asyncio", "email", "http", "json", "logging", "numpy", "random", "secrets", "shutil",
+        "sqlite3", "subprocess", "tempfile", "tomllib", "unittest", "yaml",
+    }  # fmt: skip
+    unused = {
+        "segue.agents.cline.wire", "segue.agents.codex.wire", "segue.agents.opencode.reader",
+        "segue.core.claims", "segue.effects.embed", "segue.services.memories", "segue.services.restore",
+    }  # fmt: skip
+    assert not (never | unused) & set(loaded)
+
+
+def _with_paths(agent: Agent) -> dict[str, str]:
+    """The environment of an agent's hook, which finds packages without the start-up of others."""
+    return {**agent.env, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

@@ -8,7 +8,6 @@ with the transcript. Environment, home and project are handed in; nothing here r
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
@@ -20,6 +19,7 @@ from segue.core.steps import Step
 from segue.core.values import Value
 
 from ..core.patterns import regex
+from ..core.torn import raw
 
 Form = Literal["lines", "document", "database"]
 Sign = Literal["alive", "crashed", "ended", ""]
@@ -102,7 +102,6 @@ class Agent(Protocol):
         ...
 
 
-_raw = json.JSONDecoder(strict=False).raw_decode
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
@@ -148,7 +147,7 @@ def objects(output: str) -> Iterator[dict[str, Any]]:
     for line in lines:
         if line.lstrip().startswith("{"):
             try:
-                value, _ = _raw(line, line.find("{"))
+                value, _ = raw(line, line.find("{"))
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
@@ -183,7 +182,7 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
     is_torn = False
     while at < len(text):
         try:
-            value, end = _raw(text, at)
+            value, end = raw(text, at)
         except (ValueError, RecursionError):
             bad += not is_torn
             is_torn = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,6 +11,7 @@ from segue.core.inherit import OPENING, parted
 from segue.core.steps import Act, Given, PlanItem, Planning, Prompt, Step
 
 from ..core.patterns import regex
+from ..core.torn import raw
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 _CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)
@@ -75,7 +75,6 @@ def patched(patch: str) -> tuple[Act, tuple[str, ...]]:
 
 
 _BLANKS = bytes(32 if code < 32 and code not in (9, 10, 13) else code for code in range(256))
-_raw = json.JSONDecoder(strict=False).raw_decode
 _ESCAPE = regex(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.S
 )
@@ -99,7 +98,7 @@ def elements(text: str, at: int) -> list[str]:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         try:
-            _, end = _raw(text, at)
+            _, end = raw(text, at)
         except (ValueError, RecursionError):
             return found
         found.append(text[at:end])

@@ -9,7 +9,6 @@ its beginning.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +17,7 @@ import msgspec
 from segue.core import telling
 
 from .patterns import regex
+from .torn import raw
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
@@ -29,7 +29,6 @@ MANIFEST = '"session_metadata"'  # the first key of a manifest
 _MANIFEST = regex(r"\{\s*" + MANIFEST)
 _BULLET = regex(r"^- \*\*([^*]+):\*\*")
 _MORE = regex(r"and \d+ more$")
-_raw = json.JSONDecoder(strict=False).raw_decode
 
 
 class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
@@ -110,7 +109,7 @@ def _parted_manifest(text: str) -> tuple[str, str]:
     if found is None:
         return "", text
     try:
-        _, stop = _raw(text, found.start())
+        _, stop = raw(text, found.start())
     except (ValueError, RecursionError):
         return "", text
     around = text[: found.start()].removesuffix("```json\n") + text[stop:].removeprefix("\n```")
@@ -140,7 +139,7 @@ def inherited(brief: str) -> Inherited:
 
 def _of_manifest(text: str) -> Inherited:
     try:
-        sheet, _ = _raw(text)
+        sheet, _ = raw(text)
     except (ValueError, RecursionError):
         return Inherited()
     meta, critical = _part(sheet, "session_metadata"), _part(sheet, "critical_context")

@@ -7,12 +7,15 @@ itself, both at once; whatever is not answered in time is left out, and that is 
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from segue.core.picture import Probe
 from segue.effects import git
+
+if TYPE_CHECKING:
+    import subprocess
 
 TIME_SECONDS = 0.1
 DIRTY_MAX, COMMITS_MAX = 40, 8
@@ -38,6 +41,8 @@ def probe(
 
 
 def _ask(root: Path, *words: str) -> subprocess.Popen[bytes] | None:
+    import subprocess
+
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
     try:
         return subprocess.Popen(
@@ -52,6 +57,8 @@ def _answer(asked: subprocess.Popen[bytes] | None, deadline: float) -> bytes | N
     """What git said; None if it did not in time."""
     if asked is None:
         return None
+    import subprocess
+
     try:
         told, _ = asked.communicate(timeout=max(0.001, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

@@ -36,13 +36,23 @@ Verdict = list[Span] | int | None
 """What to mask, or where to look on; none, if whatever has the same bytes around it is no secret either."""
 
 
-def mask_text(text: str) -> str:
-    import json
+@cache
+def _encoder() -> Callable[[str], str]:
+    """Python's own form of a text in JSON; the rest of its package is loaded where something is masked."""
+    try:
+        from _json import encode_basestring_ascii
+    except ImportError:
+        from json import dumps as encode_basestring_ascii
+    return encode_basestring_ascii
 
-    line = json.dumps(text).encode()
+
+def mask_text(text: str) -> str:
+    line = _encoder()(text).encode()
     masked = mask_chunk(line)
     if masked is line:
         return text
+    import json
+
     clean: str = json.loads(masked)
     return clean
 
@@ -51,7 +61,7 @@ def places(text: str) -> list[tuple[int, str]]:
     """(line, kind) of what would be masked."""
     import json
 
-    line = json.dumps(text).encode()
+    line = _encoder()(text).encode()
     found = []
     for start, _, kind in spans(line, [(0, len(line))]):
         before: str = json.loads(line[:start] + b'"')

@@ -16,6 +16,7 @@ from ..core.state import SessionState
 from ..errors import SegueError
 
 if TYPE_CHECKING:
+    from ..stores.base import Memories
     from .segue import Segue
 
 SHOWN_MAX = 4
@@ -45,17 +46,18 @@ def remembered(
 
 def bearing(segue: Segue, session: SessionState | None, digests: list[RunDigest]) -> list[str]:
     """The same of a store that is open."""
-    from ..effects.embed import HashEmbedder
     from .home import now
-    from .remembering import memories_of
+    from .readers import reader_of
 
     query = query_of(session, digests)
-    if not query:
-        return []
-    service = memories_of(segue, HashEmbedder())
     name = session.id if session else ""
-    if not service.store.listing(service.reader(session=name), Where(), now(), 1):
-        return []
+    kept: Memories | None = getattr(segue.journal, "memories", None)
+    if not query or kept is None or not kept.listing(reader_of(segue, name), Where(), now(), 1):
+        return []  # and nothing that recalls is loaded
+    from ..effects.embed import HashEmbedder
+    from .remembering import memories_of
+
+    service = memories_of(segue, HashEmbedder())
     found = service.search(query, top_k=SHOWN_MAX * 2, session=name)
     shown = [one for one in found if not one.quoted and one.score >= SCORE_MIN]
     return [" ".join(one.content.split())[:CHARS_MAX] for one in shown[:SHOWN_MAX]]

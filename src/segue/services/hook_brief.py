@@ -47,6 +47,7 @@ class Telling(Value):
 def tell(segue: Segue, event: HookEvent, *, budget: int) -> Telling:
     """The brief for a run at its start; empty where there is nothing worth saying."""
     capture = segue.observed.capture()
+    capture.remember()
     own = own_run(capture, event)
     if event.kind == "compact" or event.source == "compact":
         return _of(segue, capture, own, budget) if own is not None else Telling()

@@ -22,7 +22,6 @@ from ..agents import hooks as wire
 from ..agents.base import Found
 from ..agents.hooks import Answer, HookEvent
 from ..core import events as ev
-from ..core.claims import claims_done
 from ..core.pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
 from ..core.state import OPEN
 from ..effects.files import write_whole
@@ -360,6 +359,8 @@ class Handler:
         session = self._featured(segue, session)
         if session is None:
             return Answer()
+        from ..core.claims import claims_done
+
         supervised = bool(self.environment.get(SUPERVISED))
         if not supervised and not claims_done(self.event.text):
             return Answer()

@@ -6,10 +6,11 @@ result) is remembered in ``$SEGUE_HOME/windows.json`` for those places where it 
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ..core.digest import RunDigest
 from ..core.pressure import THRESHOLD_DEFAULT, Pressure, pressure_of, window_of, windows_set
@@ -90,8 +91,8 @@ def _file(home: Home) -> Path:
 def learnt(home: Home) -> dict[str, int]:
     """Model to the size of its window, as agents told it."""
     try:
-        told = json.loads(_file(home).read_bytes())
-    except (OSError, ValueError):
+        told = msgspec.json.decode(_file(home).read_bytes())
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
         return {}
     if not isinstance(told, dict):
         return {}
@@ -106,6 +107,6 @@ def learn(home: Home, model: str, window: int) -> bool:
     known.pop(model, None)
     newest = dict(list({**known, model: window}.items())[-LEARNT_MAX:])
     with suppress(OSError, SegueError):
-        write_whole(_file(home), json.dumps(newest, indent=1).encode())
+        write_whole(_file(home), msgspec.json.format(msgspec.json.encode(newest), indent=1))
         return True
     return False

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..core.memory import Memory, Reader
+from ..core.memory import Memory
 from ..stores.base import Memories, MemoryChange
 from .memories import MemoryService, Remembered
+from .readers import current_session, reader_of
 
 if TYPE_CHECKING:
     from ..core.digest import Failure, RunDigest
@@ -49,24 +50,14 @@ def memories_of(segue: Segue, embedder: Embedder | None = None) -> PlaceMemories
             model=settings.text("embedder_model"), key=settings.text("embedder_key"),
         )  # fmt: skip
 
-    def current() -> str:
-        return segue._given or segue.place.tree().current
-
-    def reader() -> Reader:
-        session = current()
-        return Reader(
-            agent=segue.book.actor, sessions=(session,) if session else (),
-            projects=segue.place.project_keys(settings), organization=settings.text("organization"),
-        )  # fmt: skip
-
     def who() -> str:
         from .features import declarer
 
         return declarer(segue.book.actor, segue.environment)
 
     return PlaceMemories(
-        kept, reader=reader, embedder=choose,
-        mask=segue.book.mask, brake=segue.brake, run=segue.book.run, session=current, who=who,
+        kept, reader=lambda: reader_of(segue), embedder=choose, mask=segue.book.mask, brake=segue.brake,
+        run=segue.book.run, session=lambda: current_session(segue), who=who,
     )  # fmt: skip
 
 

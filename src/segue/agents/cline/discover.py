@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from segue.agents.base import HEAD_BYTES, Form, Found, Where, decoded
-from segue.agents.cline import wire
 from segue.core.values import Value
 
 from ...core.patterns import regex
 
 if TYPE_CHECKING:
+    from segue.agents.cline import wire
     from segue.agents.cline.reader import Reader
 
-
+API, UI = "api_conversation_history.json", "ui_messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 _SERVERS = (".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server")
 _ROO = (
@@ -58,7 +58,7 @@ class Cline:
         self._flavour = flavour
 
     def recognises(self, head: bytes, name: str) -> bool:
-        known = Path(name).name in (wire.API, wire.UI)
+        known = Path(name).name in (API, UI)
         return (known or _shaped(head)) and any(mark in head for mark in _ROO) == (self.name == "roo")
 
     def reader(self, kept: Any = None) -> Reader:
@@ -75,7 +75,7 @@ class Cline:
         return None
 
     def find(self, where: Where) -> Iterator[Found]:
-        bases = [base for base in _bases(self._flavour, where) if (base / "tasks").is_dir()]
+        bases = list(_bases(self._flavour, where))
         files = sorted(
             ((path, stat, base) for base in bases for path, stat in _files(base / "tasks")),
             key=lambda file: -file[1].st_mtime,
@@ -113,20 +113,21 @@ def _shaped(head: bytes) -> bool:
 
 
 def _bases(flavour: Flavour, where: Where) -> Iterator[Path]:
-    """The folders that hold ``tasks``."""
-    if flavour.cli:
-        yield Path(where.env.get("CLINE_DIR") or where.home / ".cline") / "data"
-    config = Path(where.env.get("XDG_CONFIG_HOME") or where.home / ".config")
+    """The folders that hold ``tasks``: texts until one is there, for there are many places to look at."""
+    home = str(where.home)
+    config = where.env.get("XDG_CONFIG_HOME") or f"{home}/.config"
     users = [
-        root / editor / "User"
-        for root in (config, where.home / "Library" / "Application Support")
+        f"{root}/{editor}/User"
+        for root in (config, f"{home}/Library/Application Support")
         for editor in _EDITORS
     ]
-    users += [where.home / server / "data" / "User" for server in _SERVERS]
+    users += [f"{home}/{server}/data/User" for server in _SERVERS]
     if appdata := where.env.get("APPDATA"):
-        users += [Path(appdata) / editor / "User" for editor in _EDITORS]
-    for user in users:
-        yield user / "globalStorage" / flavour.extension
+        users += [f"{appdata}/{editor}/User" for editor in _EDITORS]
+    bases = [f"{user}/globalStorage/{flavour.extension}" for user in users]
+    if flavour.cli:
+        bases.insert(0, f"{where.env.get('CLINE_DIR') or f'{home}/.cline'}/data")
+    return (Path(base) for base in bases if os.path.isdir(f"{base}/tasks"))
 
 
 def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -135,7 +136,7 @@ def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
     except OSError:
         return
     for name in names:
-        for file in (wire.API, wire.UI):
+        for file in (API, UI):
             try:
                 yield tasks / name / file, (tasks / name / file).stat()
                 break
@@ -145,6 +146,8 @@ def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def _history(base: Path) -> dict[str, wire.History]:
     """Every task that the lists name."""
+    from segue.agents.cline import wire
+
     found: dict[str, wire.History] = {}
     for path in (base / "state" / "taskHistory.json", base / "tasks" / "_index.json"):
         value = _json(path)
@@ -158,6 +161,8 @@ def _history(base: Path) -> dict[str, wire.History]:
 
 def _looked(path: Path) -> tuple[str, str]:
     """(working folder, parent) from the task's own files."""
+    from segue.agents.cline import wire
+
     item = decoded(_bytes(path.with_name("history_item.json")), wire.HISTORY, wire.History)
     if item and item.cwd:
         return item.cwd, item.parent_task_id or ""
@@ -189,9 +194,9 @@ def _bytes(path: Path) -> bytes:
 def loaded(path: Path, native: str) -> bytes:
     """A task's folder, or a document of it, as the one document that the reader reads."""
     folder = path if path.is_dir() else path.parent
-    if path.is_file() and path.name not in (wire.API, wire.UI):
+    if path.is_file() and path.name not in (API, UI):
         return path.read_bytes()
-    api, ui = _document(folder / wire.API), _document(folder / wire.UI)
+    api, ui = _document(folder / API), _document(folder / UI)
     if api is None and ui is None:
         return path.read_bytes()  # says in its own words that there is nothing
     id = native or folder.name

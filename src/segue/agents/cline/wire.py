@@ -12,9 +12,6 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-API = "api_conversation_history.json"
-UI = "ui_messages.json"
-
 
 class Block(Struct, gc=False):
     """Of a message: text, tool_use, tool_result, image, thinking …"""

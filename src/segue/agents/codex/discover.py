@@ -17,8 +17,6 @@ from typing import Any
 import msgspec
 
 from segue.agents.base import HEAD_BYTES, Found, Sign, Where
-from segue.agents.codex import wire
-from segue.agents.codex.wire import table, text
 
 from ...core.patterns import regex
 
@@ -121,6 +119,9 @@ def head_of(path: str) -> Head | None:
             start = file.read(HEAD_BYTES)
     except OSError:
         return None
+    from segue.agents.codex import wire  # where there are no rollouts its records cost nothing
+    from segue.agents.codex.wire import table, text
+
     line = start.split(b"\n", 1)[0]
     try:
         outer = wire.LINE.decode(line)
@@ -136,7 +137,7 @@ def _first(pattern: re.Pattern[bytes], start: bytes) -> str:
     """From a first line that is cut off or damaged; the wanted fields stand at its beginning."""
     found = pattern.search(start)
     try:
-        return text(msgspec.json.decode(found[1])) if found else ""
+        return str(msgspec.json.decode(found[1], type=str)) if found else ""
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
 
