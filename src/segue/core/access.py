@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 
 from ..errors import BadName, NotAllowed, NotKnown, UsageError
+from .patterns import regex
 from .values import Value
 
 ROLES = ("reader", "writer", "admin")
@@ -20,9 +20,9 @@ ROLES = ("reader", "writer", "admin")
 ALL_PROJECTS = "*"
 DEFAULT_PROJECT = "default"
 PREFIX = "sgk"
-_TOKEN = re.compile(r"sgk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
-_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_EXPIRES = re.compile(r"([0-9]{1,6})([smhdw]?)")
+_TOKEN = regex(r"sgk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+_PROJECT = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_EXPIRES = regex(r"([0-9]{1,6})([smhdw]?)")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800, "": 86_400}
 EXPIRES_SECONDS_MAX = 86_400 * 3_652
 
