@@ -13,6 +13,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
+from .patterns import regex
+
 Zones = Callable[[str], tzinfo | None]
 
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
@@ -20,14 +22,14 @@ _UNIT = (
     r"(ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)(?![A-Za-z])"
     r"|(?<=\d)([smhd])(?=\d)"
 )
-_PIECE = re.compile(rf"(\d+(?:\.\d+)?)\s*(?:{_UNIT})", re.I)
+_PIECE = regex(rf"(\d+(?:\.\d+)?)\s*(?:{_UNIT})", re.I)
 _AGAIN = r"(?:try(?:ing)? again|retry(?:ing)?|resets?|available(?: again)?|wait)"
-_SPAN = re.compile(rf"(?:{_AGAIN}\s+(?:in|after|for)|retryDelay\W{{1,6}})\s*(?:about\s+)?(?=\d)", re.I)
-_BETWEEN = re.compile(r"[\s,]*(?:and\s+)?")
-_BARE = re.compile(
+_SPAN = regex(rf"(?:{_AGAIN}\s+(?:in|after|for)|retryDelay\W{{1,6}})\s*(?:about\s+)?(?=\d)", re.I)
+_BETWEEN = regex(r"[\s,]*(?:and\s+)?")
+_BARE = regex(
     r"(?:retry[-_ ]after|(?:resets|retry)_in_seconds)\W{1,6}(\d+(?:\.\d+)?)(?![\d.]*\s*[\dA-Za-z:])", re.I
 )
-_MOMENT = re.compile(r"(?:limit reached\||resets_?at\W{1,6})(\d{10})(\d{3})?(?!\d)", re.I)
+_MOMENT = regex(r"(?:limit reached\||resets_?at\W{1,6})(\d{10})(\d{3})?(?!\d)", re.I)
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE = (
     rf"(?P<month>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
@@ -36,7 +38,7 @@ _DATE = (
 _TIME = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?(?::\d{2})?\s?(?P<half>[ap]m\b)?"
 _ZONE = r"(?:\s*\(?(?P<zone>UTC|GMT|[A-Z][A-Za-z_]+/[A-Za-z_/+\-0-9]+)\)?)?"
 _ONLY_TIME = _TIME.replace("?P<", "?P<only_")
-_CLOCK = re.compile(
+_CLOCK = regex(
     rf"{_AGAIN}(?:\s+(?:at|on))?\s+(?:{_DATE}(?:(?:,|\s+at)?\s+{_TIME})?|{_ONLY_TIME}){_ZONE}", re.I
 )
 
