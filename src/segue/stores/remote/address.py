@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from ...core.patterns import regex
 from ...errors import BadSettings
 
 SCHEMES = ("https://", "http://")
 HINT = "https://segue.example, or http://127.0.0.1:8765 for a server on this machine"
 _PORTS = {"https": 443, "http": 80}
-_HOST = re.compile(r"[A-Za-z0-9._:\[\]-]+")
+_HOST = regex(r"[A-Za-z0-9._:\[\]-]+")
 
 
 def is_remote(where: str) -> bool:
