@@ -12,6 +12,47 @@ import threading
 import time
 from contextlib import suppress
 
+SSL, GSS = (80877103).to_bytes(4, "big"), (80877104).to_bytes(4, "big")
+"""What a client asks before it says who it is."""
+
+
+class Starting:
+    """What a server is on its port while it starts: it answers, and takes nobody in."""
+
+    def __init__(self, port: int, seconds: float) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self._over = threading.Timer(seconds, lambda: _shut(self._listener))
+        self._thread = threading.Thread(target=self._answer, daemon=True)
+        self.asked = 0
+
+    def __enter__(self) -> Starting:
+        self._thread.start()
+        self._over.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.cancel()
+        _shut(self._listener)
+
+    def wait(self) -> None:
+        """Until it has started: then the port is free."""
+        self._thread.join()
+
+    def _answer(self) -> None:
+        fields = (b"SFATAL", b"VFATAL", b"C57P03", b"Mthe database system is starting up", b"")
+        body = b"".join(field + b"\0" for field in fields)
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return self._listener.close()
+            with client, suppress(OSError):
+                while (head := client.recv(8)) and head[4:] in (SSL, GSS):
+                    client.sendall(b"N")
+                client.recv(4096)
+                self.asked += 1
+                client.sendall(b"E" + (len(body) + 4).to_bytes(4, "big") + body)
+
 
 class Wire:
     """Forwards to a port; cuts when it is told to."""

@@ -9,9 +9,12 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 from uuid import uuid4
 
+import psycopg
 import pytest
 from tests.postgres_kit import needs_postgres, shared, url_for
 
@@ -24,7 +27,7 @@ from segue.testing.memories import HERE, NOW, THEN, kept, memory
 from segue.testing.postgres import PostgresServer
 from segue.testing.stores import drafts, verify_chain
 
-from .cutting import Wire
+from .cutting import Starting, Wire
 from .kit import WORK, Proof, child, finish, open_segue, wait_until_longer
 
 pytestmark = [needs_postgres, pytest.mark.xdist_group("postgres")]
@@ -93,14 +96,23 @@ def test_four_processes_finish_a_hundred_items_each_and_four_hundred_are_kept(te
     Proof(team)()
 
 
+def _read(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
+
+
 def test_postgres_killed_while_three_write_loses_nothing_and_does_nothing_twice(
-    tmp_path: Path, kill_count: int
+    tmp_path: Path, kill_count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SEGUE_BUSY_TIMEOUT_MS", "60000")  # a busy machine takes its time to start a server
     server = PostgresServer(tcp=True).start()
     try:
         (tmp_path / "store").write_text(server.url(namespace="web"))
         children = [child("forever", tmp_path, f"w{n}", n) for n in range(3)]
         proof = Proof(tmp_path)
+        deadline = time.monotonic() + 60
+        while not all(f'"w{n}-'.encode() in _read(tmp_path / "lines") for n in range(3)):
+            assert time.monotonic() < deadline, "somebody does not write"
+            time.sleep(0.01)
         for number in range(max(3, kill_count // 2)):
             size = (tmp_path / "lines").stat().st_size if (tmp_path / "lines").exists() else 0
             wait_until_longer(tmp_path / "lines", size + 1500, within_seconds=60)
@@ -300,6 +312,48 @@ def test_a_forked_child_and_its_parent_both_write(tmp_path: Path) -> None:
     os.waitpid(pid, 0)
     journal.append(Append("parent", 1, drafts("c")))
     assert journal.streams() == [("child", 1), ("parent", 2)]
+
+
+def test_a_commit_in_doubt_is_settled_though_the_server_is_away_for_longer_than_it_may_be_busy(
+    tmp_path: Path,
+) -> None:
+    server = PostgresServer(tcp=True).start()
+    try:
+        journal = PostgresJournal(server.url(), busy_timeout_ms=2500)
+        journal.append(Append("s", 0, drafts("a")))
+        with suppress(psycopg.OperationalError), psycopg.connect(server.url()) as holder:
+            holder.execute("LOCK TABLE segue.streams IN ACCESS EXCLUSIVE MODE")
+            writer = threading.Thread(target=lambda: journal.append(Append("s", 1, drafts("b"))))
+            writer.start()
+            time.sleep(0.5)
+            server.kill()
+        time.sleep(2.5)
+        server.start()
+        writer.join(30)
+        assert [event.version for event in journal.read("s")] == [1, 2]
+        journal.close()
+    finally:
+        server.stop()
+
+
+def test_a_newcomer_waits_for_a_server_that_is_starting(tmp_path: Path) -> None:
+    """It answers, though it takes nobody in yet: for longer than a server that does not answer is given."""
+    server = PostgresServer(tcp=True).start()
+    try:
+        with closing(PostgresJournal(server.url())) as first:
+            first.append(Append("s", 0, drafts("a")))
+        server.kill()
+        with Starting(server.port, seconds=4.5) as starting:
+            began = time.monotonic()
+            newcomer = PostgresJournal(server.url(), busy_timeout_ms=30_000)
+            with ThreadPoolExecutor() as pool:
+                back = pool.submit(starting.wait)
+                back.add_done_callback(lambda _: server.start() and None)
+                assert newcomer.head("s").version == 1
+            assert time.monotonic() - began > 4.0 and starting.asked > 1
+            newcomer.close()
+    finally:
+        server.stop()
 
 
 def test_a_pool_of_one_serves_many_threads(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ _PAUSE_SECONDS = 0.02
 _PAUSE_SECONDS_MAX = 0.5
 _FIRST_SECONDS = 3.0
 _QUIET_SECONDS = 3.0
+_DOUBT_TIMES = 3
+"""So much longer than otherwise is tried when a commit is in doubt: to give up is to leave the doubt."""
 _unreached: dict[str, float] = {}
 """When a server last did not answer at all, by its address."""
 _AGAIN = ("40001", "40P01", "55006")
@@ -148,7 +150,8 @@ class Database:
         self, work: Callable[[Connection[Any]], T], done: Callable[[Connection[Any]], T | None] | None
     ) -> T:
         psycopg = driver()
-        deadline = time.monotonic() + self._patience_seconds()
+        began, whole = time.monotonic(), self.busy_timeout_ms / 1000
+        deadline = began + self._patience_seconds()
         pause, doubt = _PAUSE_SECONDS, False
         while True:
             begun = False
@@ -169,6 +172,8 @@ class Database:
                         return found
             except psycopg.Error as fault:
                 doubt = doubt or (begun and done is not None and _is_lost(fault))
+                if doubt or _is_starting(fault):
+                    deadline = max(deadline, began + whole * (_DOUBT_TIMES if doubt else 1))
                 if not _may_try_again(fault) or time.monotonic() + pause > deadline:
                     if self.ready is None:
                         _unreached[self.address.shown] = time.monotonic()
@@ -178,7 +183,7 @@ class Database:
 
     def _patience_seconds(self) -> float:
         """How long to try: whoever was connected waits for a failover, a newcomer hears soon that nobody
-        answers, and at once if it has just been told so."""
+        answers, and at once if it has just been told so. A server that is starting does answer."""
         whole = self.busy_timeout_ms / 1000
         if self.ready is not None:
             return whole
@@ -200,7 +205,8 @@ class Database:
         state, text, where = fault.sqlstate or "", self.address.masked(_words(fault)), self.address.shown
         if doubt:
             return StoreUnavailable(
-                f"the connection to {where} was lost during a commit: what was written may be there or not",
+                f"the connection to {where} was lost during a commit: what was written may be there or not"
+                f" ({text})",
                 hint="look with `segue log` before you do it again",
             )
         if state in _AGAIN or state in _BUSY:
@@ -265,6 +271,11 @@ def plain(text: str) -> str:
 def _is_lost(fault: Error) -> bool:
     state = fault.sqlstate or ""
     return not state or state.startswith(_LOST)
+
+
+def _is_starting(fault: Error) -> bool:
+    """Whether somebody is there, who will take connections in a moment."""
+    return fault.sqlstate == "57P03" or "the database system is" in str(fault)
 
 
 def _may_try_again(fault: Error) -> bool:
