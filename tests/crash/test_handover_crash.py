@@ -193,7 +193,7 @@ def test_kills_in_a_looping_journaled_handover_leave_nothing_empty_torn_or_lost(
     rng = random.Random(seed)
     project = tmp_path / "project"
     git(tmp_path, "init", "-q", str(project))
-    for number in range(max(3, kill_count // 3)):
+    for number in range(kill_count):
         process = child("journaled", tmp_path, f"child{number}", 100_000)
         while not (tmp_path / f"lines-child{number}").exists():
             time.sleep(0.005)

@@ -37,6 +37,8 @@ SPOOLING = [
 ]
 INSTALLING = [(f"install.{when}_write", n) for when in ("before", "after") for n in (1, 2)]
 UNINSTALLING = [(f"uninstall.{when}_write", n) for when in ("before", "after") for n in (1, 2)]
+SESSIONS, SECONDS, FULL_KILLS = 30, 60.0, 200
+EVENTS = [("UserPromptSubmit", "record"), ("SessionStart", "speak"), ("SessionEnd", "speak")]
 DIED_AT = {failpoint for failpoint, _ in (*SPOOLING, *INSTALLING, *UNINSTALLING)}
 
 
@@ -88,13 +90,56 @@ def test_an_init_or_uninit_that_a_kill_interrupts_is_taken_back_whole(
     assert work.read_files(tmp_path) == before
 
 
+class Lane:
+    """A session that calls one hook after the other; some of them are killed, at any moment."""
+
+    def __init__(self, native: str, project: Path, data: Home, rng: random.Random) -> None:
+        self.native, self._project, self._data, self._rng = native, project, data, rng
+        self._process: subprocess.Popen[bytes] | None = None
+        self._prompt, self._dies = "", 0.0
+        self.acknowledged: set[tuple[str, str]] = set()
+        self.called = self.killed = 0
+
+    def call(self, environment: dict[str, str]) -> None:
+        self.called += 1
+        event, mode = self._rng.choice(EVENTS)
+        prompt = f"{self.native} says {self.called}"
+        told = {"session_id": self.native, "cwd": str(self._project), "prompt": prompt, "source": "startup"}
+        file = str(hook_file.file_of(self._data))
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", file, "claude-code", event, mode],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+        )  # fmt: skip
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(told).encode())
+        self._process.stdin.close()
+        self._prompt = prompt if event == "UserPromptSubmit" else ""
+        dies_in = self._rng.uniform(0, 1.5) if self._rng.random() < 0.4 else float("inf")
+        self._dies = time.monotonic() + dies_in
+
+    def is_free(self) -> bool:
+        """Whether the hook is gone; one whose time has come is killed."""
+        process = self._process
+        if process is None:
+            return True
+        if process.poll() is None and time.monotonic() > self._dies:
+            process.kill()
+            process.wait()
+            self.killed += process.returncode != 0
+        if process.poll() is None:
+            return False
+        if process.returncode == 0 and self._prompt:
+            self.acknowledged.add((self.native, self._prompt))
+        self._process = None
+        return True
+
+
 def test_many_sessions_with_hooks_that_are_killed_lose_nothing_that_was_acknowledged(
     tmp_path: Path, kill_count: int
 ) -> None:
-    """30 sessions call hooks that record and hooks that speak; some are killed, at any moment."""
+    """30 sessions at once call hooks that record and hooks that speak, for up to a minute."""
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
-    rng = random.Random(seed)
     home, project = tmp_path / "home", tmp_path / "shop"
     project.mkdir()
     data = Home(home / "segue")
@@ -102,36 +147,17 @@ def test_many_sessions_with_hooks_that_are_killed_lose_nothing_that_was_acknowle
     hook_file.put(data)
     place(home, project, "codex", native="before", ends=False)
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    acknowledged: set[tuple[str, str]] = set()
-    running: list[tuple[subprocess.Popen[bytes], str, str, float]] = []
-    events = [("UserPromptSubmit", "record"), ("SessionStart", "speak"), ("SessionEnd", "speak")]
-    killed = number = 0
-    while killed < kill_count or number < 6 * kill_count or running:
-        while (
-            len(running) < 6 and number < 12 * kill_count and (killed < kill_count or number < 6 * kill_count)
-        ):
-            number += 1
-            native, (event, mode) = f"run-{rng.randrange(30)}", rng.choice(events)
-            told = {"session_id": native, "cwd": str(project), "prompt": f"p{number}", "source": "startup"}
-            command = [sys.executable, "-I", "-S", str(hook_file.file_of(data)), "claude-code", event, mode]
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
-            )
-            assert process.stdin is not None
-            process.stdin.write(json.dumps(told).encode())
-            process.stdin.close()
-            dies = time.monotonic() + rng.uniform(0, 0.3) if rng.random() < 0.4 else float("inf")
-            running.append((process, native, f"p{number}" if event == "UserPromptSubmit" else "", dies))
-        for one in list(running):
-            process, native, text, dies = one
-            if process.poll() is None and time.monotonic() > dies:
-                process.kill()
-                killed += 1
-            if process.poll() is not None:
-                running.remove(one)
-                if process.returncode == 0 and text:
-                    acknowledged.add((native, text))
+    lanes = [Lane(f"run-{n}", project, data, random.Random(seed + n)) for n in range(SESSIONS)]
+    until = time.monotonic() + SECONDS * max(0.1, min(1.0, kill_count / FULL_KILLS))
+    while time.monotonic() < until:
+        for lane in lanes:
+            if lane.is_free():
+                lane.call(environment)
         time.sleep(0.005)
+    while not all(lane.is_free() for lane in lanes):
+        time.sleep(0.005)
+    acknowledged = {one for lane in lanes for one in lane.acknowledged}
+    killed = sum(lane.killed for lane in lanes)
     stored(data.path)
     journal = SqliteJournal(data.path / "segue.db")
     assert integrity(journal.database) == []
@@ -147,3 +173,5 @@ def test_many_sessions_with_hooks_that_are_killed_lose_nothing_that_was_acknowle
     assert len(found) == len(set(found)), "nothing twice"
     assert acknowledged <= set(found), "nothing lost"
     assert acknowledged and killed, "some were acknowledged, and some were killed"
+    called = sum(lane.called for lane in lanes)
+    print(f"{called} hooks, {killed} killed, {len(acknowledged)} prompts acknowledged, {len(found)} stored")
