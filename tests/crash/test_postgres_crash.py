@@ -22,6 +22,7 @@ from segue.core.memory import Trace, Where
 from segue.errors import SchemaTooNew, StaleVersion, StoreUnavailable
 from segue.stores.base import Append, MemoryChange, Rewrite
 from segue.stores.postgres import PostgresJournal
+from segue.stores.postgres.schema import SCHEMA
 from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, THEN, kept, memory
 from segue.testing.postgres import PostgresServer
@@ -236,6 +237,7 @@ OPEN = """
 import sys
 from pathlib import Path
 from segue.stores.postgres import PostgresJournal
+from segue.stores.postgres.schema import SCHEMA
 from segue.stores.base import Append
 from segue.testing.stores import drafts
 Path(sys.argv[3] + ".here").touch()
@@ -264,7 +266,7 @@ def test_processes_that_migrate_an_empty_database_at_once_all_find_it_ready(tmp_
     journal = PostgresJournal(url)
     assert journal.streams() == [(f"p{n}", 1) for n in range(4)]
     [(schema,)] = journal.database.fetch("SELECT value FROM segue.meta WHERE key = 'schema'")
-    assert schema == "1"
+    assert schema == str(SCHEMA)
 
 
 def test_a_store_of_a_newer_schema_is_read_if_it_says_so_and_never_written(tmp_path: Path) -> None:
