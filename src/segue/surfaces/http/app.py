@@ -18,7 +18,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from ... import __version__
 from ...errors import SegueError
-from . import health, keys
+from . import health, keys, ports
 from .frame import answer_error, answer_http, answer_unforeseen, role_is_enough, visit_of
 from .front import Front
 from .gate import Gate, upkeep
@@ -26,7 +26,7 @@ from .gate import Gate, upkeep
 
 def routes() -> Sequence[Any]:
     """Every route that there is."""
-    return [*health.ROUTES, *keys.ROUTES]
+    return [*health.ROUTES, *keys.ROUTES, *ports.ROUTES]
 
 
 @asynccontextmanager

@@ -1,0 +1,34 @@
+"""The ports of a project's store, for the remote store: one method for each request, as msgpack.
+
+It is no part of the described API: what goes over it may change with the version, and
+`SEGUE_STORE=https://…` is how it is used. What each method needs of a key is decided by `services.portal`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from anyio import to_thread
+from litestar import Request, Response
+
+from ...services import portal
+from .frame import Visit, route
+
+TYPE = "application/msgpack"
+
+
+@route(
+    "POST", "/v1/store/{port:str}/{method:str}", need="reader", include_in_schema=False, sync_to_thread=None
+)
+async def store(request: Request[Any, Any, Any], visit: Visit, port: str, method: str) -> Response[bytes]:
+    """A method of a port."""
+    body = await request.body()
+    return Response(await to_thread.run_sync(_call, visit, port, method, body), media_type=TYPE)
+
+
+def _call(visit: Visit, port: str, method: str, body: bytes) -> bytes:
+    journal = visit.front.projects.store(visit.access.project)
+    return portal.call(journal, visit.access, port, method, body)
+
+
+ROUTES = [store]
