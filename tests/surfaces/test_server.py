@@ -105,6 +105,22 @@ def test_a_key_that_is_revoked_on_the_command_line_is_unknown_at_once(server: Se
     assert server.ask("GET", "/metrics", token=made["key"])[0] == 401
 
 
+def test_an_admin_manages_keys_from_another_machine(
+    server: SegueServer, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SEGUE_STORE", server.url)
+    monkeypatch.setenv("SEGUE_API_KEY", server.token)
+    made = cli("--json", "key", "create", "--project", "afar", "--role", "reader", "--agent", "ci").value
+    assert made["key"].startswith("sgk_") and (made["project"], made["agent"]) == ("afar", "ci")
+    assert made["id"] in [one["id"] for one in cli("--json", "key", "list").value]
+    newer = cli("--json", "key", "rotate", made["id"]).value
+    assert cli("--json", "key", "revoke", newer["id"]).value["id"] == newer["id"]
+    acts = [line["act"] for line in cli("--json", "key", "audit", "--project", "afar").value]
+    assert f"revoke key {newer['id']}" in acts
+    monkeypatch.setenv("SEGUE_API_KEY", server.key(role="writer"))
+    assert cli("--json", "key", "list", code=77).value["error"]["code"] == "not_allowed"
+
+
 def test_a_rotated_key_holds_on_for_its_grace_only(server: SegueServer) -> None:
     _, old, _ = server.ask("POST", "/v1/keys", {"role": "reader"})
     _, new, _ = server.ask("POST", f"/v1/keys/{old['id']}/rotate", {"grace": "1h"})

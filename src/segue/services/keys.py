@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import secrets
 
 from msgspec.structs import replace
@@ -37,7 +38,7 @@ class Keys:
         self.desk = desk
 
     def create(
-        self, *, project: str = core.DEFAULT_PROJECT, role: str = "writer", agent: str = "", name: str = "",
+        self, *, project: str = "", role: str = "writer", agent: str = "", name: str = "",
         expires: str = "", by: str = LOCAL,
     ) -> NewKey:  # fmt: skip
         """Make a key; ``expires`` as ``90d``, nothing for one that lasts."""
@@ -45,7 +46,7 @@ class Keys:
         token = core.token_of(id, secret)
         record = KeyRecord(
             id, core.hashed(token), core.clean_role(role),
-            project if project == ALL_PROJECTS else core.clean_project(project),
+            project if project == ALL_PROJECTS else core.clean_project(project or core.DEFAULT_PROJECT),
             clean_name(agent, what="agent") if agent else "", clean_text(name, what="name", limit=100),
             now(), by, moment(core.seconds_of(expires)) if expires else "",
         )  # fmt: skip
@@ -87,6 +88,10 @@ class Keys:
         self.desk.put_key(replace(old, revoked=until))
         self._note(old, f"rotate key {old.id} to {made.id}", by)
         return made
+
+    def audit(self, *, project: str = "", limit: int = 100) -> builtins.list[AuditLine]:
+        """What was done with keys, the newest first."""
+        return [line for _, line in self.desk.audit(project=project, limit=limit)]
 
     def check(self, token: str, project: str = "") -> Access:
         """What a token gives; NotKnown or NotAllowed."""

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..core.access import ALL_PROJECTS
 from ..core.values import Value
 from ..effects.files import private_folder
 from ..errors import RefusedError, SegueError
 from ..settings import data_folder, resolve, user_file
-from .home import now
+from .home import Home, is_remote, now
 from .keys import Keys
 from .projects import Projects
+from .stores import open_store
+
+if TYPE_CHECKING:
+    from .remote_keys import RemoteKeys
 
 TOKEN_FILE = Path("server", "token")
 LOCAL_NAME = "this machine"
@@ -71,6 +77,26 @@ def prepared(environment: Mapping[str, str], place: Place, *, keys: bool = True)
             )
         return Ready(projects)
     return _with_token(projects, known)
+
+
+@contextmanager
+def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
+    """The keys of the server that the settings name: of a store that is here, or asked for over HTTP."""
+    settings = resolve(environment=environment, user_config=user_file(environment))
+    where = settings.text("store")
+    if is_remote(where):
+        from ..stores.remote import RemoteJournal
+        from .remote_keys import RemoteKeys
+
+        home = Home(data_folder(environment)).for_store(where)
+        journal = open_store(home, where, key=settings.text("api_key"))
+        assert isinstance(journal, RemoteJournal)
+        yield RemoteKeys(journal)
+        journal.close()
+        return
+    ready = prepared(environment, Place("127.0.0.1", 0), keys=False)
+    yield Keys(ready.projects.desk)
+    ready.projects.close()
 
 
 def _with_token(projects: Projects, keys: Keys) -> Ready:

@@ -178,11 +178,7 @@ class Client:
     def _ask(
         self, connection: http.client.HTTPConnection, name: str, body: bytes
     ) -> tuple[HTTPResponse, bytes]:
-        headers = {"Content-Type": MSGPACK, "Accept": MSGPACK, "Accept-Encoding": "gzip"}
-        if self._key:
-            headers["Authorization"] = f"Bearer {self._key}"
-        if self.address.project:
-            headers["Segue-Project"] = self.address.project
+        headers = {**self._headers(MSGPACK), "Accept-Encoding": "gzip"}
         if len(body) >= GZIP_BYTES_MIN:
             body, headers["Content-Encoding"] = gzip.compress(body, 3, mtime=0), "gzip"
         try:
@@ -197,6 +193,38 @@ class Client:
             except (OSError, EOFError, zlib.error):
                 raise Lost("the answer is not whole") from None
         return response, content
+
+    def ask(self, method: str, path: str, value: Any = None) -> Any:
+        """The decoded answer of a route of the described API; sent once."""
+        deadline = time.monotonic() + self._patience_seconds()
+        connection = self._pool.take(deadline)
+        headers = self._headers("application/json")
+        broken = True
+        try:
+            self._connect(connection, deadline)
+            body = msgspec.json.encode(value) if value is not None else None
+            connection.request(method, f"{self.address.prefix}{path}", body, headers)
+            response = connection.getresponse()
+            content = response.read()
+            broken = False
+        except (http.client.HTTPException, OSError, Unsent) as fault:
+            raise self._unreachable(str(fault) or type(fault).__name__) from None
+        finally:
+            self._pool.give(connection, broken=broken)
+        if not 200 <= response.status < 300:
+            raise self._error(response, _problem(content))
+        try:
+            return msgspec.json.decode(content)
+        except msgspec.MsgspecError:
+            raise self._hopeless("what answers there is no Segue server", "check the address") from None
+
+    def _headers(self, kind: str) -> dict[str, str]:
+        headers = {"Content-Type": kind, "Accept": kind}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
+        if self.address.project:
+            headers["Segue-Project"] = self.address.project
+        return headers
 
     # -- answers -------------------------------------------------------------------------------
 

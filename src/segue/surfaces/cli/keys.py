@@ -1,4 +1,4 @@
-"""`segue key`: the keys of a server, on its own machine."""
+"""`segue key`: the keys of a server: on its own machine, or over HTTP with an admin's key."""
 
 from __future__ import annotations
 
@@ -10,30 +10,27 @@ from .command import Command
 from .context import Context
 
 if TYPE_CHECKING:
-    from ...services.keys import Keys
+    from ...services.keys import Keys as Local
+    from ...services.remote_keys import RemoteKeys
     from .parsing import Parser
+
+    Keys = Local | RemoteKeys
 
 ACTIONS = ("create", "list", "rotate", "revoke", "audit")
 
 
 def key(context: Context) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
-    from ...services.serving import Place, prepared
+    from ...services.serving import managing
 
-    ready = prepared(context.environment, Place("127.0.0.1", 0), keys=False)
-    from ...services.keys import Keys
-
-    keys = Keys(ready.projects.desk)
-    try:
+    with managing(context.environment) as keys:
         return _DOES[context.args.action](context, keys)
-    finally:
-        ready.projects.close()
 
 
 def _create(context: Context, keys: Keys) -> int:
     args = context.args
     made = keys.create(
-        project=args.project or "default", role=args.role or "writer", agent=args.agent or "",
+        project=args.project or "", role=args.role or "writer", agent=args.agent or "",
         name=args.name or "", expires=args.expires or "",
     )  # fmt: skip
     return _shown_once(context, made)
@@ -77,13 +74,13 @@ def _revoke(context: Context, keys: Keys) -> int:
 
 
 def _audit(context: Context, keys: Keys) -> int:
-    found = keys.desk.audit(project=context.args.project or "", limit=context.args.limit)
-    for _, line in found:
+    found = keys.audit(project=context.args.project or "", limit=context.args.limit)
+    for line in found:
         status = f"  {line.status}" if line.status else ""
         context.say(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
     if not found:
         context.say("nothing was done with keys yet")
-    context.emit([line for _, line in found])
+    context.emit(found)
     return 0
 
 
