@@ -72,8 +72,9 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(server: SegueServer) -> None:
     listed = json.dumps(server.ask("GET", "/v1/keys")[1])
     assert made["id"] in listed and made["key"] not in listed
     secret = made["key"].rpartition("_")[2].encode()
-    files = [path for path in server.home.rglob("*") if path.is_file() and "segue.db" not in path.name]
-    assert not any(secret in path.read_bytes() for path in files)
+    for path in server.home.rglob("*"):
+        if path.is_file() and "segue" not in path.name:
+            assert secret not in path.read_bytes(), path
     assert secret not in _database(server)
 
 
@@ -83,7 +84,7 @@ def _database(server: SegueServer) -> bytes:
     import sys
 
     code = (
-        "import sys, pathlib; files = pathlib.Path(sys.argv[1]).glob('segue.db*');"
+        "import sys, pathlib; files = pathlib.Path(sys.argv[1]).rglob('segue*.db*');"
         "sys.stdout.buffer.write(b''.join(path.read_bytes() for path in files))"
     )
     return subprocess.run(
