@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from litestar.testing import TestClient
 
 from segue import Segue, SegueError, Session
 from segue.core import canon
@@ -26,8 +27,11 @@ from segue.core.features import definition_of
 from segue.services import emergency
 from segue.services.exchange import export_session
 from segue.services.feature_files import import_features
+from segue.services.projects import Projects
 from segue.surfaces.cli import main
 from segue.surfaces.hook import answered
+from segue.surfaces.http.app import application
+from segue.surfaces.http.front import Front, Rules
 from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
@@ -46,6 +50,40 @@ def cli(*words: str) -> Callable[[Session], object]:
 
 def mcp(tool: str, **given: Any) -> Callable[[Session], object]:
     return lambda session: Calls(session="s").call(tool, given)
+
+
+def http(method: str, path: str, body: Any = None) -> Callable[[Session], object]:
+    """A request to a server on the same store; it is refused, or changes nothing that counts."""
+
+    def attempt(session: Session) -> object:
+        projects = Projects(session._segue.home.path)
+        app: Any = application(Front(projects, Rules(auth=False, logs=False)))
+        with TestClient(app) as client:
+            made = body(session) if callable(body) else body
+            answer = client.request(method, f"/v1/sessions/{path}", json=made)
+        assert answer.status_code in (200, 400, 404, 409) and "embedder" not in answer.text, answer.text
+        return answer
+
+    return attempt
+
+
+def _recorded(session: Session) -> object:
+    return {"commands": [{"command": "RecordRun", "ran": msgspec.to_builtins(_ran(session))}]}
+
+
+ATTEST = {"command": "AttestStep", "feature": "g", "step": "looked at", "who": "ana", "note": "seen"}
+HTTP: dict[str, tuple[str, str, Any]] = {
+    "complete": ("POST", "s/complete", {}),
+    "complete for no reason": ("POST", "s/complete", {"force": " "}),
+    "complete with hashes": ("POST", "s/complete", {"covered": {"f": "x", "g": "x"}}),
+    "complete by command": ("POST", "s/commands", {"commands": [{"command": "Complete"}]}),
+    "record a run": ("POST", "s/commands", _recorded),
+    "attest by command": ("POST", "s/commands", {"commands": [ATTEST]}),
+    "a state of one's own": (
+        "POST", "s/commands", {"commands": [{"command": "Rewind", "to": 1, "then": {"status": "completed"}}]},
+    ),
+    "undo": ("POST", "s/undo", None),
+}  # fmt: skip
 
 
 def update(**values: Any) -> Callable[[Session], object]:
@@ -184,6 +222,7 @@ WAYS = [
     *(Way("mcp", f"feature {name}", mcp("feature", **given)) for name, given in MCP_FEATURE.items()),
     Way("mcp", "a note that says so", mcp("checkpoint", note="f passes", done=["f"], summary="--force=yes")),
     Way("mcp", "handoff", mcp("handoff", to="codex", note="f and g pass")),
+    *(Way("http", name, http(*asked)) for name, asked in HTTP.items()),
     Way("cli", "verify", cli("verify")),
     Way("cli", "attest a checked step", cli("feature", "attest", "f", "--note", "seen")),
     Way("cli", "attest without a note", cli("feature", "attest", "g")),

@@ -245,7 +245,9 @@ def _judged(feature: Feature, covered: str, attest: bool) -> tuple[str, str]:
     then = [run.covered for run in feature.ran.values()] + [words[step].covered for step in wanted]
     if not then:
         return feature.status, "it has nothing that could prove it"
-    if any(not covered or one != covered for one in then):
+    if not covered:
+        return "stale", "proven, and whether covered files changed since cannot be seen here"
+    if any(one != covered for one in then):
         return "stale", "covered files changed since it was proven"
     return "passing", ""
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..core import pieces
-from ..core.commands import SaveAgent
+from ..core.commands import SaveAgent, merges
 from ..core.values import Value
 from ..errors import DamagedError, StaleVersion, UnknownAgent
-from .book import Book, Saved
+from .book import Book, Saved, stream_of
 
 if TYPE_CHECKING:
     from .sessions import Session
@@ -46,12 +46,14 @@ class AgentStates:
         self._kept: dict[tuple[str, str], _Kept] = {}
         self._lock = threading.RLock()
 
-    def save(self, session: Session, agent: str, value: Any) -> Saved:
-        """Store what is new of a value."""
+    def save(self, session: Session, agent: str, value: Any, *, since: int | None = None) -> Saved:
+        """Store what is new of a value; ``since`` is the session's version at which it was last seen."""
         with self._lock:
             kept = self._kept.get((session.id, agent))
             if kept is None or kept.version != self._book.known_version(session.id):
                 kept = self._newest(session.id, agent, kept)
+            if since is not None:
+                self._check_since(session.id, agent, since)
             saving = pieces.save(kept.rope, value)
             splices, fresh = saving.splices, saving.fresh
             if kept.cuts is not None:
@@ -62,6 +64,15 @@ class AgentStates:
             saved = session.apply(save, pieces=fresh, since=kept.version)
             self._remember(session.id, agent, _Kept(saving.rope, None, saved.version))
             return saved
+
+    def _check_since(self, session: str, agent: str, since: int) -> None:
+        """StaleVersion if somebody changed the agent behind a version."""
+        stream = stream_of(session)
+        wish = SaveAgent(agent, 0, ())
+        version = self._book.journal.head(stream).version
+        between = self._book.journal.read(stream, after=since) if since < version else []
+        if since > version or not all(merges(wish, event) for event in between):
+            raise StaleVersion(f"agent {agent} of {stream}", since, version)
 
     def _newest(self, session: str, agent: str, seen: _Kept | None) -> _Kept:
         """What a save is compared with, as the store has it now; StaleVersion if it was changed."""

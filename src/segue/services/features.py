@@ -100,8 +100,12 @@ class Features:
     # -- looking -------------------------------------------------------------------------------
 
     def look(self) -> Tree:
-        """The working tree, now."""
+        """The working tree, now; on a server, one of no files."""
         root = self.segue.place.root
+        if self.segue.place.bare:
+            from .elsewhere import no_tree
+
+            return no_tree(root)
         name = stream_of_tree(root) + ".tree"
         return look(root, cache=self.segue.home.evidence / "trees" / name, skip=(self.segue.home.path,))
 
@@ -111,7 +115,10 @@ class Features:
         if not any(one.ran or one.attested for one in features.values()):
             return {}  # nothing is proven that could be stale
         tree = tree or self.look()
-        return {id: tree.covered(patterns_of(one))[0] for id, one in features.items()}
+        found = {id: tree.covered(patterns_of(one))[0] for id, one in features.items()}
+        if self.segue.place.bare:  # what was proven in a working tree cannot be held against one here
+            return {id: hash_ for id, hash_ in found.items() if _blind(features[id]) <= {hash_}}
+        return found
 
     def verdicts(self, state: SessionState | None = None, tree: Tree | None = None) -> list[Verdict]:
         """Every feature, as it is now."""
@@ -320,6 +327,11 @@ class Features:
             elif isinstance(body, ev.StepAttested):
                 evidence += 1
         return Audit(self.session.id, last.version, last.hash.hex(), evidence, found, outputs)
+
+
+def _blind(feature: Feature) -> set[str]:
+    """The hashes over covered files that its evidence names."""
+    return {one.covered for one in feature.ran.values()} | {one.covered for one in feature.attested.values()}
 
 
 def patterns_of(feature: Feature) -> tuple[str, ...]:

@@ -215,6 +215,8 @@ class Handoffs:
         )  # fmt: skip
 
     def _restored(self, offer: Offer, saved: Saved, rules: bool) -> Handed:
+        if self._segue.place.bare:  # who takes it is elsewhere, and asks for the restoration
+            return Handed(offer, saved, "", "")
         text = self.restoration(offer)
         path = self._segue.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
@@ -229,7 +231,7 @@ class Handoffs:
 
     def _forget_rules(self, offer: Offer) -> None:
         known = STARTS.get(offer.to)
-        if known:
+        if known and not self._segue.place.bare:
             drop_block(self._segue.place.root / known[1], BEGIN, END)
 
     def restoration(self, offer: Offer) -> str:
@@ -268,8 +270,9 @@ class Handoffs:
 
         try:
             told = tell(self._segue, state)
+            world = None if self._segue.place.bare else probe(self._segue.folder)
             return briefs.written(
-                list(told.digests), agent=told.agent, session=state, probe=probe(self._segue.folder),
+                list(told.digests), agent=told.agent, session=state, probe=world,
                 budget=RESTORATION_BYTES,
             )  # fmt: skip
         except SegueError as fault:

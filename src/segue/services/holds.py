@@ -61,9 +61,9 @@ class Holds:
 
     def take(
         self, session: str, *, holder: str, run: str, share: bool = False, lease_seconds: float | None = None,
-        pid: int | None = None,
+        pid: int | None = None, host: str | None = None,
     ) -> Hold:  # fmt: skip
-        """The hold for a run, or SessionHeld."""
+        """The hold for a run, or SessionHeld. Of another ``host`` the lease alone tells how long."""
         self.brake.check()
         lease = lease_seconds if lease_seconds is not None else self.lease_seconds
         if not 0 <= lease <= 1e9:
@@ -74,7 +74,8 @@ class Holds:
         while True:
             state = self.state(session)
             until = moment(lease)
-            wish = Holder(name, run, host_name(), process, start_of(process), 0, "", until, share)
+            here, began = (host_name(), start_of(process)) if host is None else (host, "")
+            wish = Holder(name, run, here, process, began, 0, "", until, share)
             taken = core.take(state, wish, now=now(), dead=_dead(state))
             if not isinstance(taken, ev.HoldTaken):
                 first = taken[0]

@@ -79,17 +79,20 @@ def interrupt(session: Session, cause: str, reason: str = "", **more: Any) -> In
     if cause not in PAUSE_CAUSES:
         raise UsageError(f"unknown cause: {cause}", hint="one of " + ", ".join(PAUSE_CAUSES))
     segue = session._segue
-    seen = _seen(session) if cause == "user" else None
+    bare = segue.place.bare  # a server: the processes and the files are those of other machines
+    seen = _seen(session) if cause == "user" and not bare else None
     wishes: list[do.Command] = [do.Pause(reason, cause)]
     if seen is not None and seen.git and not seen.cut:
         wishes.insert(0, do.SeeChanges(_changes(seen)))
     try:
         saved = session.apply(*wishes)
     except (StoreError, OSError) as fault:
+        if bare:
+            raise
         return _emergency(session, cause, reason, fault, more)
     trip("interrupt.after_pause")
-    agents = stop_agents(session)
-    left = leave(segue, session, reason=reason or cause, seen=seen)
+    agents = {} if bare else stop_agents(session)
+    left = "" if bare else leave(segue, session, reason=reason or cause, seen=seen)
     state = session.state
     return Interruption(
         session=session.id, version=state.version, events=saved.events, warnings=saved.warnings,

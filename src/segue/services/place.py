@@ -64,6 +64,9 @@ def fold_tree(tree: Tree, event: ev.Event) -> Tree:
 class Place:
     """Where we are. Everything is looked up when it is first asked for."""
 
+    bare: bool = False
+    """Whether there is no working tree here: a server's place. Nothing of its disk is told."""
+
     def __init__(self, folder: Path, journal: Journal) -> None:
         self._journal = journal
         self.folder = folder

@@ -108,6 +108,14 @@ def state_of(segue: Segue, session: Session | str | None) -> SessionState | None
 
 def tell(segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = "") -> Told:
     """The newest runs of a session, masked; a run that cannot be read is left out."""
+    if segue.place.bare:
+        from .elsewhere import runs_of
+
+        sent = runs_of(segue, state.id) if state is not None else []
+        first = sent[0][0] if sent else None
+        return Told(
+            tuple(digest for _, digest in sent), first.agent if first else "", first.native if first else ""
+        )
     capture = segue.observed.capture()
     session = state.id if state else ""
     try:

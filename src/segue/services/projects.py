@@ -11,8 +11,9 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..core.access import DEFAULT_PROJECT, Access, clean_project
 from ..core.door import clean_name, clean_text
@@ -20,14 +21,19 @@ from ..errors import BadSettings, DamagedError
 from ..settings import Settings
 from ..stores.base import Append, Desk
 from ..stores.postgres.address import Address, is_postgres, shown
+from .elsewhere import SentRuns
 from .home import Home
 from .once import OncePostgres, OnceSqlite
 from .place import Place, Tree
 from .segue import Segue
 from .stores import check_kind
 
+if TYPE_CHECKING:
+    from ..effects.embed import Embedder
+
 Store = OncePostgres | OnceSqlite
 HANDLES_MAX = 512
+_COMPARING = ("embedder", "embedder_url", "embedder_model", "embedder_key")
 POOL_MIN = 16
 
 
@@ -47,6 +53,7 @@ class Projects:
         self._where = where
         self._busy_timeout_ms = busy_timeout_ms
         self._settings = dict(settings or {})
+        self._comparing = {name: self._settings.pop(name, "") for name in _COMPARING}
         self._lock = threading.Lock()
         self._stores: dict[str, Store] = {}
         self._handles: OrderedDict[tuple[str, str, str], Segue] = OrderedDict()
@@ -116,8 +123,17 @@ class Projects:
         store, home = self.store(project), self._home_of(project)
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         return _Served(
-            home, store, folder=self.folder, actor=actor, run=run, project=project, **self._settings
-        )
+            home, store, folder=self.folder, actor=actor, run=run, project=project, embedder=self.embedder,
+            **self._settings,
+        )  # fmt: skip
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """What compares memories: one for all projects and requests, since a model is large."""
+        from ..effects.embed import choose
+
+        name, url, model, key = (self._comparing[one] or "" for one in _COMPARING)
+        return choose(name or "auto", url=url, model=model, key=key)
 
     def close(self) -> None:
         """Let go of all stores."""
@@ -131,6 +147,8 @@ class Projects:
 
 class _Nowhere(Place):
     """Where a server is: in no working tree; no session is current, and no file of a project counts."""
+
+    bare = True
 
     def __init__(self, folder: Path, project: str) -> None:
         self.folder = self.root = folder
@@ -156,6 +174,7 @@ class _Served(Segue):
     def __init__(self, home: Home, store: Store, *, folder: Path, project: str, **more: Any) -> None:
         self._at = _Nowhere(folder, project)
         super().__init__(store, home=home, folder=folder, project=project, **more)
+        self.observed = SentRuns(self)
 
     def _placed(self) -> Place:
         return self._at

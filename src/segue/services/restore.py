@@ -8,6 +8,7 @@ noted with the session as references and hashes, never as copies.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -18,7 +19,7 @@ from ..core import restore as core
 from ..core.brief import compose
 from ..core.digest import RunDigest
 from ..core.passages import Passage, passages
-from ..core.picture import Picture, picture
+from ..core.picture import Picture, Probe, picture
 from ..core.restore import Candidate, Restoration, pieces_of
 from ..core.state import SessionState
 from ..core.tokens import Counter, estimate
@@ -58,6 +59,9 @@ class Gathered:
         from .prepare import newest_of
         from .quoting import blocks_of
 
+        if self.segue.place.bare:
+            self._look_at_sent()
+            return
         capture = self.segue.observed.capture()
         try:
             found = newest_of(capture, self.state.id if self.state else "")
@@ -71,13 +75,21 @@ class Gathered:
         except (SegueError, OSError):
             return
 
+    def _look_at_sent(self) -> None:
+        from .elsewhere import runs_of
+
+        sent = runs_of(self.segue, self.state.id) if self.state is not None else []
+        self.digests = [digest for _, digest in sent]
+        if sent:
+            self.agent, self.run = sent[0][0].agent, sent[0][0].native
+
     def picture(self, memories: Sequence[str]) -> Picture:
         """What a brief says."""
         last = self.digests[0].last if self.digests else 0.0
         covered = None
         if self.state is not None and self.state.features:
-            covered = self.segue.session(self.state.id).features.covered(self.state)
-        world = probe(self.root, last)
+            covered = self.segue.attach(self.state.id).features.covered(self.state)
+        world = Probe(now=time.time()) if self.segue.place.bare else probe(self.root, last)
         return picture(self.digests, self.state, world, memories, agent=self.agent, covered=covered)
 
     @cached_property
@@ -173,15 +185,34 @@ def _candidates(
 ) -> Iterator[Candidate]:  # fmt: skip
     if since:
         yield _candidate("since", "since you left", "essential", "what changed meanwhile", since, "agent")
-    yield from _changes(known)
+    bare = segue.place.bare
+    if bare:
+        yield from _nowhere(wanted)
+    else:
+        yield from _changes(known)
     if known.state is not None:
         yield from _failing(segue, known.state)
         yield from _decided(known.state, decisions)
-    yield from _notes(segue, known, wanted)
+    if not bare:
+        yield from _notes(segue, known, wanted)
     for id, text, trust in recalled:
         yield _candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
     yield from _strategies(segue, known, {id for id, _, _ in recalled})
-    yield from _related(known)
+    if not bare:
+        yield from _related(known)
+
+
+def _nowhere(wanted: tuple[str, ...]) -> Iterator[Candidate]:
+    """What a server cannot tell, for the log."""
+    from .elsewhere import WHY
+
+    for id, kind, priority in (
+        ("changes", "work under way", "essential"), ("notes", "related notes", "recommended"),
+        ("files", "related files", "expanded"),
+    ):  # fmt: skip
+        yield Candidate(id, kind, priority, missing=WHY)
+    for id in wanted:
+        yield Candidate(f"note/{id}", "requested notes", "recommended", note=id, missing=f"missing: {WHY}")
 
 
 def _candidate(
@@ -249,7 +280,7 @@ def _failing(segue: Segue, state: SessionState) -> Iterator[Candidate]:
             text = ran.first
             events = segue.journal.read(stream_of(state.id), after=ran.version - 1, limit=1)
             body = ev.read_body(events[0]) if events else None
-            if isinstance(body, CheckRan) and body.output:
+            if isinstance(body, CheckRan) and body.output and not segue.place.bare:
                 kept = outputs.read(body.output)
                 text = (
                     _end(kept.decode("utf-8", "replace"))

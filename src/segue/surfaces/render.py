@@ -241,14 +241,14 @@ def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:
 # -- values for programs -----------------------------------------------------------------------
 
 
-_HIDDEN = {"AgentState": "pieces", "Item": "key", "Question": "key", "Trouble": "key"}
+HIDDEN = {"AgentState": "pieces", "Item": "key", "Question": "key", "Trouble": "key"}
 """Fields that serve us alone: where a value is kept, how a row is found again."""
 
 
 def plain(value: Any) -> Any:
     """A value as objects and arrays in which every field has its name, also a default."""
     if isinstance(value, msgspec.Struct):
-        hidden = _HIDDEN.get(type(value).__name__, "")
+        hidden = HIDDEN.get(type(value).__name__, "")
         names = [name for name in value.__struct_fields__ if name != hidden]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
@@ -263,6 +263,11 @@ def plain(value: Any) -> Any:
 def as_json(value: Any) -> str:
     """JSON, two spaces deep, in the order of the fields."""
     return msgspec.json.format(msgspec.json.encode(_encodable(plain(value))), indent=2).decode()
+
+
+def compact(value: Any) -> bytes:
+    """The same JSON without white space, as it is sent."""
+    return msgspec.json.encode(_encodable(plain(value)))
 
 
 def _encodable(value: Any) -> Any:

@@ -55,12 +55,12 @@ def undo(context: Context) -> int:
     """Take the last command back."""
     session = context.session()
     saved = session.undo()
-    undone = _undone(session, saved)
+    undone = undone_of(session, saved)
     lines = [f"taken back: {text}" for text in undone] or [AS_BEFORE]
     return context.saved(saved, *lines, *_tally(context), undone=undone)
 
 
-def _undone(session: Any, saved: Any) -> list[str]:
+def undone_of(session: Any, saved: Any) -> list[str]:
     """The facts that an undo took back, in words."""
     from ...core import events as ev
     from .timeline import words

@@ -10,23 +10,18 @@ from typing import Any
 
 from litestar import Litestar
 from litestar.datastructures import State
-from litestar.di import Provide
 from litestar.exceptions import HTTPException
-from litestar.openapi.config import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
-from litestar.openapi.spec import Components, SecurityScheme
 
-from ... import __version__
 from ...errors import SegueError
-from . import health, keys, ports
-from .frame import answer_error, answer_http, answer_unforeseen, role_is_enough, visit_of
+from . import commanding, health, keys, ports, sessions
+from .frame import answer_error, answer_http, answer_unforeseen, role_is_enough
 from .front import Front
 from .gate import Gate, upkeep
 
 
 def routes() -> Sequence[Any]:
     """Every route that there is."""
-    return [*health.ROUTES, *keys.ROUTES, *ports.ROUTES]
+    return [*health.ROUTES, *keys.ROUTES, *ports.ROUTES, *sessions.ROUTES, *commanding.ROUTES]
 
 
 @asynccontextmanager
@@ -48,18 +43,11 @@ def litestar(front: Front) -> Litestar:
     """The routes, without the gate."""
     return Litestar(
         route_handlers=routes(), guards=[role_is_enough], state=State({"front": front}),
-        dependencies={"visit": Provide(visit_of, sync_to_thread=False)},
         exception_handlers={
             SegueError: answer_error, HTTPException: answer_http, Exception: answer_unforeseen,
         },
         lifespan=[partial(_running, front)],
-        openapi_config=OpenAPIConfig(
-            title="Segue", version=__version__, path="/schema", use_handler_docstrings=True,
-            description="Sessions that survive: the operations of the library, over HTTP.",
-            render_plugins=[JsonRenderPlugin()],
-            components=Components(security_schemes={"key": SecurityScheme(type="http", scheme="bearer")}),
-            security=[{"key": []}],
-        ),
+        openapi_config=None,
         logging_config=None, request_max_body_size=front.rules.body_bytes_max, debug=False,
     )  # fmt: skip
 

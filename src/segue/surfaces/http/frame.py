@@ -7,19 +7,22 @@ becomes problem details. Its role is checked here and nowhere else: one without 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from inspect import Parameter as Signed
+from inspect import iscoroutinefunction, signature
+from typing import Any, TypeVar, get_type_hints
 
 import msgspec
+from anyio import to_thread
 from litestar import MediaType, Request, Response, delete, get, patch, post, put
 from litestar.connection import ASGIConnection
 from litestar.exceptions import HTTPException
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
-from litestar.openapi.datastructures import ResponseSpec
 
 from ...core.access import ROLES, Access
-from ...errors import SegueError
+from ...errors import SegueError, UsageError
 from ...services.segue import Segue
+from ..render import compact
 from . import problems
 from .front import Front
 
@@ -27,8 +30,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 ACTOR, RUN, PROJECT = "segue-actor", "segue-run", "segue-project"
 OPEN = ("/", "/health", "/ready", "/openapi.json")
 """Paths that ask for no key."""
+OURS = ("visit", "request", "data")
+"""Arguments that are no parameters."""
 _METHODS = {"GET": get, "POST": post, "PUT": put, "PATCH": patch, "DELETE": delete}
-_USUAL = (400, 401, 403, 409, 413, 429, 500, 503)
+_USUAL = (400, 401, 403, 413, 421, 429, 500, 503)
+_WRITING = (409, 422)
 
 
 class Visit:
@@ -69,23 +75,89 @@ async def role_is_enough(connection: ASGIConnection[Any, Any, Any, Any], route: 
 
 def route(
     method: str, path: str, *, need: str, status: int = 200, tags: Sequence[str] = (),
-    errors: Sequence[int] = (404,), media_type: str = MediaType.JSON, **more: Any,
+    errors: Sequence[int] = (404,), media_type: str = MediaType.JSON, body: Any = None, answer: Any = None,
+    also: Sequence[str] = (), **more: Any,
 ) -> Callable[[F], HTTPRouteHandler]:  # fmt: skip
-    """Declare a route; ``need`` is the lowest role that may use it, or empty for an open one."""
+    """Declare a route; ``need`` is the lowest role that may use it, or empty for an open one. ``body`` and
+    ``answer`` are examples; ``also`` are other types of content; ``errors`` what can go wrong beyond the
+    usual. What the function gives is answered as `--json` prints it, every field named."""
     assert need in ROLES or (not need and path in OPEN), f"{path} needs a role"
-    responses = {
-        code: ResponseSpec(
-            problems.Problem,
-            generate_examples=False,
-            description=problems.about(code),
-            media_type=problems.TYPE,
-        )
-        for code in sorted({*(_USUAL if need else ()), *errors})
-    }
-    return _METHODS[method](  # type: ignore[no-any-return]
-        path, status_code=status, opt={"need": need}, tags=list(tags), responses=responses,
-        media_type=media_type, sync_to_thread=more.pop("sync_to_thread", True), **more,
-    )  # fmt: skip
+    foreseen = {*(_USUAL if need else ()), *(_WRITING if need and method != "GET" else ()), *errors}
+    threaded = more.pop("sync_to_thread", True)
+    opt = {"need": need, "body": body, "answer": answer, "also": also, "errors": sorted(foreseen)}
+    made = _METHODS[method](path, status_code=status, opt=opt, tags=list(tags), media_type=media_type, **more)
+    return lambda function: made(_answering(function, status, media_type, threaded))
+
+
+def _answering(function: F, status: int, media_type: str, threaded: bool) -> Callable[..., Any]:
+    """The function as the framework calls it: with a request, of which it takes what it names."""
+    takes = Taking(function)
+
+    async def answered(request: Request[Any, Any, Any]) -> Response[Any]:
+        body = await request.body() if takes.body is not None else b""
+        call = partial(function, **takes.from_request(request, body))
+        if takes.waits:
+            found = await call()
+        else:
+            found = await to_thread.run_sync(call) if threaded else call()
+        if isinstance(found, Response):
+            return found
+        content = compact(found) if media_type == MediaType.JSON else found
+        return Response(content, status_code=status, media_type=media_type)
+
+    answered.__name__, answered.__doc__ = function.__name__, function.__doc__
+    answered.__wrapped__ = function  # type: ignore[attr-defined]
+    answered.__signature__ = signature(answered, follow_wrapped=False)  # type: ignore[attr-defined]
+    return answered
+
+
+class Taking:
+    """What a function takes of a request: by its signature, each checked as its type says."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        hints = get_type_hints(function, include_extras=True)
+        self.waits = iscoroutinefunction(function)
+        self.body = hints.get("data")
+        self.named = {
+            name: (hints[name], one.default)
+            for name, one in signature(function).parameters.items()
+            if name not in OURS
+        }
+        self.ours = [name for name in signature(function).parameters if name in ("visit", "request")]
+
+    def from_request(self, request: Request[Any, Any, Any], body: bytes) -> dict[str, Any]:
+        """The arguments of a call; UsageError if the request does not fit."""
+        given = {**dict(request.query_params), **request.path_params}
+        unknown = next((name for name in given if name not in self.named), None)
+        if unknown is not None:
+            raise UsageError(f"there is no parameter {unknown[:60]!r}", hint="see /openapi.json")
+        found: dict[str, Any] = {}
+        for name, (hint, default) in self.named.items():
+            if name in given:
+                found[name] = _fitting(given[name], hint, f"parameter {name}")
+            elif default is Signed.empty:
+                raise UsageError(f"the parameter {name} is missing", hint="see /openapi.json")
+        if self.body is not None:
+            found["data"] = _decoded(body, self.body)
+        if "visit" in self.ours:
+            found["visit"] = visit_of(request)
+        if "request" in self.ours:
+            found["request"] = request
+        return found
+
+
+def _fitting(value: str, hint: Any, what: str) -> Any:
+    try:
+        return msgspec.convert(value, hint, strict=False)
+    except msgspec.ValidationError as fault:
+        raise UsageError(f"{what}: {fault}", hint="see /openapi.json") from None
+
+
+def _decoded(body: bytes, hint: Any) -> Any:
+    try:
+        return msgspec.json.decode(body or b"{}", type=hint)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
+        raise UsageError(f"the body does not fit: {str(fault)[:500]}", hint="see /openapi.json") from None
 
 
 # -- what went wrong -------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from ... import __version__
 from ...errors import SegueError
 from .frame import Visit, route
 from .metrics import TYPE
+from .openapi import described
 from .problems import body_of
 
 TAGS = ("operations",)
@@ -50,7 +51,7 @@ def metrics(visit: Visit) -> str:
 @route("GET", "/openapi.json", need="", errors=(), tags=TAGS, sync_to_thread=False, include_in_schema=False)
 def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
     """This description."""
-    return request.app.openapi_schema.to_schema()
+    return described(request.app)
 
 
 ROUTES = [root, health, ready, metrics, openapi]

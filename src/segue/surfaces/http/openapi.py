@@ -1,0 +1,181 @@
+"""The description of every route, as OpenAPI: made from the routes themselves, so that it cannot lag behind.
+
+Each route says what it takes, what it answers and what can go wrong; nothing else is ever answered. A test
+asks a real server in all the ways that this description allows, and in some that it does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from inspect import Parameter as Signed
+from inspect import unwrap
+from typing import Any, get_type_hints
+
+from litestar import Litestar, MediaType
+from litestar.handlers import HTTPRouteHandler
+
+from ... import __version__
+from . import problems
+from .frame import Taking
+from .shapes import Schema, Shapes, sample
+
+_PATH = re.compile(r"\{(\w+):str\}")
+_ABOUT = """Sessions that survive: the operations of the library, over HTTP.
+
+Every request but for `/`, `/health`, `/ready` and this description needs a key (`Authorization: Bearer …`). A
+key belongs to a project, or to all; then `Segue-Project` says which. It has a role: `reader`, `writer` or
+`admin`. What went wrong is told as problem details (RFC 9457): `code` is stable, `hint` is a safe next step.
+
+A write with an `Idempotency-Key` takes effect once, however often it is sent. Whatever is acknowledged is
+durable. Answers to GET have an `ETag`; bodies may be sent and are given with gzip."""
+_HEADERS: dict[str, tuple[str, str]] = {
+    "Project": ("Segue-Project", "The project, if the key is of all of them."),
+    "Actor": ("Segue-Actor", "Who acts, if the key is not bound to an agent; `user` without it."),
+    "Run": ("Segue-Run", "The run in which it is done."),
+    "Repeat": ("Idempotency-Key", "1 to 255 printable characters: the request takes effect once."),
+}
+_TEXTS = {
+    200: "It is so.", 201: "It is there now.", 202: "It is taken; see the answer.", 204: "Done.",
+    304: "It is what `If-None-Match` names.",
+}  # fmt: skip
+
+
+class Description:
+    """The document, made route by route."""
+
+    def __init__(self) -> None:
+        self.shapes = Shapes()
+        self.paths: dict[str, dict[str, Any]] = {}
+        self.codes: set[int] = set()
+        self._problem = self.shapes.of(problems.Problem)
+        self.shapes.named["Problem"]["required"] = ["type", "title", "status", "detail", "code"]
+
+    def add(self, handler: HTTPRouteHandler) -> None:
+        """Describe a route."""
+        function = unwrap(handler.fn)
+        for path in handler.paths:
+            shown = _PATH.sub(r"{\1}", path)
+            for method in handler.http_methods:
+                self.paths.setdefault(shown, {})[str(method).lower()] = self._operation(
+                    handler, function, path, str(method)
+                )
+
+    def _operation(
+        self, handler: HTTPRouteHandler, function: Callable[..., Any], path: str, method: str
+    ) -> dict[str, Any]:
+        takes, returns = Taking(function), get_type_hints(function, include_extras=True).get("return")
+        told = " ".join((function.__doc__ or "").split())
+        found: dict[str, Any] = {
+            "operationId": function.__name__, "tags": list(handler.tags or ()),
+            "summary": re.split(r"(?<=[.;:?])\s", told, maxsplit=1)[0].rstrip(".;:"),
+            "description": told.replace("``", "`"),
+            "parameters": self._parameters(takes, path, method, bool(handler.opt["need"])),
+            "responses": self._responses(handler, returns, method),
+        }  # fmt: skip
+        if not handler.opt["need"]:
+            found["security"] = []
+        if takes.body is not None:
+            found["requestBody"] = self._body(takes.body, handler.opt.get("body"))
+        return found
+
+    def _body(self, kind: Any, example: Any) -> dict[str, Any]:
+        schema = self.shapes.of(kind, inward=True)
+        shown = sample(schema, self.shapes.named) if example is None else example
+        named = self.shapes.named.get(str(schema.get("$ref", "")).rpartition("/")[2], {"required": ["all"]})
+        return {
+            "required": bool(named.get("required")),
+            "content": {MediaType.JSON.value: {"schema": schema, "example": shown}},
+        }
+
+    def _parameters(self, takes: Taking, path: str, method: str, key: bool) -> list[Schema]:
+        inside = _PATH.findall(path)
+        found = []
+        for name, (hint, default) in takes.named.items():
+            schema = self.shapes.of(hint, inward=True)
+            about = schema.pop("description", "")
+            if name in inside:
+                schema["minLength"] = 1
+            elif default not in (Signed.empty, None):
+                schema["default"] = default
+            needed = name in inside or default is Signed.empty
+            place = "path" if name in inside else "query"
+            entry = {"name": name, "in": place, "required": needed, "schema": schema}
+            found.append(entry | ({"description": about} if about else {}))
+        headers = ["Project", "Actor", "Run"] if key else []
+        if key and method != "GET":
+            headers.append("Repeat")
+        return found + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
+
+    def _responses(self, handler: HTTPRouteHandler, kind: Any, method: str) -> dict[str, Any]:
+        status, media = (
+            int(handler.status_code),
+            str(getattr(handler.media_type, "value", handler.media_type)),
+        )
+        plain = media == MediaType.JSON.value
+        schema: Schema = self.shapes.of(kind) if plain and not _is_response(kind) else {"type": "string"}
+        if _is_response(kind):
+            schema = {"type": "object"}
+        example = handler.opt.get("answer")
+        shown = sample(schema, self.shapes.named) if example is None and plain else example
+        content = {media.partition(";")[0]: {"schema": schema, **({"example": shown} if shown else {})}}
+        for other in handler.opt.get("also", ()):
+            content[other] = {"schema": {"type": "string"}}
+        found: dict[str, Any] = {str(status): {"description": _TEXTS[status], "content": content}}
+        if method == "GET" and handler.opt["need"] and next(iter(handler.paths)).startswith("/v1/"):
+            found[str(status)]["headers"] = {"ETag": {"schema": {"type": "string"}}}
+            found["304"] = {"description": _TEXTS[304]}
+        for code in handler.opt["errors"]:
+            self.codes.add(code)
+            found[str(code)] = {"$ref": f"#/components/responses/Problem{code}"}
+        return found
+
+    def _refused(self, code: int) -> dict[str, Any]:
+        example = problems.body_of(code, "what was wrong, in a sentence", hint="a safe next step")
+        return {
+            "description": problems.about(code),
+            "content": {problems.TYPE: {"schema": self._problem, "example": example}},
+        }
+
+    def document(self, handlers: Sequence[HTTPRouteHandler]) -> dict[str, Any]:
+        """All of it."""
+        for handler in handlers:
+            self.add(handler)
+        return {
+            "openapi": "3.1.0",
+            "info": {"title": "Segue", "version": __version__, "description": _ABOUT},
+            "security": [{"key": []}],
+            "paths": dict(sorted(self.paths.items())),
+            "components": {
+                "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+                "parameters": {name: _header(*told) for name, told in _HEADERS.items()},
+                "responses": {f"Problem{code}": self._refused(code) for code in sorted(self.codes)},
+                "schemas": dict(sorted(self.shapes.named.items())),
+            },
+        }
+
+
+def _is_response(kind: Any) -> bool:
+    return "Response" in str(kind)
+
+
+def _header(name: str, about: str) -> Schema:
+    schema = {"type": "string", "maxLength": 255, "pattern": "^[!-~]*$"}
+    if name == "Idempotency-Key":
+        schema |= {"minLength": 1, "pattern": "^[!-~]+$"}
+    return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
+
+
+def described(app: Litestar) -> dict[str, Any]:
+    """The description of an application's routes, made once."""
+    known: dict[str, Any] | None = app.state.get("described")
+    if known is None:
+        handlers = {
+            id(one): one
+            for route in app.routes
+            for one in getattr(route, "route_handlers", ())
+            if isinstance(one, HTTPRouteHandler) and one.include_in_schema is not False
+            and "need" in one.opt
+        }  # fmt: skip
+        known = app.state["described"] = Description().document(list(handlers.values()))
+    return known

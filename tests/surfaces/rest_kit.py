@@ -1,0 +1,42 @@
+"""A server and the command line on one store: what a route answers is what the command prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from segue.testing.server import SegueServer
+
+
+def printed(server: SegueServer, folder: Path, *words: str) -> Any:
+    """What `segue … --json` prints, in a process of its own, on the server's own store."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SEGUE_")}
+    kept |= {"SEGUE_HOME": str(server.home), "HOME": str(server.home), "SEGUE_EMBEDDER": "hash"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "segue", "--json", *words],
+        cwd=folder,
+        env=kept,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return json.loads(ran.stdout)
+
+
+def done(answer: tuple[int, Any, dict[str, str]], status: int = 200) -> Any:
+    """The body of an answer that must be this status."""
+    assert answer[0] == status, answer[:2]
+    return answer[1]
+
+
+def begun(server: SegueServer, id: str, *items: str, **more: Any) -> str:
+    """A session of this id."""
+    made = done(
+        server.ask("POST", "/v1/sessions", {"goal": f"goal of {id}", "items": items, "id": id, **more}), 201
+    )
+    assert made["id"] == id
+    return id
