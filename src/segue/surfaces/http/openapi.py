@@ -20,7 +20,7 @@ from . import problems
 from .frame import Taking
 from .shapes import Schema, Shapes, sample
 
-_PATH = re.compile(r"\{(\w+):str\}")
+_PATH = r"\{(\w+):str\}"
 _ABOUT = """Sessions that survive: the operations of the library, over HTTP.
 
 Every request but for `/`, `/health`, `/ready` and this description needs a key (`Authorization: Bearer …`). A
@@ -55,7 +55,7 @@ class Description:
         """Describe a route."""
         function = unwrap(handler.fn)
         for path in handler.paths:
-            shown = _PATH.sub(r"{\1}", path)
+            shown = re.sub(_PATH, r"{\1}", path)
             for method in handler.http_methods:
                 self.paths.setdefault(shown, {})[str(method).lower()] = self._operation(
                     handler, function, path, str(method)
@@ -89,7 +89,7 @@ class Description:
         }
 
     def _parameters(self, takes: Taking, path: str, method: str, key: bool) -> list[Schema]:
-        inside = _PATH.findall(path)
+        inside = re.findall(_PATH, path)
         found = []
         for name, (hint, default) in takes.named.items():
             schema = self.shapes.of(hint, inward=True)
