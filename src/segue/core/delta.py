@@ -199,11 +199,10 @@ class Delta(Value):
         return not (moved or altered or self.files.count or self.conflicts or beside)
 
 
-def delta(then: Scene, now: Scene, history: History, beside: Beside) -> Delta:
-    """Compare."""
-    elsewhere = bool(then.folder) and (then.folder, then.host) != (now.folder, now.host)
-    compares = then.git == now.git and not (elsewhere and not now.git)
-    changed = _changed(then, now, history, beside, elsewhere) if compares else {}
+def delta(then: Scene, now: Scene, history: History, beside: Beside, changed: Kinds | None = None) -> Delta:
+    """Compare; ``changed`` if it is known already."""
+    elsewhere = _is_elsewhere(then, now)
+    changed = changes(then, now, history, beside.present) if changed is None else changed
     conflicts = tuple(one.path for one in now.dirty if one.kind == "conflict")
     sources = {one.source: one.path for one in history.changes if one.kind == "renamed"}
     touched = _touched(then, changed, sources)
@@ -237,7 +236,7 @@ def delta(then: Scene, now: Scene, history: History, beside: Beside) -> Delta:
         commits=history.commits[:COMMITS_SHOWN_MAX],
         commit_count=len(history.commits) + history.more,
         authors=dict(sorted(authors.items(), key=lambda pair: (-pair[1], pair[0]))),
-        files=_files(changed),
+        files=files_of(changed),
         touched=touched,
         submodules=tuple(one.path for one in history.changes if one.submodule),
         uncommitted=() if elsewhere else tuple(_uncommitted(then, now, history, beside.present)),
@@ -251,6 +250,17 @@ def delta(then: Scene, now: Scene, history: History, beside: Beside) -> Delta:
         unknown=tuple(dict.fromkeys(unknown)),
     )
     return _with_suggestions(told, then)
+
+
+def changes(then: Scene, now: Scene, history: History, present: Mapping[str, str]) -> Kinds:
+    """Every path whose content is another one than then."""
+    elsewhere = _is_elsewhere(then, now)
+    compares = then.git == now.git and not (elsewhere and not now.git)
+    return _changed(then, now, history, present, elsewhere) if compares else {}
+
+
+def _is_elsewhere(then: Scene, now: Scene) -> bool:
+    return bool(then.folder) and (then.folder, then.host) != (now.folder, now.host)
 
 
 def _why_cut(then: Scene, now: Scene) -> str:
@@ -267,8 +277,7 @@ Kinds = dict[str, tuple[str, str]]
 """Path to (created | modified | deleted | renamed, the path of before)."""
 
 
-def _changed(then: Scene, now: Scene, history: History, beside: Beside, elsewhere: bool) -> Kinds:
-    """Every path whose content is another one than then."""
+def _changed(then: Scene, now: Scene, history: History, present: Mapping[str, str], elsewhere: bool) -> Kinds:
     if not now.git:
         return {} if then.cut or now.cut else _of_listings(then.files, now.files)
     left = {} if elsewhere else {one.path: one for one in then.dirty}
@@ -280,7 +289,7 @@ def _changed(then: Scene, now: Scene, history: History, beside: Beside, elsewher
         before = _content(left.get(path), change.before if change else _SAME)
         after = _content(here.get(path), change.after if change else _SAME)
         if path in left and path not in here and change is None:
-            after = beside.present.get(path, "" if left[path].kind == "created" else _SAME)
+            after = present.get(path, "" if left[path].kind == "created" else _SAME)
         if change is not None and change.kind == "renamed" and path not in left:
             found[path] = ("renamed", change.source)
         elif before != after:
@@ -317,7 +326,8 @@ def _of_listings(then: Mapping[str, str], now: Mapping[str, str]) -> Kinds:
     return dict(sorted(found.items()))
 
 
-def _files(changed: Kinds) -> Files:
+def files_of(changed: Kinds) -> Files:
+    """So many of each kind, sorted."""
     parts: dict[str, list[str]] = {"created": [], "modified": [], "deleted": []}
     renamed: list[tuple[str, str]] = []
     more = 0
@@ -346,7 +356,7 @@ def _touched(then: Scene, changed: Kinds, sources: Mapping[str, str]) -> tuple[s
 def _notes(changed: Kinds, beside: Beside) -> Files:
     kinds = {path: one for path, one in changed.items() if path in beside.notes}
     kinds |= {path: (kind, "") for path, kind in beside.outside}
-    return _files(kinds)
+    return files_of(kinds)
 
 
 def _uncommitted(

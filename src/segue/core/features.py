@@ -343,3 +343,10 @@ def _cut(text: str, size: int) -> str:
     """At most so many bytes of UTF-8, the end marked."""
     body = text.encode()
     return text if len(body) <= size else body[: size - 3].decode(errors="ignore") + "…"
+
+
+def had_passed(feature: Feature) -> bool:
+    """Whether every check of a feature had passed when it ran last."""
+    return bool(feature.checks) and all(
+        check.hash in feature.ran and feature.ran[check.hash].ok for check in feature.checks
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 
 from .patterns import regex
 from .stem import stem
@@ -44,7 +45,7 @@ def words(text: str) -> list[str]:
 def asked(text: str) -> list[str]:
     """The words of a query: each once, without those that say nothing (unless there are no others)."""
     found = list(dict.fromkeys(_words(text)))
-    telling = [word for word in found if word not in _STOPPED]
+    telling = [word for word in found if word not in _stopped()]
     return telling or found
 
 
@@ -92,4 +93,7 @@ def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", plain).replace("'s ", " ").replace("'", " ")
 
 
-_STOPPED = _STOPS | {stem(word) for word in _STOPS}
+@cache
+def _stopped() -> frozenset[str]:
+    """Words that say nothing, and what is left of them."""
+    return _STOPS | {stem(word) for word in _STOPS}

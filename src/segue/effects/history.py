@@ -183,25 +183,20 @@ def read_log(told: bytes) -> list[Commit]:
 
 def read_raw(told: bytes) -> list[Change]:
     """``git diff --raw -z``."""
-    found = []
-    parts = iter(told.split(b"\0"))
+    found: list[Change] = []
+    parts = iter(told.decode("utf-8", "surrogateescape").split("\0"))
     for part in parts:
-        part = part.lstrip(b"\n")
-        if part[:1] != b":":
+        part = part.lstrip("\n")
+        if part[:1] != ":":
             continue
-        old_mode, new_mode, before, after, sign = part[1:].decode().split(" ")
-        path, source = os.fsdecode(next(parts, b"")), ""
+        old_mode, new_mode, before, after, sign = part[1:].split(" ")
+        path, source = next(parts, ""), ""
         if sign[:1] in "RC":
-            source, path = path, os.fsdecode(next(parts, b""))
-        kind = "created" if sign[:1] == "C" else _KINDS.get(sign[:1], "modified")
-        none = {"0" * len(before)}
-        found.append(
-            Change(
-                path, kind, source if kind == "renamed" else "",  # type: ignore[arg-type]
-                "" if before in none else before, "" if after in none else after,
-                "160000" in (old_mode, new_mode),
-            )
-        )  # fmt: skip
+            source, path = path, next(parts, "")
+        kind: Any = "created" if sign[:1] == "C" else _KINDS.get(sign[:1], "modified")
+        is_submodule = "160000" in (old_mode, new_mode)
+        before, after = before if before.strip("0") else "", after if after.strip("0") else ""
+        found.append(Change(path, kind, source if kind == "renamed" else "", before, after, is_submodule))
     return found
 
 

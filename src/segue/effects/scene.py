@@ -10,6 +10,7 @@ import os
 import subprocess
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ..core.scene import Anchor, Dirty, Kind, Scene, anchor
@@ -23,24 +24,50 @@ READ_BYTES_MAX = trees.LARGE_BYTES
 """Of a file; a larger one is known by its size and time."""
 FILES_MAX = 20_000
 """Without git."""
+_STATUS = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal")
 _DOING = (
     ("rebase-merge", "rebase"), ("rebase-apply", "rebase"), ("MERGE_HEAD", "merge"),
     ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert"), ("BISECT_LOG", "bisect"),
 )  # fmt: skip
 
 
+class Begun:
+    """A look that git has begun: something else can be done, and loaded, until ``look`` waits for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.at = time.time()
+        self.repository = git.find(folder)
+        self._status: subprocess.Popen[bytes] | None = None
+        if self.repository is not None:
+            with suppress(OSError):
+                self._status = trees.asked(self.repository.root, *_STATUS)
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:  # nobody looked
+            _answer(self._status, 0.0)
+
+    def status(self, seconds: float) -> bytes | None:
+        """What git said; None if it failed, or not in time."""
+        asked, self._status = self._status, None
+        return _answer(asked, seconds) if asked is not None else None
+
+
 def look(
     folder: Path, *, seconds: float = TIME_SECONDS, cache: Path | None = None, skip: Iterable[Path] = (),
-    now: float | None = None, hashes: bool = True,
+    now: float | None = None, hashes: bool = True, begun: Begun | None = None,
 ) -> Scene:  # fmt: skip
     """The world around a folder; ``cache`` is for trees without git, ``skip`` for folders of ours."""
-    at = time.time() if now is None else now
-    repository = git.find(folder)
+    begun = begun or Begun(folder)
+    at = begun.at if now is None else now
+    repository = begun.repository
     if repository is None:
         return _without_git(folder, at, cache, tuple(skip), seconds)
     own = git.own_folder(repository)
     deadline = time.monotonic() + seconds
-    told = _status(repository.root, deadline)
+    told = begun.status(seconds)
     branch, head, dirty = _read(told) if told is not None else _bare(repository)
     dirty = [one for one in dirty if not _is_ours(repository.root / one.path, skip)]
     listed = _expanded(repository.root, dirty, deadline)
@@ -55,17 +82,16 @@ def look(
     )  # fmt: skip
 
 
-def _status(root: Path, deadline: float) -> bytes | None:
-    words = ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal")
-    return run(root, *words, seconds=max(0.001, deadline - time.monotonic()))
-
-
 def run(root: Path, *words: str, seconds: float) -> bytes | None:
     """What git says; None if it fails, or not in time."""
     try:
         one = trees.asked(root, *words)
     except OSError:
         return None
+    return _answer(one, seconds)
+
+
+def _answer(one: subprocess.Popen[bytes], seconds: float) -> bytes | None:
     try:
         told, _ = one.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -50,7 +49,9 @@ class Sync(Value):
 
 def tools(names: Iterable[str], path: str | None = None) -> list[str]:
     """Those of these programs that can be found now."""
-    return [name for name in dict.fromkeys(names) if shutil.which(name, path=path)]
+    from shutil import which  # it brings every kind of archive with it
+
+    return [name for name in dict.fromkeys(names) if which(name, path=path)]
 
 
 def locks(root: Path) -> dict[str, str]:

@@ -424,6 +424,6 @@ def _read(path: Path) -> Manifest | None:
 
 def _state(segue: Segue, session: str) -> SessionState | None:
     try:
-        return prepare.state_of(segue, session or None)
+        return scenes.state_of(segue, session or None)
     except SegueError:
         return None

@@ -18,6 +18,7 @@ from .._trip import trip
 from ..core import commands as do
 from ..core import events as ev
 from ..core import pressure
+from ..core.features import had_passed
 from ..core.values import Value
 from ..effects import scene as effect
 from ..errors import SegueError, UsageError
@@ -199,7 +200,7 @@ class Checkpointer:
             elif isinstance(body, ev.CheckRan) and body.exit_code == 0 and not body.timed_out:
                 found.add(pressure.TEST_PASSED)
                 feature = self._session.state.features.get(body.feature)
-                if feature is not None and prepare.passed(feature):
+                if feature is not None and had_passed(feature):
                     found.add(pressure.FEATURE_COMPLETE)
         order = (pressure.FEATURE_COMPLETE, pressure.ERROR_RECOVERED, pressure.TEST_PASSED)
         return next((name for name in order if name in found & self.triggers), "")

@@ -6,8 +6,6 @@ Nothing here writes. What the store knows and has not changed is not read again.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -17,31 +15,13 @@ from ..agents.base import Found
 from ..core.steps import Step
 from ..effects.redact import redact_bytes
 from ..errors import SegueError
-from ..settings import data_folder, store_of
 from . import cursor
 from .capture import Capture, found_of
-from .home import Home
 from .reading import final
 from .runs import Run, facts_of, run_in, run_of, seen
 
 if TYPE_CHECKING:
     from .segue import Segue
-
-
-def looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
-    """Segue without a store, for those who only look where nothing was ever stored; None if there is one."""
-    home = Home(data_folder(environment)).for_store(store_of(environment))
-    if home.elsewhere or home.database.exists() or home.remains():
-        return None
-    return storeless(folder, environment)
-
-
-def storeless(folder: Path, environment: Mapping[str, str]) -> Segue:
-    """Segue with nothing stored, whatever is on the disk."""
-    from ..stores.volatile import VolatileJournal
-    from .segue import Segue
-
-    return Segue(VolatileJournal(), folder=folder, environment=environment)
 
 
 def list_runs(segue: Segue, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list[Run]:

@@ -14,22 +14,25 @@ from typing import TYPE_CHECKING
 
 from .._trip import trip
 from ..core.brief import BYTES_DEFAULT
+from ..core.features import had_passed
 from ..core.manifest import TOKEN_BYTES, Preparation, prepared
 from ..core.picture import Probe, picture
 from ..core.scene import Scene
-from ..core.state import OPEN, Feature, SessionState
+from ..core.state import SessionState
 from ..core.values import Value
 from ..effects import surroundings
 from ..effects.files import write_whole
 from ..effects.redact import redact_bytes
-from ..errors import SegueError, UnknownSession
+from ..errors import SegueError
 from . import briefs, scenes
 from .claims import claims_of
 from .reading import final, read, recognised
+from .scenes import state_of
 
 if TYPE_CHECKING:
     from ..agents.base import Found
     from ..core.digest import RunDigest
+    from ..effects.scene import Begun
     from .capture import Capture
     from .segue import Segue
     from .sessions import Session
@@ -69,7 +72,7 @@ class Told(Value):
 def prepare(
     segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | str | None = None,
     agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
-    seen: Scene | None = None,
+    seen: Scene | None = None, begun: Begun | None = None,
 ) -> Prepared:  # fmt: skip
     """Write the manifest of where the work stands, and keep the scene.
 
@@ -80,7 +83,9 @@ def prepare(
     segue.brake.check()
     state = state_of(segue, session)
     told = tell(segue, state, Path(transcript) if transcript else None, agent)
-    scene = scenes.take(segue, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen)
+    scene = scenes.take(
+        segue, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen, begun=begun
+    )
     body = composed(segue, state, told, scene, reason, budget)
     path = segue.place.root / HERE if here else scenes.own_folder(segue) / LATEST
     trip("prepare.before_manifest")
@@ -90,20 +95,6 @@ def prepare(
     took = time.monotonic() - start
     tokens = -(-len(body) // TOKEN_BYTES)
     return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
-
-
-def state_of(segue: Segue, session: Session | str | None) -> SessionState | None:
-    """The session that is meant; without one, the current one if it is not over; None if there is none."""
-    try:
-        if session is None or isinstance(session, str):
-            state = segue.session(session or "").state
-        else:
-            state = session.state
-    except UnknownSession:
-        if session:
-            raise
-        return None
-    return state if session or state.status in OPEN else None
 
 
 def tell(segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = "") -> Told:
@@ -179,7 +170,7 @@ def _about(
     segue: Segue, state: SessionState | None, digests: Sequence[RunDigest], scene: Scene, reason: str
 ) -> Preparation:
     key, _ = segue.place.project_key(segue.settings)
-    checks = [id for id, one in state.features.items() if passed(one)] if state else []
+    checks = [id for id, one in state.features.items() if had_passed(one)] if state else []
     names = [word for digest in digests for word in programs(digest)]
     if state is not None:
         names += [
@@ -193,13 +184,6 @@ def _about(
         interpreter=surroundings.interpreter(root, segue.environment),
         locks=surroundings.locks(root), checks=checks[:CHECKS_MAX],
     )  # fmt: skip
-
-
-def passed(feature: Feature) -> bool:
-    """Whether every check of a feature had passed when it ran last."""
-    return bool(feature.checks) and all(
-        check.hash in feature.ran and feature.ran[check.hash].ok for check in feature.checks
-    )
 
 
 def programs(digest: RunDigest) -> list[str]:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ..core.evidence import Check
+from ..core.features import had_passed
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.checks import Outcome, Runner, compiled, environment_of
 from ..effects.redact import redact_bytes
-from .prepare import passed
 from .verifying import first_failure
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def recheck(features: Features, state: SessionState, until: float, holder: Any =
     todo: list[tuple[str, Check]] = []
     untrusted = []
     for id, feature in state.features.items():
-        if not passed(feature):
+        if not had_passed(feature):
             continue
         if features.untrusted(feature):
             untrusted.append(id)

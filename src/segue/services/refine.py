@@ -24,8 +24,9 @@ from . import models
 from .claims import Kept, keep
 from .home import now
 from .models import Refined, Sent, Telling
-from .prepare import Prepared, Told, prepare, state_of, tell
+from .prepare import Prepared, Told, prepare, tell
 from .reading import read
+from .scenes import state_of
 
 if TYPE_CHECKING:
     from ..agents.base import Found

@@ -17,14 +17,16 @@ from msgspec.structs import replace
 from .._trip import trip
 from ..core.door import clean_name
 from ..core.scene import Scene, decode, encode
+from ..core.state import OPEN, SessionState
 from ..effects import scene as effect
 from ..effects.files import write_whole
+from ..errors import UnknownSession
 from .features import stream_of_tree
 
 if TYPE_CHECKING:
     from ..core.digest import RunDigest
-    from ..core.state import SessionState
     from .segue import Segue
+    from .sessions import Session
 
 TOUCHED_MAX = 400
 OWNER = "project"
@@ -62,11 +64,11 @@ def path_of(segue: Segue, session: str) -> Path:
 
 def take(
     segue: Segue, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
-    seconds: float = effect.TIME_SECONDS, seen: Scene | None = None,
+    seconds: float = effect.TIME_SECONDS, seen: Scene | None = None, begun: effect.Begun | None = None,
 ) -> Scene:  # fmt: skip
     """The world now, or as it was ``seen`` just now, with what this work is about."""
     root = segue.place.root
-    found = seen or look(segue, seconds)
+    found = seen or look(segue, seconds, begun)
     mask = segue.book.mask
     focus = effect.focus_of(root, state.focus.file, state.focus.position) if state else None
     return replace(
@@ -82,14 +84,16 @@ def take(
 
 def notes_outside(segue: Segue) -> dict[str, str]:
     """Notes that no look at the tree sees."""
-    from .restore import library_of
+    from .library import library_of
 
     return library_of(segue).outside()
 
 
-def look(segue: Segue, seconds: float) -> Scene:
+def look(segue: Segue, seconds: float, begun: effect.Begun | None = None) -> Scene:
     """The world around this project, without the data folder."""
-    return effect.look(segue.place.root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,))
+    return effect.look(
+        segue.place.root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,), begun=begun
+    )
 
 
 def cache_of(segue: Segue) -> Path:
@@ -130,3 +134,17 @@ def kept(segue: Segue, session: str) -> Scene | None:
         return decode(path_of(segue, session).read_bytes())
     except OSError:
         return None
+
+
+def state_of(segue: Segue, session: Session | str | None) -> SessionState | None:
+    """The session that is meant; without one, the current one if it is not over; None if there is none."""
+    try:
+        if session is None or isinstance(session, str):
+            state = segue.session(session or "").state
+        else:
+            state = session.state
+    except UnknownSession:
+        if session:
+            raise
+        return None
+    return state if session or state.status in OPEN else None

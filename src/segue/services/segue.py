@@ -325,9 +325,12 @@ class Segue:
 
     def prepare(self, session: str = "", *, reason: str = "user request", **more: Any) -> Prepared:
         """Write the manifest of where the work stands, for whoever comes next; see `services.prepare`."""
-        from .prepare import prepare
+        from ..effects.scene import Begun
 
-        return prepare(self, session or None, reason=reason, **more)
+        with Begun(self.place.root) as begun:
+            from .prepare import prepare
+
+            return prepare(self, session or None, reason=reason, begun=begun, **more)
 
     def refine(self, session: str = "", *, reason: str = "user request", **more: Any) -> Refinement:
         """The same with the model that was set: what it adds is held to the transcript, and capped."""
@@ -364,9 +367,12 @@ class Segue:
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""
-        from .since import since
+        from ..effects.scene import Begun
 
-        return since(self, session, start=start)
+        with Begun(self.place.root) as begun:  # git looks at the tree while the rest is loaded
+            from .since import since
+
+            return since(self, session, start=start, begun=begun)
 
     def restore(self, session: str = "", *, budget: str | int = "balanced", **wishes: Any) -> Restoration:
         """The context of a session within a budget of tokens: minimal, balanced, full or a number.

@@ -18,9 +18,20 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ..core import events as ev
-from ..core.delta import Beside, Delta, FeatureDelta, History, LockChange, Told, delta
+from ..core.delta import (
+    Beside,
+    Delta,
+    FeatureDelta,
+    Files,
+    History,
+    LockChange,
+    Told,
+    changes,
+    delta,
+    files_of,
+)
 from ..core.evidence import glob_regex, is_literal
-from ..core.features import definition_of
+from ..core.features import definition_of, had_passed
 from ..core.locks import bumps, is_lock, packages
 from ..core.patterns import regex
 from ..core.scene import Scene
@@ -30,13 +41,15 @@ from ..effects import scene as effect
 from ..effects.history import Way
 from ..effects.processes import host_name
 from ..errors import SegueError, UnknownRun, UnknownSession, UsageError
-from . import prepare, scenes
+from . import scenes
 from .features import patterns_of
-from .restore import library_of
+from .library import library_of
+from .readers import reader_of
 from .runs import iso, run_in
 
 if TYPE_CHECKING:
     from ..agents.base import Found
+    from ..stores.base import Memories
     from .capture import Capture
     from .segue import Segue
 
@@ -56,22 +69,23 @@ _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def since(
-    segue: Segue, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS
-) -> Delta:
+    segue: Segue, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS,
+    begun: effect.Begun | None = None,
+) -> Delta:  # fmt: skip
     """What changed since the session was left, or since ``start``: a time, an age such as 2h, a commit."""
-    state = prepare.state_of(segue, session or None)
+    state = scenes.state_of(segue, session or None)
     capture = segue.observed.capture()
     then = given(segue, state, start) if start else left(segue, state, capture)
     way = Way(then, segue.place.root, seconds=seconds)
     runs = list(_runs(segue, capture, then))
     events = _events(segue, state, then)
     memories = _memories(segue, then)
-    now = scenes.look(segue, seconds)
+    now = scenes.look(segue, seconds, begun)
     then = _as_it_was(then, now)
     told = way.history()
     present = _present(then, now)
-    bare = delta(then, now, told, Beside(present=present))
-    changed = _paths(bare)
+    kinds = changes(then, now, told, present)
+    changed = _paths(files_of(kinds))
     beside = Beside(
         events=events,
         features=_features(segue, state, then, changed) if state else (),
@@ -82,7 +96,7 @@ def since(
         outside=tuple(_outside(then.notes, scenes.notes_outside(segue))),
         present=present,
     )
-    return delta(then, now, told, beside)
+    return delta(then, now, told, beside, kinds)
 
 
 # -- the scene of then -----------------------------------------------------------------------------
@@ -225,8 +239,7 @@ def _outside(then: Mapping[str, str], now: Mapping[str, str]) -> Iterable[tuple[
             yield path, "created" if path not in then else "deleted" if path not in now else "modified"
 
 
-def _paths(told: Delta) -> list[str]:
-    files = told.files
+def _paths(files: Files) -> list[str]:
     renamed = [path for pair in files.renamed for path in pair]
     return [*files.created, *files.modified, *files.deleted, *renamed]
 
@@ -261,19 +274,18 @@ def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Told
 
 def _memories(segue: Segue, then: Scene) -> tuple[Told, ...]:
     """Memories that are new or changed since, for who may read them."""
-    from ..effects.embed import HashEmbedder
-    from .remembering import memories_of
-
+    kept: Memories | None = getattr(segue.journal, "memories", None)
+    if kept is None:
+        return ()
     try:
-        service = memories_of(segue, HashEmbedder())
-        start = iso(then.at)
+        reader, start = reader_of(segue), iso(then.at)
         found: dict[str, Told] = {}
-        for trace in service.store.trail(service.reader(), limit=200):
+        for trace in kept.trail(reader, limit=200):
             if trace.at <= start:
                 break
             if trace.act != "vote" and len(found) < MEMORIES_MAX:
                 found.setdefault(trace.memory, Told(trace.memory, trace.act, trace.actor, trace.at))
-        said = {one.id: one.content for one in service.store.get(list(found), service.reader())}
+        said = {one.id: one.content for one in kept.get(list(found), reader)}
         return tuple(replace(one, text=f"{one.text}: {said.get(one.id, '')[:200]}") for one in found.values())
     except (SegueError, OSError):
         return ()
@@ -298,9 +310,9 @@ def _features(
             found.append(FeatureDelta(id, "changed", "steps, checks or covered paths"))
         if verdict.status == "stale" and old is not None and (hit := _covered(feature, changed)):
             found.append(FeatureDelta(id, "stale", f"{', '.join(hit[:3])} changed"))
-        elif verdict.status == "failing" and old is not None and prepare.passed(old):
+        elif verdict.status == "failing" and old is not None and had_passed(old):
             found.append(FeatureDelta(id, "failing", verdict.reason))
-        elif verdict.passes and old is not None and not prepare.passed(old) and old.checks:
+        elif verdict.passes and old is not None and not had_passed(old) and old.checks:
             found.append(FeatureDelta(id, "passing", ""))
     found += [
         FeatureDelta(id, "removed", one.description) for id, one in before.items() if id not in state.features

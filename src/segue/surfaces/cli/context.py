@@ -93,7 +93,7 @@ class Context:
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
         if self._segue is None:
-            from ...services.listing import looking
+            from ...services.looking import looking
 
             self._segue = looking(self.folder, self.environment) or self.open()
         return self._segue

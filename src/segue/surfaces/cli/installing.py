@@ -65,7 +65,7 @@ def uninit(context: Context) -> int:
 def _where(context: Context) -> tuple[Home, Where]:
     from ...services import installing
     from ...services.home import Home
-    from ...services.listing import looking
+    from ...services.looking import looking
     from ...settings import data_folder
 
     args = context.args

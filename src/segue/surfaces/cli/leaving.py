@@ -54,7 +54,7 @@ def _opened(context: Context) -> Segue:
     try:
         return context.look()
     except (AccessError, DamagedError, StoreError) as fault:
-        from ...services.listing import storeless
+        from ...services.looking import storeless
 
         context.warn(
             f"the store cannot be opened ({fault.message}): going by the manifest; see `segue doctor`"
