@@ -34,6 +34,7 @@ from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
 
 from . import work
+from .where import key_in
 from .work import agent_value
 
 WORK = str(Path(__file__).with_name("work.py"))
@@ -82,7 +83,8 @@ def open_journal(home: Path, database: Path | None = None) -> Journal:
     """The store of a home, proven whole as far as its engine can tell."""
     where = home / "store"
     if where.exists():
-        return open_store(Home(home).for_store(where.read_text()), where.read_text())
+        key = key_in(home).get("api_key", "")
+        return open_store(Home(home).for_store(where.read_text()), where.read_text(), key=key)
     journal = SqliteJournal(database or home / "segue.db")
     assert integrity(journal.database) == []
     return journal

@@ -79,9 +79,9 @@ class Pen:
 
 
 def open_segue(home: str, **options: Any) -> Segue:
-    from tests.crash.where import store_in  # found once this is started as a script
+    from tests.crash.where import key_in, store_in  # found once this is started as a script
 
-    return Segue(store_in(home), home=home, folder=home, **options)
+    return Segue(store_in(home), home=home, folder=home, **key_in(home), **options)
 
 
 def begin(pen: Pen, seg: Segue, **options: Any) -> Session:

@@ -23,8 +23,11 @@ class SegueServer:
     """A server with a data folder of its own, or on the store that is named."""
 
     def __init__(
-        self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0
-    ) -> None:
+        self, home: Path | str, store: str = "", *, options: Sequence[str] = (), port: int = 0,
+        prefix: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        """``prefix`` are words before its command, as of ``ip netns exec``."""
+        self._prefix = list(prefix)
         self.home = Path(home)
         self.store = store
         self.port = port
@@ -36,20 +39,40 @@ class SegueServer:
 
     def start(self) -> SegueServer:
         """Listen; returns when it does."""
+        self.launch()
+        return self.listening()
+
+    def launch(self) -> None:
+        """Begin to start, and do not wait for it."""
         self.home.mkdir(parents=True, exist_ok=True)
-        kept = {n: v for n, v in os.environ.items() if not n.startswith("SEGUE_")}
-        kept |= {"SEGUE_HOME": str(self.home), "HOME": str(self.home), "SEGUE_EMBEDDER": "hash"}
-        if self.store:
-            kept["SEGUE_STORE"] = self.store
-        command = [sys.executable, "-m", "segue", "--json", "serve", "--port", str(self.port), *self._options]
+        command = [*self._prefix, sys.executable, "-m", "segue", "--json", "serve", "--port", str(self.port)]
         with open(self.log, "a") as log:
             self._process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, text=True, env=kept, cwd=self.home
-            )
+                [*command, *self._options], stdout=subprocess.PIPE, stderr=log, text=True,
+                env=self._environment(), cwd=self.home,
+            )  # fmt: skip
+
+    def listening(self) -> SegueServer:
+        """Wait until it listens."""
         told = self._told()
         self.url, self.port = str(told["url"]), int(str(told["url"]).rpartition(":")[2])
         self.token = str(told["token"] or self.token)
         return self
+
+    def first_key(self) -> str:
+        """A key of all projects, made on the server's machine before it is started."""
+        words = ["--json", "key", "create", "--project", "*", "--role", "admin"]
+        self.home.mkdir(parents=True, exist_ok=True)
+        made = subprocess.run(
+            [sys.executable, "-m", "segue", *words], env=self._environment(), cwd=self.home, check=True,
+            capture_output=True, text=True,
+        )  # fmt: skip
+        return str(json.loads(made.stdout)["key"])
+
+    def _environment(self) -> dict[str, str]:
+        kept = {n: v for n, v in os.environ.items() if not n.startswith("SEGUE_")}
+        kept |= {"SEGUE_HOME": str(self.home), "HOME": str(self.home), "SEGUE_EMBEDDER": "hash"}
+        return kept | ({"SEGUE_STORE": self.store} if self.store else {})
 
     def _told(self) -> dict[str, Any]:
         assert self._process is not None and self._process.stdout is not None

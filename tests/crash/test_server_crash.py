@@ -1,0 +1,191 @@
+"""The real server and what is behind it die, the network is cut, two servers share a database: what was
+acknowledged is there, nothing is twice, and clients go on by themselves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.postgres_kit import needs_postgres
+
+from segue.testing.postgres import PostgresServer
+from segue.testing.server import SegueServer
+
+from .kit import Proof, child, wait_until_longer
+
+WRITERS = 3
+OPTIONS = ["--rate", "0", "--log", "none"]
+
+
+def client(tmp_path: Path, server: SegueServer, name: str = "home", *, url: str = "") -> Path:
+    """A home whose store is this server."""
+    home = tmp_path / name
+    home.mkdir()
+    (home / "store").write_text(url or server.url)
+    (home / "key").write_text(server.token)
+    return home
+
+
+@contextmanager
+def writing(*homes: Path) -> Iterator[Callable[[int], None]]:
+    """Children that write until killed; call what is given to wait until they wrote so many bytes more."""
+    children = [child("forever", home, f"w{n}", n) for n, home in enumerate(homes)]
+    files = [home / "lines" for home in dict.fromkeys(homes)]
+
+    def more(size: int) -> None:
+        for path in files:
+            before = path.stat().st_size if path.exists() else 0
+            wait_until_longer(path, before + size, within_seconds=90)
+
+    try:
+        yield more
+        for process in children:
+            assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
+    finally:
+        for process in children:
+            process.kill()
+            process.communicate()
+
+
+def proven(*homes: Path) -> int:
+    """How many commits were acknowledged; all are there, once."""
+    acknowledged = 0
+    for home in homes:
+        proof = Proof(home)
+        proof()
+        acknowledged += len(proof.lines.acknowledged)
+    return acknowledged
+
+
+def test_a_server_that_is_killed_under_load_loses_nothing(tmp_path: Path, kill_count: int) -> None:
+    server = SegueServer(tmp_path / "there", options=OPTIONS).start()
+    home = client(tmp_path, server)
+    try:
+        with writing(*[home] * WRITERS) as more:
+            for _ in range(max(2, kill_count // 4)):
+                more(1500)
+                server.kill()
+                server.start()
+            more(1500)
+        assert proven(home) > 20
+    finally:
+        server.stop()
+
+
+@needs_postgres
+def test_a_database_that_is_killed_behind_two_servers_loses_nothing(tmp_path: Path, kill_count: int) -> None:
+    database = PostgresServer(tcp=True).start()
+    servers = [SegueServer(tmp_path / f"there{n}", database.url(), options=OPTIONS).start() for n in range(2)]
+    homes = [client(tmp_path, one, f"home{n}") for n, one in enumerate(servers)]
+    try:
+        with writing(homes[0], homes[1], homes[1]) as more:
+            for number in range(max(2, kill_count // 6)):
+                more(1200)
+                database.kill()
+                database.start()
+                if number % 2:
+                    more(1200)
+                    servers[0].kill()
+                    servers[0].start()
+            more(1200)
+        assert proven(*homes) > 20
+        for one in servers:
+            one.until_ready()
+    finally:
+        for one in servers:
+            one.stop()
+        database.stop()
+
+
+@needs_postgres
+def test_servers_that_start_at_once_on_an_empty_database_share_it(tmp_path: Path) -> None:
+    database = PostgresServer(tcp=True).start()
+    servers = [SegueServer(tmp_path / f"there{n}", database.url(), options=OPTIONS) for n in range(2)]
+    try:
+        for one in servers:
+            one.launch()
+        for one in servers:
+            one.listening()
+        key = servers[0].key(role="writer", project="web")
+        assert [one.ask("GET", "/metrics", token=key)[0] for one in servers] == [200, 200]
+        id = key.split("_")[1]
+        assert servers[1].ask("DELETE", f"/v1/keys/{id}")[0] == 200
+        assert [one.ask("GET", "/metrics", token=key)[0] for one in servers] == [401, 401]
+    finally:
+        for one in servers:
+            one.stop()
+        database.stop()
+
+
+# -- the network -----------------------------------------------------------------------------------
+
+
+class Network:
+    """A network of two: here, and a namespace in which a server can run."""
+
+    def __init__(self) -> None:
+        self.name = f"segue{os.getpid()}"
+        self.here, self.there = f"sg{os.getpid()}a", f"sg{os.getpid()}b"
+        part = os.getpid() % 250
+        self.address = f"10.213.{part}.2"
+        _ip("netns", "add", self.name)
+        _ip("link", "add", self.here, "type", "veth", "peer", "name", self.there, "netns", self.name)
+        _ip("address", "add", f"10.213.{part}.1/24", "dev", self.here)
+        _ip("link", "set", self.here, "up")
+        inside = ("-n", self.name)
+        _ip(*inside, "address", "add", f"{self.address}/24", "dev", self.there)
+        _ip(*inside, "link", "set", self.there, "up")
+        _ip(*inside, "link", "set", "lo", "up")
+
+    def cut(self) -> None:
+        _ip("link", "set", self.here, "down")
+
+    def mend(self) -> None:
+        _ip("link", "set", self.here, "up")
+
+    def remove(self) -> None:
+        subprocess.run(["ip", "netns", "del", self.name], check=False, capture_output=True)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    if os.getuid() or shutil.which("ip") is None:
+        pytest.skip("namespaces of the network need root and ip(8)")
+    try:
+        made = Network()
+    except subprocess.CalledProcessError as fault:
+        pytest.skip(f"no namespaces of the network here: {fault.stderr.decode()[:100]}")
+    yield made
+    made.remove()
+
+
+def test_a_network_that_is_cut_costs_time_and_nothing_else(
+    network: Network, tmp_path: Path, kill_count: int
+) -> None:
+    there = tmp_path / "there"
+    prefix = ["ip", "netns", "exec", network.name]
+    server = SegueServer(there, options=[*OPTIONS, "--host", network.address], prefix=prefix)
+    server.token = server.first_key()
+    server.start()
+    home = client(tmp_path, server, url=f"{server.url}?insecure=1")
+    try:
+        with writing(*[home] * 2) as more:
+            for _ in range(max(2, kill_count // 10)):
+                more(1000)
+                network.cut()
+                time.sleep(1.5)
+                network.mend()
+            more(1000)
+        assert proven(home) > 10
+    finally:
+        server.stop()
