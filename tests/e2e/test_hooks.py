@@ -12,7 +12,7 @@ import pytest
 from segue.services import hook_file
 from segue.services.home import Home
 from segue.testing.rig import Rig
-from segue.testing.scripted import Edit, Run, Say, Script, Write
+from segue.testing.scripted import Edit, Mcp, Run, Say, Script, Write
 
 from .conftest import AGENTS, MakeRig
 
@@ -31,6 +31,7 @@ MORE = Script("more", [[Say("Here is what I think of it.")]])
 DONE = Script(
     "done", [[Say("Everything is implemented. Done.")], [Say("All of it is done.")], [Say("I give up.")]]
 )
+PLAN = Script("plan", [[Mcp("plan", {"goal": "Build a calculator"})], [Say("Planned.")]])
 GATED = ("claude-code", "codex", "gemini-cli")
 
 
@@ -247,3 +248,23 @@ def test_one_plugin_serves_claude_code_and_two_installs_act_once(rig: MakeRig) -
     assert json.dumps(last.body).count("[segue] Where the last run stopped") == 1, log(made)
     assert made.model.sent("[segue]", after=before)
     assert hook_file.file_of(Home(data(made))).exists()
+
+
+def test_the_same_plugin_serves_codex_once_its_hooks_are_trusted(rig: MakeRig) -> None:
+    made = rig("codex", scripts=[WORK, HELLO, PLAN])
+    folder = made.home / "market"
+    assert made.segue("init", "--plugin", str(folder)).code == 0
+    for words in (("marketplace", "add", str(folder)), ("add", "segue@segue-local")):
+        added = made.spawn(["codex", "plugin", *words]).wait(60)
+        assert added.code == 0, added
+    cut_off(made, "codex")
+    before = len(made.model.requests)
+    assert made.run("codex", "SCRIPT:hello go on").code == 0
+    assert not made.model.sent("[segue]", after=before), "nobody has said yes"
+    trusted = made.segue("init", "--plugin", str(folder), "--trust-hooks", "--yes")
+    assert trusted.code == 0 and "trusts 5 hooks" in trusted.out, trusted
+    before = len(made.model.requests)
+    assert made.run("codex", "SCRIPT:plan go on").code == 0
+    told = [one.text for one in made.model.sent("[segue] Where the last run stopped", after=before)]
+    assert told and "calc.py" in told[0], log(made)
+    assert json.loads(made.segue("status", "--json").out)["goal"] == "Build a calculator", made.model.told()

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..core.values import Value
 from .programs import PROGRAMS, beside, installed, search_path
+from .screen import Screen
 from .scripted import Script, ScriptedModel
 
 _GIT = (
@@ -165,6 +166,12 @@ class Rig:
                 stdout=to_out, stderr=to_err, start_new_session=True,
             )  # fmt: skip
         return Running(self, process, out, err)
+
+    def screen(self, command: str, **environment: str) -> Screen:
+        """What a user types into a shell, in a terminal: for the agents' own screens."""
+        return Screen(
+            ["/bin/sh", "-c", command], folder=self.work, environment=self.environment(**environment)
+        )
 
     def segue(self, *words: str, seconds: float = 60.0, **environment: str) -> Finished:
         """A command of Segue, as a user of the rig would give it."""

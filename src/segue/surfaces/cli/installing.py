@@ -144,7 +144,10 @@ def _plugin(context: Context, home: Home, where: Where) -> int:
         f"a plugin for Claude Code and Codex is in {one_line(str(folder))}",
         f"  claude plugin marketplace add {one_line(str(folder))} && claude plugin install segue@segue-local",
         f"  codex plugin marketplace add {one_line(str(folder))} && codex plugin add segue@segue-local",
+        "  Codex runs the hooks once you trust them: /hooks in codex, or this again with --trust-hooks",
     )
+    if context.args.trust_hooks:
+        _trust(context, home, where)
     return 0
 
 
