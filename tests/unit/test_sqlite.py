@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from pathlib import Path
@@ -222,3 +223,42 @@ def test_a_broken_tree_is_found(journal: SqliteJournal) -> None:
     body[4096 * 3 : 4096 * 3 + 200] = bytes(200)
     journal.database.path.write_bytes(body)
     assert integrity(journal.database) != []
+
+
+def test_a_thread_that_ends_leaves_no_connection_behind(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "segue.db")
+    journal.append(Append("session/a", 0, drafts("x")))
+    for _ in range(20):
+        thread = threading.Thread(target=journal.head, args=("session/a",))
+        thread.start()
+        thread.join()
+    assert len(journal.database._open) == 1
+    assert journal.head("session/a").version == 1
+
+
+def test_a_child_that_is_forked_beside_other_threads_leaves_the_parents_connections_alone(
+    tmp_path: Path,
+) -> None:
+    journal = SqliteJournal(tmp_path / "segue.db")
+    journal.append(Append("session/a", 0, drafts("x")))
+    here, done = threading.Event(), threading.Event()
+    found: list[int] = []
+
+    def other() -> None:
+        journal.head("session/a")
+        here.set()
+        done.wait(30)
+        journal.append(Append("session/a", 1, drafts("y")))
+        found.append(journal.head("session/a").version)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    here.wait(30)
+    child = os.fork()
+    if not child:
+        gc.collect()
+        os._exit(0 if journal.head("session/a").version == 1 else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    done.set()
+    thread.join()
+    assert found == [2] and integrity(journal.database) == []

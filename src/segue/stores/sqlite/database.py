@@ -1,8 +1,8 @@
 """Connections to the one file: safe with many processes, threads and forks.
 
-One connection per thread. A forked child never touches an inherited connection (closing it
-would drop the parent's locks): it opens its own. WAL only where it is safe: with an SQLite
-that has the WAL-reset fix, on a local file system. FULL sync: a commit that returned is on
+One connection per thread, for as long as that lives. A forked child never touches an inherited
+connection (closing it would drop the parent's locks): it opens its own. WAL only where it is safe: with an
+SQLite that has the WAL-reset fix, on a local file system. FULL sync: a commit that returned is on
 the disk, on macOS through ``F_FULLFSYNC``.
 """
 
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -161,6 +161,24 @@ def _open_elsewhere(path: Path) -> bool:
     return False
 
 
+class _Kept:
+    """A thread's connection, closed when the thread ends: a server has many that come and go. After a fork
+    the threads of the parent are gone, and their connections are the parent's: not to be touched."""
+
+    __slots__ = ("_among", "_db", "_process")
+
+    def __init__(self, db: apsw.Connection, among: list[apsw.Connection]) -> None:
+        self._db, self._among, self._process = db, among, os.getpid()
+
+    def __del__(self) -> None:
+        if os.getpid() != self._process:
+            _orphans.append(self._db)
+            return
+        with suppress(ValueError, apsw.Error):
+            self._among.remove(self._db)
+            self._db.close()
+
+
 class Database:
     """The file and its connections."""
 
@@ -193,6 +211,7 @@ class Database:
         if db is None:
             db = self._local.db = self._connect()
             self._local.writer = db.cursor()
+            self._local.kept = _Kept(db, self._open)
         return db
 
     @property
