@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,18 @@ class Access(Value):
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
+    open: set[socket.socket]
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Remember who is connected: a server that ends ends these too."""
+        self.open = {one for one in getattr(self, "open", set()) if one.fileno() >= 0} | {request}
+        super().process_request(request, client_address)
+
+    def server_close(self) -> None:
+        super().server_close()
+        for one in getattr(self, "open", set()):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that is gone is no fault."""

@@ -307,6 +307,8 @@ class StoreUnavailable(StoreError):
 
     code = "store_unavailable"
     retryable = True
+    doubt = False
+    """Whether a write was under way that may have happened all the same."""
 
 
 class StoreFull(StoreError):

@@ -176,7 +176,16 @@ def test_log_tells_the_journal_in_words_and_takes_limit_and_after(started: Cli) 
 def test_every_kind_of_event_of_a_session_has_words() -> None:
     elsewhere = {ev.TreeBound, ev.TreeCurrent, ev.Trusted, ev.HoldTaken, ev.HoldRenewed, ev.HoldReleased}
     elsewhere |= {ev.CheckTrusted}
-    streams = ("handover.", "handoff.", "run.", "brief.", "stop.", "spend.")  # of their own
+    streams = (
+        "handover.",
+        "handoff.",
+        "run.",
+        "brief.",
+        "stop.",
+        "spend.",
+        "pending.brought",
+        "request.",
+    )  # of their own
     elsewhere |= {body for kind, body in ev.BODIES.items() if kind.startswith(streams)}
     assert set(ev.BODIES.values()) - elsewhere == set(WORDS)
 

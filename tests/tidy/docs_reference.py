@@ -65,6 +65,7 @@ MEANINGS = {
     "finding.learnt": "something was found out",
     "error.seen": "an error was seen",
     "error.solved": "an error was solved, and how",
+    "pending.refused": "what was declared while the server was away, and was refused when it was brought",
     "thread.moved": "a line of thought moved",
     "focus.set": "where the attention is",
     "notes.loaded": "notes were loaded",
@@ -108,6 +109,7 @@ MEANINGS = {
     "handoff.taken": "the offer was taken; nobody else can",
     "handoff.declined": "the offer was declined",
     "handoff.withdrawn": "the offer was taken back",
+    "pending.brought": "what had waited for the server was brought there, once",
     "spend.reserved": "a model is about to be asked; what that can cost at most counts as spent",
     "spend.settled": "what it cost, from what the answer used",
 }

@@ -38,6 +38,8 @@ from .handing import HandoverScored as HandoverScored
 from .handing import HandoverStepBegun as HandoverStepBegun
 from .handing import HandoverStepDone as HandoverStepDone
 from .handing import HandoverStepFailed as HandoverStepFailed
+from .pending import PendingBrought as PendingBrought
+from .pending import PendingRefused as PendingRefused
 from .run_events import BriefGiven as BriefGiven
 from .run_events import RunHooked as RunHooked
 from .run_events import Served as Served

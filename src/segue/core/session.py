@@ -196,6 +196,11 @@ def _answered(state: SessionState, body: ev.Answered, event: Stamp) -> Changes:
     return {"questions": state.questions.replace(place, row)}
 
 
+def refused_text(body: ev.PendingRefused) -> str:
+    """What was not kept, and why, as an error that is open until somebody says how it was solved."""
+    return f"not kept: {body.what} ({body.reason})"
+
+
 def _error_seen(state: SessionState, body: ev.ErrorSeen, event: Stamp) -> Changes:
     place = find_trouble(state, body.text)
     if place >= 0:
@@ -366,6 +371,7 @@ _HANDLERS: dict[type[ev.Body], _Handler] = {
     ev.Learnt: lambda s, b, e: {"findings": s.findings.append(Finding(b.text, e.at, e.actor))},
     ev.ErrorSeen: _error_seen,
     ev.ErrorSolved: _error_solved,
+    ev.PendingRefused: lambda s, b, e: _error_seen(s, ev.ErrorSeen(refused_text(b)), e),
     ev.ThreadMoved: _thread,
     ev.FocusSet: _focus,
     ev.NotesLoaded: _notes_loaded,

@@ -99,11 +99,12 @@ def _one(data: bytes, at: int) -> tuple[Record, int] | None:
 
 
 class Spool:
-    """The spool of a data folder."""
+    """A spool in a folder; ``name`` is that of its file."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, name: str = NAME) -> None:
         self.folder = folder
-        self.path = folder / NAME
+        self.name = name
+        self.path = folder / name
 
     def append(self, record: Record) -> bool:
         """Keep a record, durably; False if the spool is full. OSError if the disk does not take it."""
@@ -156,21 +157,21 @@ class Spool:
         except OSError:
             return []
         for name in names:
-            if name == NAME or (name.startswith(f"{NAME}.") and name.endswith(".drain")):
+            if name == self.name or (name.startswith(f"{self.name}.") and name.endswith(".drain")):
                 try:
                     found.append((self.folder / name, os.stat(self.folder / name).st_size))
                 except OSError:
                     continue
-        return sorted(found, key=lambda one: one[0].name == NAME)
+        return sorted(found, key=lambda one: one[0].name == self.name)
 
     def take(self) -> list[Path]:
         """Take every file with records out of the writers' way; they stay until ``drop``."""
         taken = []
         for path, size in self._files():
-            if path.name == NAME:
+            if path.name == self.name:
                 if not size:
                     continue
-                target = self.folder / f"{NAME}.{time.time_ns():020d}-{os.getpid()}.drain"
+                target = self.folder / f"{self.name}.{time.time_ns():020d}-{os.getpid()}.drain"
                 try:
                     os.rename(path, target)
                 except FileNotFoundError:

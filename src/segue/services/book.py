@@ -133,6 +133,10 @@ class Book:
             state = fold_body(state, body, version=version, at=at, actor=self.actor)
         return self._remember(session, state, known.head)
 
+    def seen(self) -> list[str]:
+        """The sessions whose states are cached."""
+        return list(self._known)
+
     def known(self, session: str) -> SessionState:
         """The state as last seen here: good enough to decide on, since appends are checked."""
         return self.cached(session) or self.state(session)

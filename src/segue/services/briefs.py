@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from segue.agents.base import Found
     from segue.core.material import Block
     from segue.services.capture import Capture
+    from segue.services.last_seen import Last
 
 Format = Literal["text", "json", "markdown"]
 Covered = Mapping[str, str] | None
@@ -70,16 +71,17 @@ def of_place(
     found: Found | None = None
     session: SessionState | None = None
     covered: Covered = None
+    seen = ""
     try:
         found = capture.find_run(what) if what else capture.newest(agent)
     except UnknownRun:
-        session, covered = _session(folder, environment, what, alone=True)
+        session, covered, seen = _session(folder, environment, what, alone=True)
         if session is None:
             raise
     if found is None:
         world = probe(folder)
-        more = f"segue show {session.id}" if session else ""
-        memories = remembered(folder, environment, session, [])
+        more = (f"segue show {session.id}" if session else "") + seen
+        memories = remembered(folder, environment, session, []) if not seen else []
         return written(
             [], session=session, memories=memories, covered=covered, probe=world, budget=budget, form=form,
             more=more,
@@ -88,9 +90,9 @@ def of_place(
     digests = [masked(final(reading, agent_of(found.agent)))]
     if not what:
         row = capture.row(found)
-        session, covered = _session(folder, environment, row.session if row else "")
+        session, covered, seen = _session(folder, environment, row.session if row else "")
         digests += before(capture, found, digests[0], row.session if row else "")
-    memories = remembered(folder, environment, session, digests)
+    memories = remembered(folder, environment, session, digests) if not seen else []
     world = probe(folder, digests[0].last)
     blocks: Sequence[Block] = ()
     if _is_long(budget, form):
@@ -101,7 +103,7 @@ def of_place(
         digests, blocks=blocks, agent=found.agent, session=session, memories=memories,
         covered=covered, probe=world, budget=budget, form=form,
         kept=(Home(data_folder(environment)), found.native),
-        more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline",
+        more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline{seen}",
     )  # fmt: skip
 
 
@@ -121,28 +123,39 @@ def check(budget: int) -> None:
 
 def _session(
     folder: Path, environment: Mapping[str, str], id: str, *, alone: bool = False
-) -> tuple[SessionState | None, Covered]:
+) -> tuple[SessionState | None, Covered, str]:
     """The session of this id, or the current one; None without a store, if unknown, or if it is over.
 
     With it, the hashes over the files that its features cover. A server that is down is no fault unless
-    the session is ``alone``: no run tells anything."""
+    the session is ``alone``: no run tells anything. Then it is told as last seen: the last part says so."""
     from segue.services.segue import Segue
 
     home = Home(data_folder(environment)).for_store(store_of(environment))
     if not home.has_store():
-        return None, None
+        return None, None, ""
     try:
         with Segue(folder=folder, environment=environment) as segue:
             session = segue.session(id)
             state = session.state
             covered = session.features.covered(state) if state.features else None
     except UnknownSession:
-        return None, None
+        return None, None, ""
     except StoreUnavailable:
+        from segue.services.last_seen import last_here
+
+        last = last_here(home, folder, id)
+        if last is not None and (id or last.state.status in OPEN):
+            return last.state, None, said_of(last)
         if alone or not home.elsewhere:
             raise
-        return None, None  # the server is down: what is on this disk still tells where the work stands
-    return (state, covered) if id or state.status in OPEN else (None, None)
+        return None, None, ""  # the server is down: what is on this disk still tells where the work stands
+    return (state, covered, "") if id or state.status in OPEN else (None, None, "")
+
+
+def said_of(last: Last) -> str:
+    """That a session is told as it was last seen."""
+    pending = f", {last.pending} pending" if last.pending else ""
+    return f" (no server; the session as of {last.at[:16]}Z{pending})"
 
 
 def of_found(capture: Capture, found: Found) -> RunDigest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..effects.spool import Spool
 from ..errors import SegueError
 from ..settings import Settings
 from .doctor import Finding, proven
@@ -25,6 +26,7 @@ _MAY = {
 
 def look(home: Home, settings: Settings) -> Iterator[Finding]:
     """Everything worth a look; writes nothing."""
+    yield _pending(home)
     timeout_ms = int(settings.number("busy_timeout_ms"))
     where, key = settings.text("store"), settings.text("api_key")
     try:
@@ -39,6 +41,14 @@ def look(home: Home, settings: Settings) -> Iterator[Finding]:
         yield Finding("server", "bad", fault.message, fault.hint)
     finally:
         journal.close()
+
+
+def _pending(home: Home) -> Finding:
+    records, size = Spool(home.pending, "commands").count()
+    if not records:
+        return Finding("pending", "ok", "nothing waits for the server")
+    waiting = f"{records} command{'s' * (records != 1)}, {size:,} bytes"
+    return Finding("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
 
 
 def _server(home: Home, found: About) -> Iterator[Finding]:

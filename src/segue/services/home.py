@@ -103,6 +103,21 @@ class Home:
         return self.path / "server" / "token"
 
     @property
+    def down(self) -> Path:
+        """A note that the store elsewhere could not be reached a moment ago."""
+        return self.database.with_suffix(".down")
+
+    @property
+    def pending(self) -> Path:
+        """What waits until the store elsewhere can be reached."""
+        return self.database.with_suffix(".pending")
+
+    @property
+    def last_seen(self) -> Path:
+        """What was last seen of working trees and sessions in the store elsewhere."""
+        return self.database.with_suffix(".seen")
+
+    @property
     def emergency(self) -> Path:
         return self.path / "emergency"
 

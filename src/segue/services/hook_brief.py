@@ -124,7 +124,7 @@ def session_state(segue: Segue, id: str) -> SessionState | None:
     try:
         return segue.session(id).state
     except UnknownSession:
-        return None
+        return segue.stand_in.state if segue.stand_in is not None else None
 
 
 def _of(segue: Segue, capture: Capture, found: Found, budget: int) -> Telling:
@@ -146,7 +146,10 @@ def _of(segue: Segue, capture: Capture, found: Found, budget: int) -> Telling:
 def _written(
     segue: Segue, found: Found | None, digests: list[RunDigest], state: SessionState | None, budget: int
 ) -> Telling:
-    covered = segue.attach(state.id).features.covered(state) if state is not None and state.features else None
+    last = segue.stand_in
+    covered = None
+    if last is None and state is not None and state.features:
+        covered = segue.attach(state.id).features.covered(state)
     try:
         memories = bearing(segue, state, digests)
     except SegueError:
@@ -154,6 +157,7 @@ def _written(
     native = found.native if found is not None else ""
     short = native[:8] if len(native) > 20 else native
     more = f"segue show {short} --timeline" if short else f"segue show {state.id}" if state else ""
+    more += briefs.said_of(last) if last is not None and state is not None else ""
     text = briefs.written(
         digests, agent=found.agent if found is not None else "", session=state, covered=covered,
         memories=memories, probe=probe(segue.folder, digests[0].last if digests else 0.0), budget=budget,

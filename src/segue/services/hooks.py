@@ -28,8 +28,9 @@ from ..effects.files import write_whole
 from ..effects.log import log
 from ..effects.spool import Record, checksum
 from ..errors import Paused, SegueError, StoreError
+from ..settings import store_of
 from . import given
-from .home import Home
+from .home import Home, is_remote
 from .hook_brief import HANDS_ON, STEER, Telling, own_run, session_state, tell
 from .pressure import learn, of_digest
 from .spooling import GIVEN, drain, spool_of
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 PATIENCE_MS = 60
 """How long a hook waits for a busy store, each time; after the first time it asks no more."""
+PATIENCE_REMOTE_MS = 250
+"""For a server, which is further away; the first time that it does not answer is the last."""
 ONCE_SECONDS = 5.0
 LOOK_STEPS = 24
 LOOK_BYTES_MIN = 16_384
@@ -128,8 +131,9 @@ class Handler:
         self, home: Path, event: HookEvent, name: str, payload: bytes, environment: Mapping[str, str]
     ) -> None:
         self.home, self.event, self.name, self.payload = home, event, name, payload
+        patience_ms = PATIENCE_REMOTE_MS if is_remote(store_of(environment)) else PATIENCE_MS
         self.environment = {
-            **environment, "SEGUE_HOME": str(home), "SEGUE_BUSY_TIMEOUT_MS": str(PATIENCE_MS),
+            **environment, "SEGUE_HOME": str(home), "SEGUE_BUSY_TIMEOUT_MS": str(patience_ms),
             "SEGUE_BACKUP_EVENTS": "1000000000", "SEGUE_BACKUP_HOURS": "1000000",
         }  # fmt: skip
         self.writes = True
@@ -183,11 +187,13 @@ class Handler:
         if self.event.kind not in ("start", "compact"):
             return Answer()
         from ..stores.volatile import VolatileJournal
+        from .last_seen import last_here
         from .segue import Segue
 
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         self.writes = False
         with Segue(VolatileJournal(), folder=folder, environment=self.environment) as segue:
+            segue.stand_in = last_here(Home(self.home).for_store(store_of(self.environment)), folder)
             told = tell(segue, self.event, budget=self._budget(segue))
         return self._given(segue, told, "steer" if self.event.kind == "compact" else "brief", stored=False)
 

@@ -11,12 +11,13 @@ import hashlib
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from ..core import events as ev
 from ..core.door import slug
 from ..core.values import Value
 from ..effects import git
-from ..errors import Paused, StaleVersion
+from ..errors import Paused, StaleVersion, StoreUnavailable
 from ..settings import PROJECT_FILE, Settings, content_hash
 from ..stores.base import Append, Journal
 from .stores import machine_of
@@ -61,18 +62,30 @@ def fold_tree(tree: Tree, event: ev.Event) -> Tree:
     return Tree(tree.path, event.version, projects, root_commit, current)
 
 
+class Last(Protocol):
+    """What was last seen, for when the store cannot be asked."""
+
+    def tree_seen(self, path: str) -> Tree | None: ...
+    def trusted(self, path: str, hash: str) -> bool: ...
+
+
 class Place:
     """Where we are. Everything is looked up when it is first asked for."""
 
     bare: bool = False
     """Whether there is no working tree here: a server's place. Nothing of its disk is told."""
 
-    def __init__(self, folder: Path, journal: Journal) -> None:
+    def __init__(self, folder: Path, journal: Journal, last: Last | None = None) -> None:
         self._journal = journal
+        self._last = last
         self.folder = folder
+        self.seen: Tree | None = None
+        """The working tree's own facts, as far as they were asked for."""
+        self.asked = False
+        """Whether the store itself told them."""
+        self.trusted_hash = ""
         self.repository = git.find(folder)
         self.root = self._find_root()
-        self._tree: Tree | None = None
 
     def _find_root(self) -> Path:
         if self.repository is not None:
@@ -81,9 +94,17 @@ class Place:
             if (top / PROJECT_FILE).is_file():
                 return top
         for top in (self.folder, *self.folder.parents):
-            if self._journal.head(self._stream(str(top))).version:
+            if self._is_known(str(top)):
                 return top
         return self.folder
+
+    def _is_known(self, path: str) -> bool:
+        try:
+            return self._journal.head(self._stream(path)).version > 0
+        except StoreUnavailable:
+            if self._last is None:
+                raise
+            return self._last.tree_seen(path) is not None
 
     @property
     def project_file(self) -> Path:
@@ -92,7 +113,14 @@ class Place:
     def trusted(self) -> bool:
         """Whether the content of the project's file was accepted."""
         found = content_hash(self.project_file)
-        return bool(found) and found in {t.hash for t in _trusted(self._journal)}
+        try:
+            accepted = bool(found) and found in {t.hash for t in _trusted(self._journal)}
+        except StoreUnavailable:
+            if self._last is None:
+                raise
+            return self._last.trusted(str(self.root), found)
+        self.trusted_hash = found if accepted else ""
+        return accepted
 
     def trust(self, brake: Brake, *, at: str, actor: str) -> str:
         """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
@@ -108,12 +136,30 @@ class Place:
 
     def tree(self, *, fresh: bool = False) -> Tree:
         """The working tree's own facts."""
-        if self._tree is None or fresh:
-            tree = Tree(str(self.root))
-            for event in self._journal.read(self._stream(tree.path)):
-                tree = fold_tree(tree, event)
-            self._tree = tree
-        return self._tree
+        if self.seen is None or fresh:
+            try:
+                self.seen, self.asked = self._read(str(self.root)), True
+            except StoreUnavailable:
+                found = self._last.tree_seen(str(self.root)) if self._last is not None else None
+                if found is None:
+                    raise
+                self.seen, self.asked = found, False
+        return self.seen
+
+    def _read(self, path: str) -> Tree:
+        tree = Tree(path)
+        for event in self._journal.read(self._stream(path)):
+            tree = fold_tree(tree, event)
+        return tree
+
+    def _root_commit(self) -> str:
+        """The root commit that the tree was bound by; empty too where nobody can say."""
+        try:
+            return self.tree().root_commit
+        except StoreUnavailable:
+            if self._last is None:
+                raise
+            return ""
 
     def project_key(self, settings: Settings) -> tuple[str, str]:
         """(key, root commit if that is what the key is)."""
@@ -124,7 +170,7 @@ class Place:
             url = git.remote_url(self.repository)
             if url:
                 return git.normalise_url(url), ""
-            commit = self.tree().root_commit or git.root_commit(self.repository)
+            commit = self._root_commit() or git.root_commit(self.repository)
             if commit:
                 return f"commit:{commit}", commit
         return str(self.root), ""
@@ -142,7 +188,17 @@ class Place:
 
     def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
         """What makes a session the current one here; None if it is already."""
-        tree = self.tree(fresh=True)
+        return self._binding(self.tree(fresh=True), key, root_commit, session, at, actor)
+
+    def bind_at(
+        self, path: str, key: str, root_commit: str, session: str, *, at: str, actor: str
+    ) -> Append | None:
+        """The same for a working tree that may be another one than this."""
+        return self._binding(self._read(path), key, root_commit, session, at, actor)
+
+    def _binding(
+        self, tree: Tree, key: str, root_commit: str, session: str, at: str, actor: str
+    ) -> Append | None:
         bodies: list[ev.Body] = []
         if not tree.projects or tree.projects[-1] != key:
             bodies.append(ev.TreeBound(tree.path, key, root_commit))

@@ -72,6 +72,8 @@ def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress 
     if not dry_run:
         _compact(segue, found_any)
     segue.forget()
+    if segue.offline is not None and not dry_run:
+        segue.offline.forget()
     files = [path for path in _files(segue) if path.is_file()]
     hit: list[str] = []
     for done, path in enumerate(files):

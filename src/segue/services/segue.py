@@ -18,6 +18,7 @@ from ..errors import (
     ConflictError,
     SegueError,
     StaleVersion,
+    StoreUnavailable,
     UnknownSession,
     UsageError,
 )
@@ -27,7 +28,7 @@ from .agents import AgentStates
 from .backups import Backups
 from .book import Book, Saved, stream_of
 from .holds import Holds
-from .home import Home, moment, now
+from .home import Home, is_remote, moment, now
 from .observed import Observed
 from .place import Brake, Place
 from .sessions import Session, Texts, texts
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from .cleanup import Cleanup
     from .handoff import Handed, Handoffs
     from .ingest import Progress, Synced
+    from .last_seen import Last
     from .memories import Recalled, Remembered
+    from .offline import Offline
     from .planning import Proposal
     from .prepare import Prepared
     from .refine import Refinement
@@ -86,6 +89,10 @@ class Segue:
         reads = bool(variables)
         own = resolve(flags=flags, environment=variables, user_config=user_file(variables) if reads else None)
         self.journal: Journal = store if store is not None and not isinstance(store, str) else self._open(own)
+        self.offline: Offline | None = self._without_server() if is_remote(self.home.elsewhere) else None
+        """What is done while a server cannot be reached; None for any other store."""
+        self.stand_in: Last | None = None
+        """What a session was when it was last seen, where there is no store to ask."""
         self.place = self._placed()
         self.settings: Settings = resolve(
             flags=flags,
@@ -118,7 +125,12 @@ class Segue:
         self.observed = Observed(self)
 
     def _placed(self) -> Place:
-        return Place(self.folder, self.journal)
+        return Place(self.folder, self.journal, self.offline)
+
+    def _without_server(self) -> Offline:
+        from .offline import Offline
+
+        return Offline(self)
 
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")
@@ -128,6 +140,8 @@ class Segue:
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""
+        if self.offline is not None:
+            self.offline.remember()
         if "memories" in self.__dict__:
             self.memories.flush()
         self.backups.if_due()
@@ -158,7 +172,7 @@ class Segue:
     ) -> Session:
         """Begin a session and make it the current one here; with an id that exists, take that one."""
         self.brake.check()
-        if id and self.book.exists(id):
+        if id and self._exists(id):
             return self.make_current(id)
         if id and self.home.archived(id).is_file():
             raise ConflictError(f"session {id} is archived", hint=self._where_else(id))
@@ -177,10 +191,24 @@ class Segue:
             organization=organization or self.settings.text("organization"), project=key, type=kind,
             project_name=self.place.project_name(key), items=plan,
         )  # fmt: skip
-        return self._create(wish, root_commit)
-
-    def _create(self, wish: do.Create, root_commit: str) -> Session:
         base = f"{time.strftime('%Y-%m-%d')}-{wish.type}-{wish.project_name}"
+        try:
+            return self._create(wish, base, root_commit)
+        except StoreUnavailable as fault:
+            if self.offline is None:
+                raise
+            return Session(self, self.offline.start(wish, base, root_commit, fault), pending=True)
+
+    def _exists(self, id: str) -> bool:
+        """Whether there is such a session; where nobody can be asked it may be begun, and settled later."""
+        try:
+            return self.book.exists(id)
+        except StoreUnavailable:
+            if self.offline is None:
+                raise
+            return False
+
+    def _create(self, wish: do.Create, base: str, root_commit: str) -> Session:
         number = 0 if wish.id else self._last_number(base)
         for _ in range(_NUMBERS):
             number += 1
@@ -238,7 +266,13 @@ class Segue:
 
     def attach(self, id: str, *, merge: bool = False) -> Session:
         """The handle of a session that exists; ``merge`` brings in its emergency files first."""
-        if not self.book.exists(id):
+        try:
+            exists = self.book.exists(id)
+        except StoreUnavailable:
+            if self.offline is None or self.offline.last(id) is None:
+                raise
+            return Session(self, id)
+        if not exists:
             raise UnknownSession(f"there is no session {id!r}", hint=self._where_else(id))
         if merge and self.home.emergency.is_dir() and not self.brake.in_force():
             from . import emergency

@@ -7,6 +7,7 @@ in one process or two, see and merge each other's work.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from ..core.door import clean_name
 from ..core.features import HANDLERS
 from ..core.state import SessionState
 from ..core.status import SessionStatus, status_of
-from ..errors import NothingToUndo, UnknownCheckpoint, UsageError
+from ..errors import NothingToUndo, StoreError, StoreUnavailable, UnknownCheckpoint, UsageError
 from .book import Book, Saved, fold_all, stream_of
 from .holds import Hold, Holds, new_run
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .features import Features
     from .handoff import Handed
     from .interruptions import Interruption, Watch
+    from .offline import Offline
     from .remembering import PlaceMemories
     from .segue import Segue
     from .working import Working
@@ -50,7 +52,9 @@ def _agent_name(agent: str) -> str:
 class Session:
     """A piece of work that outlives any process."""
 
-    def __init__(self, segue: Segue, id: str) -> None:
+    def __init__(self, segue: Segue, id: str, *, pending: bool = False) -> None:
+        self.pending = pending
+        """Whether it was begun while the server could not be reached, and waits to be known there."""
         self._segue = segue
         self._book: Book = segue.book
         self._holds: Holds = segue.holds
@@ -92,10 +96,11 @@ class Session:
         self, commands: Sequence[Command], pieces: dict[str, bytes] | None = None, since: int | None = None,
         actor: str = "",
     ) -> Saved:  # fmt: skip
-        hold = self._hold
+        hold, seg = self._hold, self._segue
         if hold is None and self._guard is None:
+            if seg.offline is not None:
+                return self._apply_remotely(seg.offline, commands, pieces, since, actor)
             saved = self._book.commit(self.id, commands, pieces=pieces, since=since, actor=actor)
-            seg = self._segue
             return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
         if hold is not None:
             hold.renew_if_due()
@@ -111,6 +116,23 @@ class Session:
         if self._guard is not None:
             self._guard.now_saved(commands)
         return saved if hold is not None else self._segue.with_warnings(saved)
+
+    def _apply_remotely(
+        self, offline: Offline, commands: Sequence[Command], pieces: dict[str, bytes] | None,
+        since: int | None, actor: str,
+    ) -> Saved:  # fmt: skip
+        """The same where the store is a server: what waits goes first, and waits on if nobody answers."""
+        try:
+            if offline.waits():
+                offline.drain()
+            saved = self._book.commit(self.id, commands, pieces=pieces, since=since, actor=actor)
+        except StoreUnavailable as fault:
+            if pieces or since is not None:
+                raise
+            return offline.keep(self.id, commands, fault, actor)
+        with suppress(StoreError):  # it is saved, whatever can be said of others
+            saved = self._segue.with_warnings(saved)
+        return saved
 
     def add(self, *items: str) -> Saved:
         """Plan items, behind those that are planned."""

@@ -44,6 +44,8 @@ def spool_of(home: Path) -> Spool:
 
 def drain(segue: Segue) -> int:
     """Store everything that waits; how many records were new. StoreError if the store does not take it."""
+    if segue.offline is not None:
+        segue.offline.drain()
     spool = spool_of(segue.home.path)
     if not spool.size():
         return 0

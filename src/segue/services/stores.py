@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from typing import TYPE_CHECKING
 
+from ..effects.files import private_folder
 from ..effects.processes import host_name
 from ..errors import BadSettings, DamagedError
 from .home import Home, is_remote
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from ..stores.remote import Address
 
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
+
+DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
+"""For so long after a server was not reached, other processes try it only so long."""
 
 
 def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Journal:
@@ -26,6 +31,9 @@ def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000, key: st
         address = Address(where)
         remote = RemoteJournal(address, key or token_here(home, address), busy_timeout_ms=busy_timeout_ms)
         remote.machine = this_machine()
+        remote.client.told = lambda reached: _note_reached(home, reached)
+        if _was_down(home):
+            remote.client.first_seconds = DOWN_FIRST_SECONDS
         return remote
     if home.elsewhere:
         from ..stores.postgres import PostgresJournal
@@ -63,6 +71,26 @@ def shown(where: str) -> str:
     from ..stores.postgres.address import shown
 
     return shown(where)
+
+
+def _was_down(home: Home) -> bool:
+    """Whether a process has found a moment ago that the server cannot be reached."""
+    try:
+        return time.time() - home.down.stat().st_mtime < DOWN_SECONDS
+    except OSError:
+        return False
+
+
+def _note_reached(home: Home, reached: bool) -> None:
+    """Let the next process know; a note that cannot be left costs a little time."""
+    try:
+        if reached:
+            home.down.unlink(missing_ok=True)
+        else:
+            private_folder(home.down.parent)
+            home.down.touch(0o600)
+    except OSError:
+        pass
 
 
 def token_here(home: Home, address: Address) -> str:

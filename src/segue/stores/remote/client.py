@@ -46,9 +46,14 @@ _PAUSE_SECONDS = 0.02
 _PAUSE_SECONDS_MAX = 0.5
 _FIRST_SECONDS = 3.0
 _QUIET_SECONDS = 3.0
+_IMPATIENT_MS = 1_000
+"""Whoever waits no longer than this, as a hook does, waits once: then the server counts as not reached."""
 _AGAIN = (429, 502, 503, 504)
-_unreached: dict[str, float] = {}
-"""When a server last did not answer at all, by its address."""
+_unreached: dict[str, tuple[float, str]] = {}
+"""When a server last did not answer at all, and why, by its address."""
+
+
+_OVER = "the time for it is over"
 
 
 class Unsent(Exception):
@@ -72,6 +77,10 @@ class Client:
         self._reached = False
         self._within = threading.local()
         """Until when this thread may take, while it finds out about a doubt."""
+        self.first_seconds = _FIRST_SECONDS
+        """How long a process tries that never reached the server."""
+        self.told: Callable[[bool], None] | None = None
+        """Is told when the server is reached for the first time, and when it is not."""
 
     def __repr__(self) -> str:
         return f"Client({self.address.shown!r})"
@@ -88,23 +97,22 @@ class Client:
         deadline = time.monotonic() + self._patience_seconds()
         pause, doubt = _PAUSE_SECONDS, False
         while True:
-            wait = 0.0
+            wait, reason = 0.0, ""
             try:
                 if doubt and settle is not None and (found := self._settled(settle, deadline)) is not None:
                     return found
                 answer = self._once(name, body, deadline)
-                self._reached = True
+                self._now_reached()
                 return answer
             except StaleVersion:  # perhaps by our own first try
                 found = self._settled(settle, deadline) if doubt and settle is not None else None
                 if found is None:
                     raise
                 return found
-            except Unsent as fault:
-                error: SegueError = self._in_doubt() if doubt else self._unreachable(str(fault))
-            except Lost as fault:
-                doubt = doubt or settle is not None
-                error = self._in_doubt() if doubt else self._unreachable(str(fault))
+            except (Unsent, Lost) as fault:
+                reason = str(fault)
+                doubt = doubt or (settle is not None and isinstance(fault, Lost))
+                error: SegueError = self._in_doubt() if doubt else self._unreachable(reason)
             except (StoreBusy, StoreUnavailable, RateLimited) as fault:
                 if getattr(fault, "hopeless", False):
                     raise
@@ -112,11 +120,25 @@ class Client:
                 error = self._in_doubt() if doubt and isinstance(fault, StoreUnavailable) else fault
                 wait = getattr(fault, "retry_after_seconds", 0.0)
             if time.monotonic() + max(pause, wait) > deadline:
-                if not self._reached:
-                    _unreached[self.address.shown] = time.monotonic()
+                self._not_reached(reason)
                 raise error from None
             time.sleep(max(wait, pause * random.uniform(0.5, 1.0)))
             pause = min(pause * 2, _PAUSE_SECONDS_MAX)
+
+    def _now_reached(self) -> None:
+        if not self._reached:
+            self._reached = True
+            _unreached.pop(self.address.shown, None)
+            if self.told is not None:
+                self.told(True)
+
+    def _not_reached(self, reason: str) -> None:
+        if not self._reached or self.busy_timeout_ms < _IMPATIENT_MS:
+            _, before = _unreached.get(self.address.shown, (0.0, ""))
+            _unreached[self.address.shown] = (time.monotonic(), before if reason == _OVER else reason)
+            self._reached = False
+            if self.told is not None:
+                self.told(False)
 
     def _settled(self, settle: Callable[[], T | None], deadline: float) -> T | None:
         """What is known of a write by now; looking takes no longer than the write may."""
@@ -136,8 +158,9 @@ class Client:
         whole = self.busy_timeout_ms / 1000
         if self._reached:
             return whole
-        since = time.monotonic() - _unreached.get(self.address.shown, -_QUIET_SECONDS)
-        return min(whole, _FIRST_SECONDS) if since >= _QUIET_SECONDS else 0.0
+        last, _ = _unreached.get(self.address.shown, (-_QUIET_SECONDS, ""))
+        quiet = time.monotonic() - last < _QUIET_SECONDS
+        return 0.0 if quiet else min(whole, self.first_seconds)
 
     def _once(self, name: str, body: bytes, deadline: float) -> bytes:
         """One request and its answer."""
@@ -154,7 +177,7 @@ class Client:
     def _connect(self, connection: http.client.HTTPConnection, deadline: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
-            raise Unsent("the time for it is over")
+            raise Unsent(_OVER)
         if connection.sock is not None:
             connection.sock.settimeout(left)
             return
@@ -267,16 +290,20 @@ class Client:
         return error
 
     def _unreachable(self, reason: str) -> StoreUnavailable:
+        if reason == _OVER:
+            reason = _unreached.get(self.address.shown, (0.0, ""))[1] or reason
         return StoreUnavailable(
             f"cannot reach {self.address.shown}: {' '.join(reason.split())}",
             hint="is the server up? `segue doctor` looks",
         )
 
     def _in_doubt(self) -> StoreUnavailable:
-        return StoreUnavailable(
+        error = StoreUnavailable(
             f"{self.address.shown} did not answer a write: what was written may be there or not",
             hint="look with `segue log` before you do it again",
         )
+        error.doubt = True
+        return error
 
 
 _KEY_HINT = "check SEGUE_API_KEY"

@@ -7,6 +7,7 @@ connection that broke takes the idle ones with it: whatever broke it (a restart,
 from __future__ import annotations
 
 import os
+import select
 import threading
 import time
 from contextlib import suppress
@@ -65,7 +66,7 @@ class Pool:
             self._given += 1
             while self._idle:
                 since, found = self._idle.pop()
-                if time.monotonic() - since < IDLE_SECONDS_MAX:
+                if time.monotonic() - since < IDLE_SECONDS_MAX and not _hung_up(found):
                     return found
                 _close(found)
         return self._new()
@@ -109,6 +110,16 @@ class Pool:
     def __del__(self) -> None:
         with suppress(Exception):
             self.close()
+
+
+def _hung_up(connection: HTTPConnection) -> bool:
+    """Whether the other side has closed it: nothing is expected, so whatever can be read is its end."""
+    try:
+        waiting = select.poll()
+        waiting.register(connection.sock, select.POLLIN | select.POLLHUP)
+        return bool(waiting.poll(0))
+    except (AttributeError, OSError, ValueError, TypeError):  # no poll on this platform: asking will tell
+        return False
 
 
 def _close(connection: HTTPConnection) -> None:

@@ -13,6 +13,7 @@ from ..render import Style, as_json, is_terminal, safe, style_for
 
 if TYPE_CHECKING:
     from ...services.book import Saved
+    from ...services.offline import Brought
     from ...services.segue import Segue
     from ...services.sessions import Session
     from .command import Command
@@ -80,7 +81,8 @@ class Context:
     def _drain(self, opened: Segue) -> None:
         """What hooks left in the spool goes into the store, if that can be done now."""
         spool = opened.home.path / "spool"
-        if not spool.is_dir() or not any(name != "drain.lock" for name in os.listdir(spool)):
+        hooked = spool.is_dir() and any(name != "drain.lock" for name in os.listdir(spool))
+        if not hooked and not (opened.offline is not None and opened.offline.waits()):
             return
         from ...errors import SegueError
         from ...services.spooling import drain
@@ -89,6 +91,15 @@ class Context:
             drain(opened)
         except (SegueError, OSError):
             pass  # it stays in the spool, and `segue doctor` says so
+        if opened.offline is not None:
+            self._tell_brought(opened.offline.brought)
+
+    def _tell_brought(self, brought: Brought) -> None:
+        """What had waited for the server, and what became of it."""
+        if brought.saved:
+            self.warn(f"{brought.saved} of what was pending is saved now")
+        for text in brought.refused:
+            self.warn(f"pending, and refused by now; it stands in the session as an error: {text}")
 
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
@@ -128,6 +139,15 @@ class Context:
         """A warning, on the other stream."""
         style = style_for(sys.stderr, self.environment, no_color=self.args.no_color)
         write(sys.stderr, f"segue: {style.paint('warning:', 'yellow')} {safe(text)}")
+
+    def pending(self, saved: Saved, what: str, **more: Any) -> int:
+        """Say that something waits for the server: kept here, not saved there."""
+        self.say(
+            f"pending: {what}",
+            "the server cannot be reached; the next command that reaches it brings what waits there",
+        )
+        self.emit({**_fields(saved), **more})
+        return 0
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
         """Say that something is durable, with all its warnings."""

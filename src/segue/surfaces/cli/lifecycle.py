@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import UsageError
+from ...errors import StoreUnavailable, UsageError
 from ..render import count, one_line
 from .command import Command
 from .context import Context, text_or_stdin
@@ -21,11 +21,19 @@ def start(context: Context) -> int:
     from ...services.book import Saved
 
     args, segue = context.args, context.segue
-    exists = bool(args.id) and segue.book.exists(args.id)
+    try:
+        exists = bool(args.id) and segue.book.exists(args.id)
+    except StoreUnavailable:
+        exists = False  # nobody can be asked: `start` says whether it can wait
     session = segue.start(
         text_or_stdin(args.goal or ""), items=args.item, id=args.id or "", type=args.type or "",
         organization=args.org or "", project=args.project or "",
     )  # fmt: skip
+    if session.pending:
+        from ...services.offline import Pending
+
+        told = {"id": session.id, "status": "pending"}
+        return context.pending(Pending(session.id, 0, 0), f"started {session.id}", **told)
     state = session.state
     saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
     word = f"taken up, {state.status}" if exists else "started"

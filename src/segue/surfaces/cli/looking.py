@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...errors import StoreUnavailable
 from .command import Command
 from .context import Context
 
@@ -15,13 +16,36 @@ if TYPE_CHECKING:
 def status(context: Context) -> int:
     """What is done, under way, next and blocked."""
     session = context.session()
-    found = session.status()
+    try:
+        found = session.status()
+    except StoreUnavailable as fault:
+        return _last_status(context, session.id, fault)
     if context.json:
         context.emit(found)
         return 0
     from .views import status_lines
 
     context.say(*status_lines(found, context.style, session.state))
+    return 0
+
+
+def _last_status(context: Context, session: str, fault: StoreUnavailable) -> int:
+    """As it was last seen, where the server cannot be reached."""
+    offline = context.segue.offline
+    last = offline.last(session) if offline is not None else None
+    if last is None:
+        raise fault
+    from ...core.status import status_of
+    from ..render import ago, plain
+    from .views import status_lines
+
+    found = status_of(last.state)
+    waits = f"; {last.pending} pending on top" if last.pending else ""
+    context.warn(f"the server cannot be reached; as last seen {ago(last.at)}{waits}")
+    if context.json:
+        context.emit({**plain(found), "as_of": last.at, "pending": last.pending})
+        return 0
+    context.say(*status_lines(found, context.style, last.state))
     return 0
 
 

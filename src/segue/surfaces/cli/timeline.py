@@ -86,6 +86,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Answered: lambda b: f"answered: {b.text}: {b.answer}",
     ev.Learnt: lambda b: f"learnt: {b.text}",
     ev.ErrorSeen: lambda b: f"error: {b.text}",
+    ev.PendingRefused: lambda b: _with(f"not kept: {b.what}: {b.reason}", b.declared, ", declared "),
     ev.ErrorSolved: lambda b: f"solved: {b.text}: {b.solution}",
     ev.ThreadMoved: _thread,
     ev.FocusSet: _focus,
@@ -117,6 +118,7 @@ _COLOURS = {
     "error.seen": "red",
     "decision.made": "cyan",
     "session.gap": "red",
+    "pending.refused": "red",
 }
 
 

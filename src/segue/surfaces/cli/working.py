@@ -20,14 +20,17 @@ Build = Callable[[Any], list[do.Command]]
 
 def _apply(context: Context, commands: list[do.Command]) -> int:
     session = context.session()
-    before = session.state.version
     saved = session.apply(*commands)
+    if getattr(saved, "pending", False):
+        from ...core.offline import in_words
+
+        return context.pending(saved, one_line(in_words(commands)))
     if context.json:
         return context.saved(saved)
     from .timeline import words
     from .views import tally
 
-    own = session.log(after=max(before, saved.version - saved.events))
+    own = session.log(after=saved.version - saved.events)
     lines = [words(event) for event in own if event.version <= saved.version]
     line = tally(session.status(), context.style)
     return context.saved(saved, *(lines or [AS_BEFORE]), *([line] if line else []))

@@ -1,0 +1,428 @@
+"""Every command works against a Segue server, and without it: what can wait waits, and is brought once."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.remote_kit import KEY, Cutting, Portal
+
+from segue import Segue
+from segue.core import events as ev
+from segue.core.commands import Describe
+from segue.effects.spool import Spool
+from segue.errors import StoreUnavailable
+from segue.services.home import Home
+from segue.services.offline import Pending
+from segue.stores.remote import client
+from segue.stores.sqlite import SqliteJournal
+from segue.testing import armed
+
+from .conftest import Cli
+from .hook_kit import Agent, own
+
+SECRET = "ghp_" + "a1B2" * 9
+
+
+class There:
+    """A server that can be switched off and on, on the same port and with the same data."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.server: Portal | None = Portal(folder)
+        self.port, self.url = self.server.port, self.server.url
+
+    def off(self) -> None:
+        if self.server is not None:
+            self.server.stop()
+            self.server = None
+
+    def on(self) -> Portal:
+        client._unreached.clear()
+        self.server = self.server or Portal(self.folder, port=self.port)
+        return self.server
+
+    def events(self, session: str) -> list[ev.Event]:
+        journal = SqliteJournal(self.folder / "server.db")
+        try:
+            return journal.read(f"session/{session}")
+        finally:
+            journal.close()
+
+    def texts(self, session: str) -> list[str]:
+        bodies = (ev.read_body(event) for event in self.events(session))
+        return [body.text for body in bodies if isinstance(body, ev.Noted | ev.ItemDone)]
+
+
+@pytest.fixture
+def there(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[There]:
+    client._unreached.clear()
+    made = There(tmp_path / "there")
+    monkeypatch.setenv("SEGUE_STORE", made.url)
+    monkeypatch.setenv("SEGUE_API_KEY", KEY)
+    monkeypatch.setattr(client, "_FIRST_SECONDS", 0.2)
+    yield made
+    made.off()
+
+
+def pending(home: Path | None = None) -> int:
+    """How many records wait."""
+    folder = Home(Path(os.environ["SEGUE_HOME"])).for_store(os.environ["SEGUE_STORE"])
+    return Spool(folder.pending, "commands").count()[0]
+
+
+# -- with the server -------------------------------------------------------------------------------
+
+
+def test_a_day_of_work_leaves_no_store_here(there: There, started: Cli) -> None:
+    started("done", "user model")
+    started("learn", "the pool has ten connections")
+    assert started("status", "--json").value["done"] == ["user model"]
+    assert "ten connections" in started("recall", "pool connections").out
+    started("checkpoint", "--name", "one", "--note", "half way")
+    started("pause", "--reason", "lunch")
+    started("resume")
+    assert started("list", "--json").value[0]["id"] == "jwt"
+    assert "user model" in started("log").out
+    assert "GOAL" in started("brief").out
+    assert started("rebuild", "--check", "--json").value["different"] == []
+    assert started("runs").code == started("sync").code == started("hold").code == 0
+    assert started("undo").code == started("rewind", "one").code == 0
+    home = Path(os.environ["SEGUE_HOME"])
+    assert not list(home.rglob("segue.db*")) and not list(home.rglob("backups"))
+
+
+def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cli) -> None:
+    for words, said in (
+        (("backup",), "its server keeps its backups"),
+        (("cleanup",), "not archived on one machine"),
+        (("doctor", "--prove"), "no file"),
+        (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "where it keeps its own"),
+    ):
+        ran = started(*words, code=65)
+        assert said in ran.err and "hint:" in ran.err
+        assert KEY not in ran.err
+
+
+def test_doctor_recover_scrub_and_migrate_work_from_here(there: There, started: Cli, tmp_path: Path) -> None:
+    started("note", f"uses {SECRET[4:]} nowhere")
+    told = started("doctor").out
+    assert "every chain proven" in told and "admin: may do everything" in told and KEY not in told
+    assert "nothing had to be changed" in started("recover").out
+    started("scrub", SECRET[4:], "--yes")
+    assert SECRET[4:].encode() not in (there.folder / "server.db").read_bytes()
+    copy = tmp_path / "copy.db"
+    assert "proven" in started("migrate", "--from", there.url, "--to", f"sqlite://{copy}").out
+    assert started("status", "--store", f"sqlite://{copy}", "-s", "jwt", "--json").value["id"] == "jwt"
+
+
+def test_a_key_is_shown_by_no_command(there: There, started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert KEY not in started("config").out and KEY not in started("config", "--json").out
+    monkeypatch.setenv("SEGUE_API_KEY", "wrong-key")
+    ran = started("status", code=77)
+    assert "SEGUE_API_KEY" in ran.err and "wrong-key" not in ran.err
+
+
+def test_a_project_cannot_name_a_key(there: There, started: Cli, project: Path) -> None:
+    (project / "segue.toml").write_text('api_key = "theirs"\n')
+    ran = started("trust", "--yes", code=64)
+    assert "may not be set by a project" in ran.err
+
+
+# -- without it ------------------------------------------------------------------------------------
+
+
+def test_commands_that_can_wait_are_pending_and_are_brought_once(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    ran = started("done", "auth middleware")
+    assert ran.out.startswith("pending: done auth middleware") and "saved" not in ran.out
+    told = started("note", "went on alone", "--json").value
+    assert told["pending"] is True and told["events"] == 0
+    assert pending() == 2
+    there.on()
+    ran = started("status", "--json")
+    assert "2 of what was pending is saved now" in ran.err
+    assert ran.value["done"] == ["user model", "auth middleware"] and pending() == 0
+    started("status")
+    assert there.texts("jwt") == ["user model", "auth middleware", "went on alone"]
+
+
+def test_what_cannot_wait_is_refused_and_not_kept(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    for words in (("resume",), ("complete",), ("undo",), ("rewind", "x"), ("abandon",), ("hold",)):
+        ran = started(*words, code=74)
+        assert "cannot reach" in ran.err and KEY not in ran.err
+    assert pending() == 0
+
+
+def test_status_and_brief_tell_what_was_last_seen_and_say_so(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    started("done", "auth middleware")
+    ran = started("status")
+    assert "as last seen" in ran.err and "1 pending" in ran.err and "auth middleware" in ran.out
+    told = started("status", "--json").value
+    assert told["pending"] == 1 and told["as_of"] and told["done"] == ["user model", "auth middleware"]
+    brief = started("brief").out
+    assert "GOAL: Refactor authentication to JWT" in brief and "as of 2" in brief and "1 pending" in brief
+    assert len(brief.encode()) <= 2_049
+
+
+def test_numbers_mean_what_they_meant_when_they_were_said(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    started("done", "#3")
+    with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
+        other.session("jwt").drop("analyse codebase")
+        other.session("jwt").add("something else")
+    assert started("status", "--json").value["done"] == ["user model", "auth middleware"]
+    there.off()
+    started("done", "#99", code=64)
+
+
+def test_a_conflict_is_told_in_the_session_and_nothing_is_dropped(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    started("checkpoint", "--summary", "mine", "--note", "and a note")
+    started("note", "merges")
+    with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
+        other.session("jwt").apply(Describe(summary="theirs"))
+    ran = started("status", "--json")
+    assert "refused by now" in ran.err
+    [event] = [event for event in there.events("jwt") if event.kind == "pending.refused"]
+    body = ev.read_body(event)
+    assert (
+        isinstance(body, ev.PendingRefused) and "mine" in body.what and "somebody else wrote" in body.reason
+    )
+    assert any("not kept" in error["text"] for error in ran.value["errors"]), ran.value
+    assert there.texts("jwt")[-1] == "merges" and "not kept" in started("log").out
+    started("status")
+    assert len([event for event in there.events("jwt") if event.kind == "pending.refused"]) == 1
+
+
+def test_a_session_that_is_over_by_then_still_tells_what_was_refused(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    started("note", "too late")
+    with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
+        other.session("jwt").complete("done by another")
+    assert "refused by now" in started("list").err
+    assert there.events("jwt")[-1].kind == "pending.refused" and pending() == 0
+
+
+def test_a_session_that_is_gone_by_then_is_said_and_noted(there: There, started: Cli) -> None:
+    from segue.stores.base import Append
+
+    started("status")
+    there.off()
+    started("note", "into nothing")
+    journal = there.on().store()
+    journal.drop(Append("session/jwt", journal.head("session/jwt").version))
+    assert "refused by now" in started("list").err
+    [ledger] = [name for name, _ in journal.streams("ledger/offline/")]
+    [event] = journal.read(ledger)
+    body = ev.read_body(event)
+    assert isinstance(body, ev.PendingBrought) and body.refused and pending() == 0
+
+
+def test_a_session_begun_without_the_server_has_an_id_of_its_own(there: There, cli: Cli) -> None:
+    cli("start", "first", "--id", "first")
+    there.off()
+    told = cli("start", "Alone", "--item", "a", "--json").value
+    assert told["pending"] is True and told["status"] == "pending"
+    id = told["id"]
+    assert "-x" in id and not id.rpartition("-")[2].isdecimal()
+    cli("done", "a")
+    assert cli("status", "--json").value["goal"] == "Alone"
+    there.on()
+    found = cli("status", "--json").value
+    assert (found["id"], found["done"]) == (id, ["a"])
+    assert cli("start", "next", "--json").value["id"].endswith("-001"), "numbers come from the store"
+
+
+def test_an_id_that_somebody_else_took_meanwhile_is_a_conflict(there: There, cli: Cli) -> None:
+    cli("start", "first", "--id", "first")
+    there.off()
+    cli("start", "Mine", "--id", "same")
+    with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
+        other.start("Theirs", id="same")
+    assert "begun by somebody else" in cli("list").err
+    events = there.events("same")
+    assert [event.kind for event in events] == ["session.created", "session.started", "pending.refused"]
+
+
+def test_secrets_are_masked_before_they_wait(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    started("note", f"the token is {SECRET}")
+    home = Path(os.environ["SEGUE_HOME"])
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert files and not any(SECRET.encode() in path.read_bytes() for path in files)
+    assert all(path.stat().st_mode & 0o077 == 0 for path in files)
+
+
+def test_a_pause_file_brakes_what_waits_too(there: There, started: Cli, project: Path) -> None:
+    started("status")
+    there.off()
+    (project / "PAUSE").touch()
+    started("note", "not now", code=65)
+    assert pending() == 0
+
+
+# -- once ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def seg(there: There, started: Cli, tmp_path: Path) -> Segue:
+    """A program that has seen the session."""
+    segue = Segue(there.url, home=tmp_path / "home", folder=tmp_path, api_key=KEY, busy_timeout_ms=300)
+    assert segue.session("jwt").state.version
+    segue.offline.remember()  # type: ignore[union-attr]
+    return segue
+
+
+def test_a_program_is_told_pending_and_what_waits_goes_first(there: There, seg: Segue) -> None:
+    session = seg.session("jwt")
+    there.off()
+    saved = session.note("one")
+    assert isinstance(saved, Pending) and saved.pending and not saved.events
+    there.on()
+    assert not isinstance(session.note("two"), Pending)
+    assert there.texts("jwt")[-2:] == ["one", "two"]
+
+
+@pytest.mark.parametrize("place", ["spool.take.after_rename", "spool.drop.before_unlink"])
+def test_a_drain_that_dies_anywhere_brings_nothing_twice(there: There, seg: Segue, place: str) -> None:
+    there.off()
+    for number in range(3):
+        seg.session("jwt").note(f"n{number}")
+    there.on()
+    with armed(place, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
+        seg.session("jwt").note("after")
+    seg.session("jwt").note("after")
+    assert there.texts("jwt")[-4:] == ["n0", "n1", "n2", "after"]
+
+
+def test_a_drain_whose_answers_are_lost_brings_nothing_twice(
+    there: There, seg: Segue, tmp_path: Path
+) -> None:
+    there.off()
+    for number in range(3):
+        seg.session("jwt").note(f"n{number}")
+    there.on()
+    cuts = iter(["answer", "", "answer", "request"])
+    way = Cutting(there.port, lambda path: next(cuts, "") if path.endswith("append") else "")
+    client_of = seg.journal.client  # type: ignore[attr-defined]
+    client_of.busy_timeout_ms = 5_000
+    client_of.address.port, client_of._pool = way.port, type(client_of._pool)(client_of.address)
+    seg.session("jwt").note("after")
+    way.stop()
+    assert way.cut == 3 and there.texts("jwt")[-4:] == ["n0", "n1", "n2", "after"]
+
+
+def test_a_write_in_doubt_does_not_wait(there: There, seg: Segue) -> None:
+    session = seg.session("jwt")
+    server = there.on()
+    hang = [True]
+
+    def answer(name: str, call: Callable[[], bytes]) -> bytes:
+        done = call()
+        if hang and name == "journal/append":
+            time.sleep(0.6)
+        return done
+
+    server.answer = answer
+    with pytest.raises(StoreUnavailable, match="may be there or not"):
+        session.note("perhaps")
+    hang.clear()
+    time.sleep(0.5)
+    client._unreached.clear()
+    session.note("after")
+    assert there.texts("jwt")[-2:] == ["perhaps", "after"]
+
+
+def test_two_that_drain_at_once_bring_nothing_twice(there: There, seg: Segue, tmp_path: Path) -> None:
+    import threading
+
+    there.off()
+    for number in range(8):
+        seg.session("jwt").note(f"n{number}")
+    there.on()
+    others = [
+        Segue(there.url, home=tmp_path / "home", folder=tmp_path, api_key=KEY, busy_timeout_ms=5_000)
+        for _ in range(3)
+    ]
+    threads = [threading.Thread(target=lambda one=one: one.session("jwt").note("end")) for one in others]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    told = [text for text in there.texts("jwt") if text.startswith("n")]
+    assert told == [f"n{number}" for number in range(8)]
+
+
+# -- hooks -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """The address of something that takes connections and never answers."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        one.listen(64)
+        yield f"http://127.0.0.1:{one.getsockname()[1]}"
+
+
+def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long each request took from now on."""
+    times: list[float] = []
+    real = client.Client.call
+
+    def call(self: client.Client, *args: Any) -> Any:
+        begun = time.monotonic()
+        try:
+            return real(self, *args)
+        finally:
+            times.append(time.monotonic() - begun)
+
+    monkeypatch.setattr(client.Client, "call", call)
+    return times
+
+
+@pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "Stop", "PostToolUse", "SessionEnd"])
+@pytest.mark.parametrize("dead", ["refuses", "is silent"])
+def test_a_hook_waits_a_moment_for_a_dead_server_and_spools(
+    event: str, dead: str, silent: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client._unreached.clear()
+    agent = Agent(home, tmp_path / "shop")
+    agent.env = {**agent.env, "SEGUE_STORE": silent if dead == "is silent" else "http://127.0.0.1:9"}
+    path = own(agent)
+    times = waited(monkeypatch)
+    agent.call(event, transcript_path=str(path), source="startup", prompt="go on", tool_name="Bash")
+    assert times and sum(times) <= 0.3, times
+    assert event in agent.spooled(), agent.log()
+
+
+def test_a_run_that_starts_without_the_server_is_told_what_was_last_seen(
+    there: There, started: Cli, project: Path, home: Path
+) -> None:
+    started("status")
+    there.off()
+    agent = Agent(home, project)
+    agent.env = {**agent.env, "SEGUE_STORE": there.url, "SEGUE_API_KEY": KEY}
+    told = agent.start()
+    assert "Refactor authentication to JWT" in told and "as of" in told
+    there.on()
+    started("status")
+    assert agent.spooled() == []
+    assert json.loads(json.dumps(there.on().journal.streams("run/")))
