@@ -6,7 +6,6 @@ questions are those of the state that was last seen, so they are replaced by the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +26,6 @@ WAITING: tuple[type[Command], ...] = tuple(
     and kind not in (do.SaveAgent, do.NoteAgent, do.DropAgent, do.Hand)
 )
 """Commands that may wait until the store can be reached."""
-_NUMBER = re.compile(r"#[0-9]+")
 
 
 def waiting_union() -> Any:
@@ -47,7 +45,11 @@ def may_wait(commands: Sequence[Command], state: SessionState | None) -> bool:
 
 def _numbers(command: Command) -> list[str]:
     named = ("item", "question")
-    return [n for n in named if _NUMBER.fullmatch(str(getattr(command, n, "")))]
+    return [name for name in named if _is_number(str(getattr(command, name, "")))]
+
+
+def _is_number(text: str) -> bool:
+    return text.startswith("#") and text[1:].isdecimal()
 
 
 def spelt_out(state: SessionState | None, command: Command) -> Command | Refusal:
