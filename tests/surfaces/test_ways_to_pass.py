@@ -61,7 +61,7 @@ def http(method: str, path: str, body: Any = None) -> Callable[[Session], object
         with TestClient(app) as client:
             made = body(session) if callable(body) else body
             answer = client.request(method, f"/v1/sessions/{path}", json=made)
-        assert answer.status_code in (200, 400, 404, 409) and "embedder" not in answer.text, answer.text
+        assert answer.status_code in (200, 201, 400, 404, 409) and "embedder" not in answer.text, answer.text
         return answer
 
     return attempt
@@ -83,6 +83,35 @@ HTTP: dict[str, tuple[str, str, Any]] = {
         "POST", "s/commands", {"commands": [{"command": "Rewind", "to": 1, "then": {"status": "completed"}}]},
     ),
     "undo": ("POST", "s/undo", None),
+    "append a completion": (
+        "POST", "s/events", {"events": [{"kind": "session.completed", "body": {"proven": 2}}], "expect": 5},
+    ),
+    "append evidence": (
+        "POST", "s/events",
+        lambda s: {"events": [{"kind": "check.ran", "body": msgspec.to_builtins(_ran(s))}], "expect": 5},
+    ),
+    "append an attestation": (
+        "POST", "s/events",
+        {
+            "events": [
+                {"kind": "step.attested", "body": {"feature": "g", "step": "x", "who": "a", "note": "b"}}
+            ],
+            "expect": 5,
+        },
+    ),
+    "update passes": ("POST", "s/features/f/update", {"passes": True}),
+    "update status passing": ("POST", "s/features/f/update", {"status": "passing"}),
+    "update with a verifier": ("POST", "s/features/f/update", {"passes": True, "verified_by": "ana"}),
+    "update by nobody": ("POST", "s/features/g/update", {"passes": True, "verified_by": " "}),
+    "attest a checked step": ("POST", "s/features/f/attest", {"note": "seen", "by": "ana"}),
+    "attest without a note": ("POST", "s/features/g/attest", {"note": " ", "by": "ana"}),
+    "add as passing": ("POST", "s/features", {"id": "h", "description": "d", "status": "passing"}),
+    "begin": ("POST", "s/features/f/begin", {}),
+    "a state": ("PUT", "s/agents/f", {"value": {"f": "passing"}}),
+    "a note that says so": (
+        "POST", "s/commands", {"commands": [{"command": "Note", "text": "f and g pass"}]},
+    ),
+    "a handoff that says so": ("POST", "s/handoffs", {"to": "codex", "note": "f and g pass"}),
 }  # fmt: skip
 
 

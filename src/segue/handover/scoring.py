@@ -64,8 +64,13 @@ class Finished(Value):
 
 def scores(segue: Segue) -> list[Scored]:
     """Every score that was kept, the oldest first; of a handover that was judged again, the newest."""
+    return scores_in(segue.journal.read(_stream(segue)))
+
+
+def scores_in(events: Sequence[ev.Event]) -> list[Scored]:
+    """The scores of a stream."""
     found: dict[str, Scored] = {}
-    for event in segue.journal.read(_stream(segue)):
+    for event in events:
         body = ev.read_body(event)
         if isinstance(body, ev.HandoverScored):
             found.pop(body.run, None)

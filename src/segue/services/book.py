@@ -229,11 +229,11 @@ class Book:
 
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
-        guards: Guards | None = None, since: int | None = None, actor: str = "",
+        guards: Guards | None = None, since: int | None = None, actor: str = "", exact: bool = False,
     ) -> Saved:  # fmt: skip
         """Make commands durable, all or none. ``guards`` adds what must hold or happen with it;
-        ``since`` is the version that the commands were made for, if they were made for one;
-        ``actor`` is who declares them, if that is another one than usual."""
+        ``since`` is the version that the commands were made for, if they were made for one, and with
+        ``exact`` the only one; ``actor`` is who declares them, if that is another one than usual."""
         self.brake.check()
         commands = tuple(map(self._clean, commands))
         texts = [command.text for command in commands if type(command) is Learn]
@@ -241,7 +241,7 @@ class Book:
         usual = guards is None and not actor and memories is None
         saved = self._commit_apart(session, commands, pieces, since) if usual else None
         return saved or self._commit_merging(
-            session, commands, pieces, guards, since, actor or self.actor, memories
+            session, commands, pieces, guards, since, actor or self.actor, memories, exact
         )
 
     def _commit_apart(
@@ -285,6 +285,7 @@ class Book:
     def _commit_merging(
         self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,
         guards: Guards | None, since: int | None, actor: str, memories: MemoryChange | None = None,
+        exact: bool = False,
     ) -> Saved:  # fmt: skip
         stream = stream_of(session)
         more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
@@ -294,7 +295,7 @@ class Book:
         for _ in range(_RETRIES):
             if since is not None and state.version != since:
                 between = self.journal.read(stream, after=since)
-                if state.version < since or not all(merges(c, e) for c in commands for e in between):
+                if exact or state.version < since or not all(merges(c, e) for c in commands for e in between):
                     raise StaleVersion(stream, since, state.version)
             outcome = decide_all(state, commands, at=now(), actor=actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:

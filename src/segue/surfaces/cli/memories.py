@@ -112,7 +112,7 @@ def playbook(context: Context) -> int:
 
 
 def _shown(context: Context, found: list[Recalled], nothing: str) -> int:
-    context.emit([_object(one) for one in found])
+    context.emit([as_object(one) for one in found])
     if not found:
         context.say(nothing)
     for one in found:
@@ -131,7 +131,7 @@ def _text(context: Context, memory: Memory) -> str:
     return cut(text, max(40, context.style.width - 15) if context.style.width else 0, context.style)
 
 
-def _object(one: Recalled) -> dict[str, Any]:
+def as_object(one: Recalled) -> dict[str, Any]:
     from ..render import plain
 
     fields: dict[str, Any] = plain(one.memory)
@@ -176,7 +176,7 @@ def _list(context: Context) -> int:
         sessions=args.session or None,
         session=args.session or "",
     )
-    context.emit([_object(one) for one in found])
+    context.emit([as_object(one) for one in found])
     if not found:
         context.say('nothing is remembered here yet; `segue remember "…"` keeps something')
     elif not context.json:

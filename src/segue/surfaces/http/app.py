@@ -13,7 +13,19 @@ from litestar.datastructures import State
 from litestar.exceptions import HTTPException
 
 from ...errors import SegueError
-from . import commanding, health, keys, ports, sessions
+from . import (
+    commanding,
+    events,
+    features,
+    handing,
+    health,
+    holding,
+    keys,
+    memories,
+    ports,
+    runs,
+    sessions,
+)
 from .frame import answer_error, answer_http, answer_unforeseen, role_is_enough
 from .front import Front
 from .gate import Gate, upkeep
@@ -21,7 +33,10 @@ from .gate import Gate, upkeep
 
 def routes() -> Sequence[Any]:
     """Every route that there is."""
-    return [*health.ROUTES, *keys.ROUTES, *ports.ROUTES, *sessions.ROUTES, *commanding.ROUTES]
+    groups = (
+        health, keys, ports, sessions, commanding, events, runs, features, memories, handing, holding,
+    )  # fmt: skip
+    return [one for group in groups for one in group.ROUTES]
 
 
 @asynccontextmanager

@@ -47,16 +47,16 @@ def _default(field: msgspec.structs.FieldInfo) -> Any:
     return msgspec.field(default=field.default)
 
 
-def _on_the_wire(kind: type[do.Command]) -> type[msgspec.Struct]:
-    """The command as it comes in a request: tagged with its name, and with no field that it does not have."""
-    fields = [(field.name, field.type, _default(field)) for field in msgspec.structs.fields(kind)]
+def wire_of(kind: type[msgspec.Struct], *, name: str = "", **more: Any) -> type[msgspec.Struct]:
+    """A type of ours as it comes in a request: with no field that it does not have."""
+    fields: Any = [(field.name, field.type, _default(field)) for field in msgspec.structs.fields(kind)]
     return msgspec.defstruct(
-        kind.__name__, fields, module=__name__, tag=kind.__name__, tag_field="command",
-        forbid_unknown_fields=True, namespace={"__doc__": kind.__doc__},
+        name or kind.__name__, fields, module=__name__, forbid_unknown_fields=True,
+        namespace={"__doc__": kind.__doc__}, **more,
     )  # fmt: skip
 
 
-WIRE = {_on_the_wire(kind): kind for kind in KINDS}
+WIRE = {wire_of(kind, tag=kind.__name__, tag_field="command"): kind for kind in KINDS}
 _ANY: Any = reduce(or_, WIRE)
 
 if TYPE_CHECKING:
@@ -121,23 +121,25 @@ class Undone(Saved, kw_only=True):
 
 
 def command_of(wish: msgspec.Struct) -> do.Command:
-    """The command that a wish stands for; names in it are checked."""
+    """The command that a wish stands for."""
     kind = WIRE[type(wish)]
-    command: Any = kind(**{name: getattr(wish, name) for name in wish.__struct_fields__})
+    return checked(kind(**{name: getattr(wish, name) for name in wish.__struct_fields__}))
+
+
+def checked(command: do.Command) -> do.Command:
+    """The command, if names and kinds in it can be such; what the library's own methods look at."""
     if isinstance(command, do.Mark):
         clean_name(command.name, what="checkpoint's name")
     elif isinstance(command, do.NoteAgent):
         clean_name(command.agent, what="agent's name")
     elif isinstance(command, do.SeeChanges):
-        wrong = next(
-            (one for _, one in command.changes if one not in ("created", "modified", "deleted")), None
-        )
+        kinds = ("created", "modified", "deleted")
+        wrong = next((kind for _, kind in command.changes if kind not in kinds), None)
         if wrong is not None:
             raise UsageError(f"unknown kind of change: {wrong[:40]}", hint="created, modified or deleted")
     elif isinstance(command, do.Describe) and command.goal is not None and not command.goal.strip():
         raise UsageError("the goal is empty", hint="say it in a few words")
-    found: do.Command = command
-    return found
+    return command
 
 
 @route(

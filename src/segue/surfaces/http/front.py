@@ -18,6 +18,7 @@ from ...services.keys import Keys
 from ...services.once import KEPT_HOURS, forget_marks
 from ...services.projects import Projects
 from .metrics import Metrics
+from .watching import Watch
 
 BUCKETS_MAX = 10_000
 LINES_MAX = 100_000
@@ -46,6 +47,7 @@ class Front:
         self.keys = Keys(projects.desk)
         self.rules = rules or Rules()
         self.metrics = Metrics()
+        self.watch = Watch(projects)
         self.embedded = not projects.home.elsewhere
         self._log = log or _to_stderr
         self._buckets: dict[str, Bucket] = {}

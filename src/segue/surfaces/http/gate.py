@@ -70,6 +70,8 @@ class Gate:
                 status=visit.out.status, ms=round(seconds * 1000, 2),
                 key=access.key if access else "", project=access.project if access else "",
             )  # fmt: skip
+            if access and scope["method"] in WRITES and visit.out.status < 300:
+                self.front.watch.poke(access.project)
             if access and (scope["method"] in WRITES or visit.out.status == 403):
                 self.front.later(access, f"{scope['method']} {scope['path'][:200]}", visit.out.status)
 

@@ -114,7 +114,7 @@ class Description:
         )
         plain = media == MediaType.JSON.value
         schema: Schema = self.shapes.of(kind) if plain and not _is_response(kind) else {"type": "string"}
-        if _is_response(kind):
+        if _is_response(kind) and plain:
             schema = {"type": "object"}
         example = handler.opt.get("answer")
         shown = sample(schema, self.shapes.named) if example is None and plain else example

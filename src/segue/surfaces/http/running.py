@@ -29,14 +29,21 @@ class Served(Value):
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], closing: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._closing = closing
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._closing()  # whoever follows something is told that it ends
+        await super().shutdown(sockets=sockets)
 
 
 def run(served: Served) -> int:
@@ -57,7 +64,7 @@ def run(served: Served) -> int:
         raise UsageError(
             f"this certificate and key cannot be used: {fault}", hint="see --tls-cert"
         ) from fault
-    server = _Server(config, lambda: served.announce(url))
+    server = _Server(config, lambda: served.announce(url), front.watch.close)
     server.run(sockets=[listening])
     return 0 if server.started else 70
 

@@ -7,7 +7,8 @@ without the fields that serve us alone.
 
 from __future__ import annotations
 
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 import msgspec
 from msgspec import inspect as mi
@@ -30,6 +31,8 @@ class Shapes:
 
     def of(self, kind: Any, *, inward: bool = False) -> Schema:
         """The schema of a type."""
+        if isinstance(kind, UnionType):
+            return {"anyOf": [self.of(one, inward=inward) for one in get_args(kind)]}
         return self._of(mi.type_info(kind), inward)
 
     def _of(self, info: Any, inward: bool) -> Schema:

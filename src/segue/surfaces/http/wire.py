@@ -30,7 +30,7 @@ Word = Annotated[str, Meta(max_length=256)]
 Text = Annotated[str, Meta(max_length=262_144)]
 Name = Annotated[str, Meta(max_length=256)]
 Id = Annotated[str, Meta(max_length=128)]
-SAVED = {"session": "2026-11-15-coding-web-001", "version": 5, "events": 1, "warnings": []}
+SAVED: dict[str, Any] = {"session": "2026-11-15-coding-web-001", "version": 5, "events": 1, "warnings": []}
 """The example of whatever was saved."""
 
 

@@ -1,0 +1,233 @@
+"""Runs, digests, briefs and restorations over HTTP.
+
+A client that reads transcripts sends what it made of them: a row with the facts of a run, and its digest. The
+transcript stays where it is, and no path in a row is ever opened here. Briefs and restorations are made of
+the session's state, of its kept digests and of memories alone: what a working tree would add is absent, and
+the log of a restoration says so.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar import MediaType, Response
+from msgspec import Meta
+
+from ...agents import agent as agent_of
+from ...core import digest as digests
+from ...core.brief import BYTES_DEFAULT, BYTES_MIN
+from ...core.digest import RunDigest
+from ...core.door import clean_name, clean_text
+from ...core.picture import Probe
+from ...core.restore import Restoration
+from ...errors import UnknownRun, UsageError
+from ...services import briefs, cursor, elsewhere
+from ...services.brief_memories import bearing
+from ...services.reading import Reading
+from ...services.runs import Run, key_of, row_of, run_in, seconds_of
+from ..render import plain
+from .frame import Visit, route
+from .wire import Cursor, Limit, Word, page, session_of
+
+TAGS = ("runs",)
+DIGEST_BYTES_MAX = 4_000_000
+_TEXTS = ("id", "agent", "host", "path", "cwd", "branch", "model", "goal", "parent", "ended", "left")
+_SAMPLE = {
+    "id": "56e8c1d2", "agent": "codex", "session": "leak-hunt", "path": "/home/ana/.codex/x.jsonl",
+    "began": "2026-11-15T09:00:00.000000Z", "last": "2026-11-15T10:00:00.000000Z", "steps": 120,
+}  # fmt: skip
+RUN = {**plain(Run("", "", "")), **_SAMPLE, "key": "9f2c07ab51d34e6f8a90"}
+
+
+class NewRun(msgspec.Struct, forbid_unknown_fields=True):
+    """A run as `segue sync` found it, and what its transcript says."""
+
+    id: Annotated[str, Meta(min_length=1, max_length=256)]
+    agent: Annotated[str, Meta(min_length=1, max_length=64)]
+    host: Annotated[str, Meta(max_length=256)] = ""
+    session: Annotated[str, Meta(max_length=128)] = ""
+    path: Annotated[str, Meta(max_length=4_096)] = ""
+    cwd: Annotated[str, Meta(max_length=4_096)] = ""
+    branch: Annotated[str, Meta(max_length=256)] = ""
+    began: Annotated[str, Meta(max_length=32)] = ""
+    last: Annotated[str, Meta(max_length=32)] = ""
+    ended: Annotated[str, Meta(max_length=32)] = ""
+    left: Annotated[str, Meta(max_length=32)] = ""
+    model: Annotated[str, Meta(max_length=256)] = ""
+    context: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    window: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    goal: Annotated[str, Meta(max_length=4_096)] = ""
+    parent: Annotated[str, Meta(max_length=256)] = ""
+    side: bool = False
+    stretches: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    compactions: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    steps: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    calls: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    malformed: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    digest: dict[str, Any] | None = None
+    """What the run was about, did and left, as `GET …/digest` gives it; none: as it was."""
+
+
+class KeptRun(msgspec.Struct):
+    """A run that is kept."""
+
+    key: str
+    run: Run
+    digest: bool
+    """Whether its digest is there."""
+
+
+class RunPage(msgspec.Struct):
+    runs: list[Run]
+    next: str = ""
+
+
+class DroppedRun(msgspec.Struct):
+    key: str
+    dropped: bool
+
+
+def _row(visit: Visit, key: str) -> Any:
+    row = visit.segue.observed.runs.get(key)
+    if row is None:
+        raise UnknownRun(f"no run has the key {key[:40]!r}", hint="GET /v1/runs lists them")
+    return row
+
+
+@route(
+    "GET", "/v1/runs", need="reader", tags=TAGS, errors=(), answer={"runs": [RUN], "next": ""},
+)  # fmt: skip
+def list_runs(
+    visit: Visit, session: Word = "", agent: Word = "", limit: Limit = 100, cursor: Cursor = ""
+) -> RunPage:
+    """The runs that were sent, a page at a time, those that began last first."""
+    rows = visit.segue.observed.runs.rows(session=session)
+    found = [run for run in map(run_in, rows) if run is not None and agent in ("", run.agent)]
+    runs, following = page(found, [(run.began, run.key) for run in found], cursor, limit)
+    return RunPage(runs, following)
+
+
+@route("GET", "/v1/runs/{key:str}", need="reader", tags=TAGS)
+def get_run(visit: Visit, key: Word) -> KeptRun:
+    """A run by its key."""
+    row = _row(visit, key)
+    run = run_in(row)
+    if run is None:
+        raise UnknownRun(
+            f"the run {key[:40]!r} is kept in another form", hint="send it again with `segue sync`"
+        )
+    return KeptRun(key, run, elsewhere.digest_in(row) is not None)
+
+
+@route("GET", "/v1/runs/{key:str}/digest", need="reader", tags=TAGS)
+def get_digest(visit: Visit, key: Word) -> dict[str, Any]:
+    """What the run was about, did and left; secrets are masked."""
+    found = elsewhere.digest_in(_row(visit, key))
+    if found is None:
+        raise UnknownRun(
+            f"no digest of the run {key[:40]!r} is kept", hint="send one with PUT /v1/runs/{key}"
+        )
+    told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+    return told
+
+
+@route(
+    "PUT", "/v1/runs/{key:str}", need="writer", tags=TAGS, body=_SAMPLE,
+    answer={"key": RUN["key"], "run": RUN, "digest": False},
+)  # fmt: skip
+def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
+    """Keep a run in the place of what is kept under its key: a hash of its agent, id and transcript, which
+    must be right. All texts are cleaned and masked; a digest has at most 4 MB."""
+    segue = visit.segue
+    agent_of(data.agent)
+    facts = {
+        name: getattr(data, name) for name in data.__struct_fields__ if name not in ("digest", "session")
+    }
+    for name in _TEXTS:
+        facts[name] = clean_text(facts[name], what=name, mask=segue.book.mask)
+    right = key_of(data.agent, data.id, data.path)
+    if key != right:
+        raise UsageError(f"this run's key is {right}", hint="it is a hash of agent, id and path")
+    for name in ("began", "last"):
+        if facts[name] and not seconds_of(facts[name]):
+            raise UsageError(f"{name} is no time", hint="UTC, as 2026-11-15T10:00:00.000000Z")
+    if data.session:
+        session_of(visit, clean_name(data.session, what="session id"))
+    run = Run(key=key, project=visit.access.project, session=data.session, present=False, **facts)
+    reading = _reading(run, data.digest)
+    runs = segue.observed.runs
+    runs.put([row_of(run, cursor.Stamp(), reading)])
+    kept = runs.get(key)
+    return KeptRun(key, run, kept is not None and elsewhere.digest_in(kept) is not None)
+
+
+def _reading(run: Run, digest: dict[str, Any] | None) -> bytes | None:
+    """A digest as it is kept; None: as it was."""
+    if digest is None:
+        return None
+    told = msgspec.json.encode(digest)
+    if len(told) > DIGEST_BYTES_MAX:
+        raise UsageError(f"the digest has {len(told):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,}")
+    try:
+        found = briefs.masked(msgspec.json.decode(told, type=RunDigest))
+        digests.decode(digests.encode(found))
+    except (msgspec.MsgspecError, OverflowError) as fault:
+        raise UsageError(f"this is no digest: {fault}", hint="send what GET …/digest gives") from None
+    agent = agent_of(run.agent)
+    return cursor.packed(Reading(run.agent, "", run.id, digest=found), cursor.Stamp(), agent)
+
+
+@route("DELETE", "/v1/runs/{key:str}", need="writer", tags=TAGS)
+def drop_run(visit: Visit, key: Word) -> DroppedRun:
+    """Forget what was sent of a run; the transcript is where it was."""
+    runs = visit.segue.observed.runs
+    there = runs.get(key) is not None
+    runs.drop([key])
+    return DroppedRun(key, there)
+
+
+# -- briefs and restorations -----------------------------------------------------------------------
+
+Bytes = Annotated[int, Meta(ge=BYTES_MIN, le=1_000_000, description="At most so many bytes.")]
+Form = Annotated[Literal["text", "json", "markdown"], Meta(description="Of the brief.")]
+Budget = Annotated[
+    str, Meta(max_length=32, description="minimal, balanced, full, or a number of tokens from 600 on.")
+]
+_TYPES = {
+    "text": "text/plain; charset=utf-8",
+    "json": "application/json",
+    "markdown": "text/markdown; charset=utf-8",
+}
+
+
+@route(
+    "GET", "/v1/sessions/{id:str}/brief", need="reader", tags=("briefs",), media_type=MediaType.TEXT,
+    also=("application/json", "text/markdown"), answer="Goal: Refactor authentication to JWT\n…",
+)  # fmt: skip
+def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form = "text") -> Response[Any]:
+    """Where the work stands, in at most so many bytes: from the session's state, the kept digests of its runs
+    and memories, without a model."""
+    segue = visit.segue
+    session = session_of(visit, id)
+    state = session.state
+    sent = elsewhere.runs_of(segue, state.id)
+    told = [one for _, one in sent]
+    text = briefs.written(
+        told, agent=sent[0][0].agent if sent else "", session=state,
+        covered=session.features.covered(state) if state.features else None, probe=Probe(now=time.time()),
+        memories=bearing(segue, state, told), budget=max_bytes, form=format, more=f"segue show {state.id}",
+    )  # fmt: skip
+    return Response(text.encode("utf-8", "replace"), media_type=_TYPES[format])
+
+
+@route("GET", "/v1/sessions/{id:str}/restoration", need="reader", tags=("briefs",))
+def restoration(visit: Visit, id: str, budget: Budget = "balanced") -> Restoration:
+    """The context of a session within a budget of tokens, and a log of what was told and what was not. A
+    server has no working tree: notes, uncommitted changes and files are absent, and the log says so."""
+    session = session_of(visit, id)
+    return visit.segue.restore(session.id, budget=budget)
+
+
+ROUTES = [list_runs, get_run, get_digest, put_run, drop_run, brief, restoration]
