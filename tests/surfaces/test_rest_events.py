@@ -123,7 +123,7 @@ def test_a_kind_that_only_a_decision_brings_about_cannot_be_appended(server: Seg
 def test_every_kind_of_a_session_is_either_taken_or_left_to_a_decision() -> None:
     left = {
         "session.created", "session.started", "session.completed", "session.rewound", "session.gap",
-        "session.imported", "journal.erased", "agent.saved",
+        "session.imported", "journal.erased", "agent.saved", "pending.refused",
     }  # fmt: skip
     evidence = ("feature.", "check.", "checks.", "step.", "evidence.")
     kinds = {body.KIND for body in HANDLERS if not body.KIND.startswith(evidence)}

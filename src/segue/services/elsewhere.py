@@ -7,24 +7,28 @@ they are. A session's runs are those that were sent for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ..agents.base import Found
 from ..core.digest import RunDigest
 from ..effects.trees import Tree
-from ..errors import SegueError
+from ..errors import SegueError, UsageError
 from . import briefs, cursor
 from .capture import Capture
 from .observed import Observed
 from .reading import Clean, Reading, final, unreadable
+from .runs import Run, key_of, row_of, seconds_of
 
 if TYPE_CHECKING:
     from ..stores.base import RunRow
     from .segue import Segue
 
 RUNS_MAX = briefs.RUNS_MAX
+DIGEST_BYTES_MAX = 4_000_000
 WHY = "a server sees no working tree"
 
 
@@ -84,6 +88,38 @@ def runs_of(segue: Segue, session: str, most: int = RUNS_MAX) -> list[tuple[RunR
         if len(found) >= most:
             break
     return found
+
+
+def keep_run(segue: Segue, run: Run, digest: Mapping[str, Any] | None) -> bool:
+    """Keep a run that was sent, with its digest or with the one that is there; whether it has one then."""
+    from ..agents import agent as agent_of
+
+    segue.brake.check()
+    agent = agent_of(run.agent)
+    right = key_of(run.agent, run.id, run.path)
+    if run.key != right:
+        raise UsageError(f"this run's key is {right}", hint="it is a hash of agent, id and path")
+    for name in ("began", "last"):
+        if getattr(run, name) and not seconds_of(getattr(run, name)):
+            raise UsageError(f"{name} is no time", hint="UTC, as 2026-11-15T10:00:00.000000Z")
+    reading = None
+    if digest is not None:
+        found = Reading(run.agent, "", run.id, digest=_checked(digest))
+        reading = cursor.packed(found, cursor.Stamp(), agent)
+    segue.observed.runs.put([row_of(run, cursor.Stamp(), reading)])
+    kept = segue.observed.runs.get(run.key)
+    return kept is not None and digest_in(kept) is not None
+
+
+def _checked(digest: Mapping[str, Any]) -> RunDigest:
+    """A digest that was sent, masked; UsageError if it is none."""
+    told = msgspec.json.encode(digest)
+    if len(told) > DIGEST_BYTES_MAX:
+        raise UsageError(f"the digest has {len(told):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,}")
+    try:
+        return briefs.masked(msgspec.json.decode(told, type=RunDigest))
+    except (msgspec.MsgspecError, OverflowError) as fault:
+        raise UsageError(f"this is no digest: {fault}", hint="send what was read from a transcript") from None
 
 
 def no_tree(root: Path) -> Tree:

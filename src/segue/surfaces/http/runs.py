@@ -15,24 +15,19 @@ import msgspec
 from litestar import MediaType, Response
 from msgspec import Meta
 
-from ...agents import agent as agent_of
-from ...core import digest as digests
 from ...core.brief import BYTES_DEFAULT, BYTES_MIN
-from ...core.digest import RunDigest
 from ...core.door import clean_name, clean_text
 from ...core.picture import Probe
 from ...core.restore import Restoration
-from ...errors import UnknownRun, UsageError
-from ...services import briefs, cursor, elsewhere
+from ...errors import UnknownRun
+from ...services import briefs, elsewhere
 from ...services.brief_memories import bearing
-from ...services.reading import Reading
-from ...services.runs import Run, key_of, row_of, run_in, seconds_of
+from ...services.runs import Run, run_in
 from ..render import plain
 from .frame import Visit, route
 from .wire import Cursor, Limit, Word, page, session_of
 
 TAGS = ("runs",)
-DIGEST_BYTES_MAX = 4_000_000
 _TEXTS = ("id", "agent", "host", "path", "cwd", "branch", "model", "goal", "parent", "ended", "left")
 _SAMPLE = {
     "id": "56e8c1d2", "agent": "codex", "session": "leak-hunt", "path": "/home/ana/.codex/x.jsonl",
@@ -140,43 +135,14 @@ def get_digest(visit: Visit, key: Word) -> dict[str, Any]:
 def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
     """Keep a run in the place of what is kept under its key: a hash of its agent, id and transcript, which
     must be right. All texts are cleaned and masked; a digest has at most 4 MB."""
-    segue = visit.segue
-    agent_of(data.agent)
-    facts = {
-        name: getattr(data, name) for name in data.__struct_fields__ if name not in ("digest", "session")
-    }
+    given = data.__struct_fields__
+    facts = {name: getattr(data, name) for name in given if name not in ("digest", "session")}
     for name in _TEXTS:
-        facts[name] = clean_text(facts[name], what=name, mask=segue.book.mask)
-    right = key_of(data.agent, data.id, data.path)
-    if key != right:
-        raise UsageError(f"this run's key is {right}", hint="it is a hash of agent, id and path")
-    for name in ("began", "last"):
-        if facts[name] and not seconds_of(facts[name]):
-            raise UsageError(f"{name} is no time", hint="UTC, as 2026-11-15T10:00:00.000000Z")
+        facts[name] = clean_text(facts[name], what=name, mask=visit.segue.book.mask)
     if data.session:
         session_of(visit, clean_name(data.session, what="session id"))
     run = Run(key=key, project=visit.access.project, session=data.session, present=False, **facts)
-    reading = _reading(run, data.digest)
-    runs = segue.observed.runs
-    runs.put([row_of(run, cursor.Stamp(), reading)])
-    kept = runs.get(key)
-    return KeptRun(key, run, kept is not None and elsewhere.digest_in(kept) is not None)
-
-
-def _reading(run: Run, digest: dict[str, Any] | None) -> bytes | None:
-    """A digest as it is kept; None: as it was."""
-    if digest is None:
-        return None
-    told = msgspec.json.encode(digest)
-    if len(told) > DIGEST_BYTES_MAX:
-        raise UsageError(f"the digest has {len(told):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,}")
-    try:
-        found = briefs.masked(msgspec.json.decode(told, type=RunDigest))
-        digests.decode(digests.encode(found))
-    except (msgspec.MsgspecError, OverflowError) as fault:
-        raise UsageError(f"this is no digest: {fault}", hint="send what GET …/digest gives") from None
-    agent = agent_of(run.agent)
-    return cursor.packed(Reading(run.agent, "", run.id, digest=found), cursor.Stamp(), agent)
+    return KeptRun(key, run, elsewhere.keep_run(visit.segue, run, data.digest))
 
 
 @route("DELETE", "/v1/runs/{key:str}", need="writer", tags=TAGS)
