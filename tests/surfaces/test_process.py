@@ -164,6 +164,28 @@ def test_status_imports_nothing_that_it_does_not_need() -> None:
     }
 
 
+def _ended(before: str, *words: str) -> subprocess.CompletedProcess[str]:
+    code = f"import sys; sys.argv[1:] = {list(words)!r}\n{before}\nfrom segue.surfaces.cli import run; run()"
+    return subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_what_was_to_be_done_at_the_end_is_done_although_the_process_just_ends() -> None:
+    done = _ended("import atexit; atexit.register(print, 'at the end')", "--version")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "at the end")
+    assert _ended("", "no-such-command").returncode == 64
+
+
+def test_a_process_ends_only_when_its_threads_have_done_their_work() -> None:
+    work = "import threading, time; threading.Thread(target=lambda: (time.sleep(0.3), print('done'))).start()"
+    assert _ended(work, "--version").stdout.splitlines()[-1] == "done"
+
+
+def test_no_file_of_an_open_store_is_left_when_a_command_is_over(home: Path) -> None:
+    for words in (("start", "g", "--id", "a"), ("status",), ("resume",), ("since",), ("brief",), ("runs",)):
+        assert run(*words).returncode in (0, 66), words
+        assert not [path.name for path in home.rglob("*") if path.name.endswith(("-wal", "-shm"))], words
+
+
 def test_a_note_of_ten_megabytes_through_a_pipe_is_refused() -> None:
     run("start", "g", "--id", "a")
     command = [PYTHON, "-m", "segue", "note", "-"]

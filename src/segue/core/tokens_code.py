@@ -78,7 +78,7 @@ def _whole(chunk: str) -> Iterator[str]:
 
 def _plain(part: str) -> Iterator[str]:
     word = part.lower()[:WORD_CHARS_MAX]
-    if _CJK.search(word):
+    if not word.isascii() and _CJK.search(word):
         yield from (word[at : at + 2] for at in range(max(1, len(word) - 1)))
     else:
         yield stem(word)

@@ -7,7 +7,7 @@ the audit trail. A memory that may not be read is not there: the error for it is
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +152,7 @@ class MemoryService:
         shared = tuple(self._text(name, "agent", 256) for name in named(shared_with))
         here = session or (self._session() if (scope or "project") == "session" else "")
         memory = Memory(
-            id=f"m{secrets.token_hex(6)}",
+            id=f"m{os.urandom(6).hex()}",
             content=self._text(content, "memory", mem.CONTENT_BYTES_MAX).strip(),
             type=type, scope=scope or ("agent-shared" if shared else "project"),
             namespace=self._text(reader.namespace, "namespace", 256),

@@ -6,7 +6,7 @@ shown. What is deprecated stays and says by what and why; what is forgotten leav
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -342,7 +342,7 @@ def _imported(service: MemoryService, memory: Memory, keep_trust: bool) -> Memor
     times = ("created", "updated", "expires", "valid_from", "valid_to", "deprecated", "recalled_at")
     clean = replace(
         memory,
-        id=memory.id if _ID.fullmatch(memory.id) else f"m{secrets.token_hex(6)}",
+        id=memory.id if _ID.fullmatch(memory.id) else f"m{os.urandom(6).hex()}",
         content=service._text(memory.content, "memory", mem.CONTENT_BYTES_MAX),
         error_pattern=service._text(memory.error_pattern, "error pattern", 4_096),
         correct_approach=service._text(memory.correct_approach, "approach", 16_384),

@@ -11,6 +11,7 @@ import heapq
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,7 @@ def find(where: Where) -> Iterator[Found]:
     told = _index(home) | dict(where.known)
     # What an index or an earlier look gives to the project can be sorted by its last change; what is
     # still unknown comes in the order of its name, and is as good as sorted: a new file is a recent one.
-    hinted = sorted(_hinted(home, told, where), key=_newest)
-    return heapq.merge(hinted, _walked(home, told, where), key=_newest)
+    return heapq.merge(_hinted(home, told, where), _walked(home, told, where), key=_newest)
 
 
 def _newest(found: Found) -> float:
@@ -52,9 +52,13 @@ def _newest(found: Found) -> float:
 
 def _hinted(home: Path, told: dict[str, str], where: Where) -> Iterator[Found]:
     own = {cwd for cwd in set(told.values()) if where.holds(cwd)}
+    below = os.path.join(home, "")
+    known: list[tuple[float, str]] = []
     for path, cwd in told.items():
-        if cwd not in own or home not in Path(path).parents:
-            continue
+        if cwd in own and path.startswith(below):
+            with suppress(OSError):
+                known.append((os.stat(path).st_mtime, path))
+    for _, path in sorted(known, key=lambda one: -one[0]):  # opened when its turn comes
         if found := _found(home, path, head_of(path), where):
             yield found
 

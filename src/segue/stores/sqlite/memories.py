@@ -363,8 +363,10 @@ class SqliteMemories:
         return found
 
     def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
+        join = "JOIN" if id else "CROSS JOIN"  # SQLite takes the second as an order: from the newest line on
         sql = (
-            "SELECT m.id, t.act, t.at, t.actor, t.reason FROM memory_trail t JOIN memories m ON m.no = t.no"
+            "SELECT m.id, t.act, t.at, t.actor, t.reason"
+            f" FROM memory_trail t {join} memories m ON m.no = t.no"
             " WHERE m.audience IN (SELECT value FROM json_each(?1)) AND ?2 IN ('', m.id)"
             " ORDER BY t.line DESC LIMIT ?3"
         )
