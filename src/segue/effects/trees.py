@@ -15,7 +15,7 @@ import re
 import stat
 import subprocess
 import time
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -35,6 +35,7 @@ _RACY_SECONDS = 2.0
 """A file that changed so shortly before a look may change again without its times telling."""
 _READ_BYTES = 1 << 20
 LARGE_BYTES = 8_000_000
+_FEW = 500
 
 
 class Tree:
@@ -165,12 +166,26 @@ def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[li
     if not changed:
         return lines, head  # in git's own order, which is ours
     tree = Tree(root, lines)
-    tracked = {path for path in changed if tree.holds(path)}
-    gone = {tree.place(path) for path in tracked}
-    kept = [line for place, line in enumerate(lines) if place not in gone] if gone else lines
-    fresh = {path for path in changed - tracked if not _left_out(path, skip) and not _is_generated(path)}
-    dirty = _dirty_lines(root, sorted(tracked | fresh), filtered=_filters(root, kept))
-    return sorted(kept + dirty), head
+    places = {path: tree.place(path) for path in changed if tree.holds(path)}
+    fresh = {path for path in changed - places.keys() if not _left_out(path, skip)}
+    read = sorted(places.keys() | {path for path in fresh if not _is_generated(path)})
+    return _replaced(lines, places, _dirty_lines(root, read, filtered=_filters(root, lines))), head
+
+
+def _replaced(lines: list[bytes], places: dict[bytes, int], dirty: list[bytes]) -> list[bytes]:
+    """The lines with those at these places read anew; most are where they were, so nothing is sorted."""
+    found = list(lines)
+    new = {line.partition(b"\0")[0]: line for line in dirty}
+    gone = {place for path, place in places.items() if path not in new}
+    for path, place in places.items():
+        found[place] = new.pop(path, b"")
+    if gone:
+        found = [line for place, line in enumerate(found) if place not in gone]
+    if len(new) > _FEW:
+        return sorted([*found, *new.values()])
+    for line in new.values():
+        insort(found, line)
+    return found
 
 
 def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | None:
@@ -241,7 +256,7 @@ def _is_generated(path: bytes) -> bool:
 
 def _filters(root: Path, lines: list[bytes]) -> bool:
     """Whether git may change files on their way into its index: then it must hash them itself."""
-    if any(line.startswith(b".gitattributes\0") or b"/.gitattributes\0" in line for line in lines):
+    if b".gitattributes\0" in b"\n".join(lines):  # one search; a file that only ends so costs time alone
         return True
     home = Path(os.environ.get("HOME") or "/")
     more = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
