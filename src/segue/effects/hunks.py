@@ -1,8 +1,8 @@
 """The work under way as git sees it: the changed hunks with the functions around them, within a time.
 
-One call of git for all; what is not answered in time is left out and said. Files that git does not track yet
-are given by their beginning. Nothing is run that a repository could name: no external diff, no text
-conversion, no pager.
+Two calls of git for all, beside each other; what is not answered in time is left out and said. Files that
+git does not track yet are given by their beginning. Nothing is run that a repository could name: no external
+diff, no text conversion, no pager.
 """
 
 from __future__ import annotations
@@ -35,33 +35,49 @@ class Changes(Value):
     """Time or size ran out."""
 
 
+class Asked:
+    """Both questions, asked at once; something else can be done until ``changes`` waits for the answers."""
+
+    def __init__(self, root: Path, *, seconds: float = TIME_SECONDS) -> None:
+        self.root = root
+        self.deadline = time.monotonic() + seconds
+        self._diff = self._ask("diff", "HEAD", *_SAFE, "--function-context")
+        self._names = self._ask("ls-files", "--others", "--exclude-standard", "-z")
+
+    def changes(self) -> Changes:
+        """The hunks of every changed file, and the beginnings of new ones."""
+        told = self._answer(self._diff)
+        if told is not None and len(told) > OUTPUT_BYTES_MAX:
+            told = self._answer(self._ask("diff", "HEAD", *_SAFE, "-U3"))
+        names = self._answer(self._names)
+        found = [*_files(told or ""), *_new(self.root, (names or "").split("\0")[:NEW_FILES_MAX])]
+        return Changes(tuple(found), told is None or names is None or len(told) > OUTPUT_BYTES_MAX)
+
+    def _ask(self, *words: str) -> subprocess.Popen[bytes] | None:
+        command = ["git", "-C", str(self.root), "-c", "core.quotePath=false", "--no-optional-locks", *words]
+        try:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError:
+            return None
+
+    def _answer(self, asked: subprocess.Popen[bytes] | None) -> str | None:
+        """What git says; None if it does not in time, "" if it cannot."""
+        if asked is None:
+            return ""
+        try:
+            told, _ = asked.communicate(timeout=max(0.001, self.deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            asked.kill()
+            asked.communicate()
+            return None
+        return told.decode("utf-8", "replace") if asked.returncode == 0 else ""
+
+
 def changes(root: Path, *, seconds: float = TIME_SECONDS) -> Changes:
-    """The hunks of every changed file, and the beginnings of new ones."""
-    deadline = time.monotonic() + seconds
-    told = _git(root, deadline, "diff", "HEAD", *_SAFE, "--function-context")
-    if told is not None and len(told) > OUTPUT_BYTES_MAX:
-        told = _git(root, deadline, "diff", "HEAD", *_SAFE, "-U3")
-    found = [*_files(told or "")]
-    names = _git(root, deadline, "ls-files", "--others", "--exclude-standard", "-z")
-    found += _new(root, (names or "").split("\0")[:NEW_FILES_MAX])
-    return Changes(tuple(found), told is None or names is None or len(told) > OUTPUT_BYTES_MAX)
-
-
-def _git(root: Path, deadline: float, *words: str) -> str | None:
-    """What git says; None if it does not in time, "" if it cannot."""
-    left = deadline - time.monotonic()
-    if left <= 0:
-        return None
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "-c", "core.quotePath=false", "--no-optional-locks", *words],
-            capture_output=True, timeout=left, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return None
-    except OSError:
-        return ""
-    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+    """What is uncommitted in a working tree."""
+    return Asked(root, seconds=seconds).changes()
 
 
 def _files(diff: str) -> list[Changed]:

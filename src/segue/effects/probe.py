@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,19 +26,30 @@ def probe(
     folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS, now: float | None = None
 ) -> Probe:
     """Look at the working tree that holds a folder; ``since`` is when the run was last active."""
+    return begun(folder, since, seconds=seconds, now=now)()
+
+
+def begun(
+    folder: Path, since: float = 0.0, *, seconds: float = TIME_SECONDS, now: float | None = None
+) -> Callable[[], Probe]:
+    """The same for who has something else to do meanwhile: git is asked now, and waited for by a call."""
     moment = time.time() if now is None else now
     repository = git.find(folder)
     if repository is None:
-        return Probe(now=moment)
+        return lambda: Probe(now=moment)
     head, branch = git.head(repository)
     deadline = time.monotonic() + seconds
     asked = [_ask(repository.root, "status", "--porcelain", "-z", "--untracked-files=normal")]
     if since:
         asked.append(_ask(repository.root, "log", f"--since=@{int(since)}", "--format=%s", f"-{COMMITS_MAX}"))
-    told = [_answer(one, deadline) for one in asked]
-    dirty = tuple(_paths(told[0] or b""))
-    commits = tuple((told[1] or b"").decode("utf-8", "replace").splitlines()) if since else ()
-    return Probe(moment, branch, head, dirty[:DIRTY_MAX], commits, None in told)
+
+    def answered() -> Probe:
+        told = [_answer(one, deadline) for one in asked]
+        dirty = tuple(_paths(told[0] or b""))
+        commits = tuple((told[1] or b"").decode("utf-8", "replace").splitlines()) if since else ()
+        return Probe(moment, branch, head, dirty[:DIRTY_MAX], commits, None in told)
+
+    return answered
 
 
 def _ask(root: Path, *words: str) -> subprocess.Popen[bytes] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
@@ -24,12 +24,14 @@ from ..core.restore import Candidate, Restoration, pieces_of
 from ..core.state import SessionState
 from ..core.tokens import Counter, estimate
 from ..core.worth import words
-from ..effects.probe import probe
+from ..effects import git
+from ..effects.probe import begun, probe
 from ..effects.redact import redact
 from ..errors import SegueError
 from . import briefs as brief_service
 
 if TYPE_CHECKING:
+    from ..effects.hunks import Asked, Changes
     from ..effects.notes import Library, Note
     from .segue import Segue
 
@@ -52,6 +54,8 @@ class Gathered:
         self.agent = ""
         self.run = ""
         self.blocks: Sequence[Any] = ()
+        self._world: Callable[[], Probe] | None = None
+        self._changes: Asked | None = None
         self._look(quotes)
 
     def _look(self, quotes: bool) -> None:
@@ -71,7 +75,9 @@ class Gathered:
             row = capture.row(found)
             self.digests = [digest, *brief_service.before(capture, found, digest, row.session if row else "")]
             self.agent, self.run = found.agent, found.native
-            self.blocks = blocks_of(capture, found) if quotes else ()
+            if quotes:
+                self._ask()
+                self.blocks = blocks_of(capture, found)
         except (SegueError, OSError):
             return
 
@@ -83,13 +89,29 @@ class Gathered:
         if sent:
             self.agent, self.run = sent[0][0].agent, sent[0][0].native
 
+    def _ask(self) -> None:
+        """Git is asked while texts are read."""
+        if git.find(self.root) is None:
+            return
+        from ..effects.hunks import Asked
+
+        self._world = begun(self.root, self.digests[0].last if self.digests else 0.0)
+        self._changes = Asked(self.root, seconds=GIT_SECONDS)
+
+    def changes(self) -> Changes:
+        """What is uncommitted."""
+        from ..effects.hunks import Asked
+
+        return (self._changes or Asked(self.root, seconds=GIT_SECONDS)).changes()
+
     def picture(self, memories: Sequence[str]) -> Picture:
         """What a brief says."""
         last = self.digests[0].last if self.digests else 0.0
         covered = None
         if self.state is not None and self.state.features:
             covered = self.segue.attach(self.state.id).features.covered(self.state)
-        world = Probe(now=time.time()) if self.segue.place.bare else probe(self.root, last)
+        asked = self._world or (lambda: probe(self.root, last))
+        world = Probe(now=time.time()) if self.segue.place.bare else asked()
         return picture(self.digests, self.state, world, memories, agent=self.agent, covered=covered)
 
     @cached_property
@@ -229,12 +251,9 @@ def _candidate(
 
 def _changes(known: Gathered) -> Iterator[Candidate]:
     """What is uncommitted, what this work touched first."""
-    from ..effects import git
-    from ..effects.hunks import changes
-
     if git.find(known.root) is None:
         return
-    found = changes(known.root, seconds=GIT_SECONDS)
+    found = known.changes()
     mine = _edited(known)
     for at, one in enumerate(sorted(found.files, key=lambda one: (mine.get(one.path, 10**6), one.path))):
         priority = "essential" if one.path in mine else "recent"

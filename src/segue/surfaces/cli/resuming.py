@@ -35,14 +35,15 @@ def _resume(context: Context) -> int:
     if session.state.status in ("completed", "abandoned"):
         return _over(context, session)
     told = _since(context, session)
-    timeout, working = notice(session), session.working()
+    timeout = notice(session)
+    working = session.working() if context.json or args.budget is None else None  # else nobody is shown it
     saved = session.resume()
     context.segue.make_current(session.id)
     restored = _restored(context, session, args.budget, told)
     text = restored.text if restored is not None else _brief(context, session)
     lines = [f"resumed: {session.id}", *([f"it had a timeout: {timeout.reason}"] if timeout else [])]
     lines += ["", *_shown(context, told, restored, text)]
-    if not context.json and restored is None:
+    if not context.json and working is not None:
         lines += working_lines(working)
     if args.copy:
         whole = text if restored is not None else "\n".join([text, *_since_lines(told)])
