@@ -8,29 +8,22 @@ known are refused, and "passing" means proven here too: a ``verified_by`` is an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .core import commands as do
-from .core.state import SessionState
-from .errors import UnknownFeature, UnknownSession, UsageError
+import msgspec
+
+from .errors import UnknownFeature, UnknownSession
+from .services import progress
 from .services.features import Features
 from .services.memories import Recalled
+from .services.progress import Blocked, Items, Progress, Update
 from .services.segue import Segue
 from .services.sessions import Session
 
-LABEL = "aegis"
-"""The agent state that holds the word by which a program calls the status."""
-STATUSES = {
-    "active": "active", "in_progress": "active", "started": "active", "resumed": "active",
-    "paused": "paused", "blocked": "active", "completed": "completed", "complete": "completed",
-    "abandoned": "abandoned", "failed": "abandoned",
-}  # fmt: skip
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
-Items = Sequence[str] | None
-Blocked = Iterable[Mapping[str, str]] | None
 
 
 class Record(dict[str, Any]):
@@ -162,10 +155,10 @@ class ProgressApi:
     def get(self, session_id: str) -> Record | None:
         """A session, or nothing if there is none."""
         try:
-            session = self._segue.session(session_id)
+            self._segue.session(session_id)
+            return _progress(progress.get(self._segue, session_id))
         except UnknownSession:
             return None
-        return _progress(session)
 
     def create(self, session_id: str, agent_id: str = "", **fields: Any) -> Record:
         """A session; if it is there already, as it is."""
@@ -178,95 +171,17 @@ class ProgressApi:
     ) -> Record:  # fmt: skip
         """Say how far a session is, and make it if it is new. ``completed`` adds to what is done,
         ``next_items`` and ``blocked`` take the place of what was there, what is not given stays."""
-        wanted = _known_status(status)
-        session = self._segue.start(summary or session_id, id=session_id)
-        wishes = _changes(session.state, completed, in_progress, next_items, blocked)
-        if summary is not None and summary != session.state.summary:
-            wishes.append(do.Describe(summary=summary))
-        if last_action:
-            wishes.append(do.Note(last_action))
-        if wishes:
-            session.apply(*wishes)
-        if status is not None:
-            _move(session, wanted, status, summary or "")
-        return _progress(session)
+        update = Update(completed, in_progress, next_items, blocked, summary, last_action, status)
+        return _progress(progress.create(self._segue, session_id, update=update))
 
     def mark_complete(self, session_id: str, item: str) -> Record:
         """One more item is done."""
-        session = self._segue.session(session_id)
-        session.done(item)
-        return _progress(session)
+        return _progress(progress.change(self._segue, session_id, Update(completed=[item])))
 
 
-def _known_status(status: str | None) -> str:
-    if status is None:
-        return ""
-    if status not in STATUSES:
-        raise UsageError(f"unknown status: {status[:40]!r}", hint="one of " + ", ".join(STATUSES))
-    return STATUSES[status]
-
-
-def _changes(
-    state: SessionState, completed: Items, in_progress: str | None, next_items: Items, blocked: Blocked
-) -> list[do.Command]:
-    """What must be done so that the session is as it is said to be."""
-    now = {item.text: item.status for item in state.items}
-    done, waiting = set(completed or ()), set(next_items or ())
-    stuck = {str(one["item"]): str(one.get("reason") or "") for one in blocked or ()}
-    wishes: list[do.Command] = []
-    for text, status in now.items():
-        if text in done or text in stuck or text == in_progress:
-            continue
-        gone = {
-            "blocked": blocked is not None,
-            "next": next_items is not None and text not in waiting,
-            "active": in_progress is not None,
-        }
-        if gone.get(status):  # and added again where it waits
-            wishes.append(do.Drop(text))
-            now[text] = "dropped"
-    wishes += [do.Add(item) for item in next_items or () if now.get(item, "dropped") == "dropped"]
-    wishes += [do.Done(item) for item in completed or () if now.get(item) != "done"]
-    wishes += [do.Block(item, reason, True) for item, reason in stuck.items()]
-    if in_progress and now.get(in_progress) != "active":
-        wishes.append(do.Begin(in_progress, bool(done)))
-    return wishes
-
-
-def _move(session: Session, wanted: str, word: str, summary: str) -> None:
-    """Bring the lifecycle to where it is said to be, and remember the word for it."""
-    now = session.state.status
-    if wanted == "active" and now in ("paused", "created"):
-        session.resume()
-    elif wanted == "paused" and now == "active":
-        session.pause()
-    elif wanted == "completed" and now != "completed":
-        session.complete(summary)
-    elif wanted == "abandoned" and now != "abandoned":
-        session.abandon(summary)
-    if wanted == "active" and _word(session) != word:
-        session.save_agent(LABEL, {"status": word})
-
-
-def _word(session: Session) -> str:
-    if LABEL not in session.state.agents:
-        return ""
-    kept = session.load_agent(LABEL)
-    return str(kept.get("status") or "") if isinstance(kept, dict) else ""
-
-
-def _progress(session: Session) -> Record:
-    status = session.status()
-    word = status.status if status.status != "active" else _word(session) or "active"
-    done, total = len(status.done), status.progress.total
-    return Record(
-        id=status.id, session_id=status.id, status=word, summary=status.summary or status.goal,
-        completed_items=list(status.done), in_progress_item=status.active[-1] if status.active else None,
-        next_items=list(status.next), last_action=status.last_action or None,
-        blocked_items=[Record(item=one.item, reason=one.reason) for one in status.blocked],
-        completed_count=done, total_items=total, progress_percent=100.0 * done / total if total else 0.0,
-        updated_at=status.updated,
-    )  # fmt: skip
+def _progress(found: Progress) -> Record:
+    stuck = [Record(item=one.item, reason=one.reason) for one in found.blocked_items]
+    return Record({**msgspec.structs.asdict(found), "blocked_items": stuck})
 
 
 # -- features --------------------------------------------------------------------------------------

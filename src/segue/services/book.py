@@ -89,6 +89,8 @@ def refuse(refusal: Refusal) -> SegueError:
 
 
 Guards = Callable[[], Sequence[Append]]
+Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes]]]
+"""What a state gives rise to: commands, and pieces that they name."""
 Learnt = Callable[[str, Sequence[str]], MemoryChange]
 """What a session learnt, as memories."""
 
@@ -109,6 +111,8 @@ class Book:
         self._after_write = after_write
         self.learnt: Learnt | None = None
         """Set where the store keeps memories: what is learnt is also one, in the same commit."""
+        self.sessions_max = _CACHED_SESSIONS
+        """How many sessions are kept as last seen."""
         self._known: dict[str, _Known] = {}
         self._unsnapped: dict[str, int] = {}
 
@@ -187,9 +191,11 @@ class Book:
         return SessionState(), 0
 
     def _remember(self, session: str, state: SessionState, head: bytes) -> SessionState:
+        self._known.pop(session, None)  # those that were seen last stay
         self._known[session] = _Known(state, head)
-        if len(self._known) > _CACHED_SESSIONS:
-            self._known.pop(next(iter(self._known)))
+        if len(self._known) > self.sessions_max:
+            with suppress(KeyError, RuntimeError):  # another thread was faster
+                self._known.pop(next(iter(self._known)))
         return state
 
     def forget(self, session: str = "") -> None:
@@ -322,6 +328,36 @@ class Book:
             self._remember(session, outcome.state, head)
             self._written(session, len(outcome.drafts))
             return Saved(session, outcome.state.version, len(outcome.drafts))
+        raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
+
+    def commit_made(self, session: str, make: Make, *, look: bool = False) -> tuple[Saved, SessionState]:
+        """Make durable what ``make`` wishes for in the state that it is given, all or none; and the state
+        then. If somebody else was faster it is made anew, in what is there by now: so it merges with
+        anything. ``look`` begins with the newest state; else the last one seen is tried first."""
+        self.brake.check()
+        stream, cached = stream_of(session), None if look else self.cached(session)
+        state = cached or self.state(session)
+        for _ in range(_RETRIES):
+            wishes, pieces = make(state)
+            commands = tuple(map(self._clean, wishes))
+            outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
+            if isinstance(outcome, Refusal) or not outcome.drafts:
+                if cached is not None:
+                    cached, state = None, self.state(session)
+                    continue
+                if isinstance(outcome, Refusal):
+                    raise refuse(outcome)
+                return Saved(session, state.version, 0), state
+            try:
+                events = self.journal.append(Append(stream, state.version, outcome.drafts), pieces=pieces)
+            except StaleVersion as stale:
+                if stale.stream != stream:
+                    raise
+                cached, state = None, self.state(session)
+                continue
+            self._remember(session, outcome.state, events[-1].hash)
+            self._written(session, len(outcome.drafts))
+            return Saved(session, outcome.state.version, len(outcome.drafts)), outcome.state
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
     def _written(self, session: str, count: int) -> None:
