@@ -25,7 +25,6 @@ from .services.sessions import Session
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
 
-
 class Record(dict[str, Any]):
     """Fields by name, as ``record.status`` and as ``record["status"]``."""
 

@@ -391,11 +391,14 @@ class MemoryService:
         self.store.write(MemoryChange(votes=[cast], trail=[self.trace(memory, "vote", f"{vote} by {who}")]))
         return self.get(memory.id, **asks)
 
-    def update(self, id: str, *, reason: str = "", **fields: Any) -> Memory:
-        """Change a memory's content, metadata, type, scope or times; what it said before is gone."""
+    def update(
+        self, id: str, *, reason: str = "", asks: Mapping[str, str] | None = None, **fields: Any
+    ) -> Memory:
+        """Change a memory's content, metadata, type, scope or times; what it said before is gone.
+        ``asks`` says who does, as in ``recall``."""
         from .memory_upkeep import updated
 
-        return updated(self, id, reason, fields)
+        return updated(self, id, reason, fields, asks or {})
 
     def delta(self, operations: Sequence[Mapping[str, Any]], **asks: str) -> list[str]:
         """Add, update and deprecate, all or none; the ids, in order."""

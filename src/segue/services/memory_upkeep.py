@@ -86,11 +86,13 @@ def _trust(service: MemoryService, memory: Memory, values: Mapping[str, Any]) ->
     return max(str(wanted), own, memory.trust, key=mem.TRUSTS.index)
 
 
-def updated(service: MemoryService, id: str, reason: str, fields: Mapping[str, Any]) -> Memory:
+def updated(
+    service: MemoryService, id: str, reason: str, fields: Mapping[str, Any], asks: Mapping[str, str]
+) -> Memory:
     """Change one memory."""
     service.brake.check()
     for attempt in range(_RETRIES):
-        memory = service.get(id)
+        memory = service.get(id, **asks)
         changed = _changed(service, memory, fields)
         if changed is memory:
             return memory

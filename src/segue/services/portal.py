@@ -358,6 +358,7 @@ _METHODS: dict[tuple[str, str], tuple[str, Any, Method]] = {
         READER, wire.TrailAsk, lambda j, a, x: _memories(j).trail(_as(a.reader, x), a.id, a.limit)
     ),
     ("memories", "unembedded"): (WRITER, wire.UnembeddedAsk, _unembedded),
+    ("memories", "meant"): (ADMIN, wire.NamesAsk, lambda j, a, _: _memories(j).meant(a.names)),
     ("memories", "everything"): (ADMIN, wire.NameAsk, lambda j, a, _: _memories(j).everything()),
     ("memories", "carried"): (
         ADMIN, wire.CarriedAsk, lambda j, a, _: _memories(j).carried(a.after, a.limit)

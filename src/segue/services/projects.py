@@ -26,6 +26,7 @@ from .home import Home
 from .once import OncePostgres, OnceSqlite
 from .place import Place, Tree
 from .segue import Segue
+from .session_index import SessionIndex
 from .stores import check_kind
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 Store = OncePostgres | OnceSqlite
 HANDLES_MAX = 512
 _COMPARING = ("embedder", "embedder_url", "embedder_model", "embedder_key")
+SESSIONS_MAX = 1_024
+"""How many sessions a handle keeps as last seen: about as many as are worked on at once."""
 POOL_MIN = 16
 
 
@@ -56,6 +59,7 @@ class Projects:
         self._comparing = {name: self._settings.pop(name, "") for name in _COMPARING}
         self._lock = threading.Lock()
         self._stores: dict[str, Store] = {}
+        self._indexes: dict[str, SessionIndex] = {}
         self._handles: OrderedDict[tuple[str, str, str], Segue] = OrderedDict()
         self.main = self.store(DEFAULT_PROJECT)
         self.folder = self.home.path / "server"
@@ -74,6 +78,11 @@ class Projects:
             if found is None:
                 found = self._stores[project] = self._open(project)
             return found
+
+    def index(self, project: str) -> SessionIndex:
+        """What is known of all sessions of a project."""
+        with self._lock:
+            return self._indexes.setdefault(project, SessionIndex())
 
     def opened(self) -> list[Store]:
         """The stores that are open."""
@@ -175,6 +184,7 @@ class _Served(Segue):
         self._at = _Nowhere(folder, project)
         super().__init__(store, home=home, folder=folder, project=project, **more)
         self.observed = SentRuns(self)
+        self.book.sessions_max = SESSIONS_MAX
 
     def _placed(self) -> Place:
         return self._at

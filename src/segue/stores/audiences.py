@@ -12,6 +12,11 @@ _READERS_CACHED = 64
 _decoder: msgspec.json.Decoder[Audience] = msgspec.json.Decoder(Audience)
 
 
+def audience_in(key: bytes) -> Audience:
+    """The audience that a key stands for."""
+    return _decoder.decode(key)
+
+
 class Audiences:
     """The audiences of a store, as far as they were looked at. The caller holds a lock."""
 

@@ -18,7 +18,7 @@ from ..errors import StaleVersion
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
     from ..core.access import Answer, AuditLine, KeyRecord
-    from ..core.memory import Memory, Reader, Trace, Vote, Where
+    from ..core.memory import Audience, Memory, Reader, Trace, Vote, Where
     from ..core.recall import Placed, Texts
 
 
@@ -165,6 +165,11 @@ class Memories(Protocol):
     def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
         """Of memories by their numbers: the session, if they have one, and so many live neighbours on each
         side in it that the reader may see, by distance."""
+        ...
+
+    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
+        """For whom memories are meant, by their ids; nothing of what they say. For whoever may ask as any
+        of these: not for showing."""
         ...
 
     def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:

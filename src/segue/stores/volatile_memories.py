@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ..core.memory import Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of, may_read
+from ..core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of, may_read
 from ..core.recall import Hit, Placed, Texts, length_of
 from ..errors import StaleVersion
 from .base import Carried, Kept, MemoryChange
@@ -101,6 +101,11 @@ class VolatileMemories:
         with self._lock:
             numbers = [self._numbers[id] for id in ids if id in self._numbers]
             return list(self.take(numbers, reader).values())
+
+    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
+        with self._lock:
+            there = {id: self._rows[self._numbers[id]] for id in ids if id in self._numbers}
+            return {id: audience_of(kept.memory) for id, kept in there.items()}
 
     def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
         with self._lock:

@@ -123,6 +123,15 @@ class MemoriesSuite(ABC):
         assert add(store, memory("m4", scope="global"), memory("m5", type="decision")) == ["m4", "m5"]
         assert len(store.listing(HERE, Where(), NOW)) == 3
 
+    def test_for_whom_a_memory_is_meant_is_known_by_its_id(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        private = memory("m2", scope="agent-private", agent="coder", namespace="other")
+        add(store, memory("m1"), private)
+        assert store.meant(["m1", "m2", "m3"]) == {
+            "m1": audience_of(memory("m1")),
+            "m2": audience_of(private),
+        }
+
     def test_what_no_longer_counts_can_be_learnt_again(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(store, memory("m1"))

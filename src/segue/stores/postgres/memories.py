@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from ..._trip import trip
 from ...core import canon
-from ...core.memory import Memory, Reader, Trace, Vote, Where, fits
+from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, fits
 from ...core.recall import Placed, Texts
 from ...errors import DamagedError
-from ..audiences import Audiences
+from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
 from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, cosine, index
@@ -94,6 +94,14 @@ class PostgresMemories:
         wanted = [plain(id) for id in ids]
         numbers: dict[str, int] = dict(self._database.fetch(sql, (self._namespace, wanted)))
         return list(self.take([numbers[id] for id in wanted if id in numbers], reader).values())
+
+    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
+        sql = (
+            "SELECT m.id, a.key FROM segue.memories m JOIN segue.audiences a"
+            " ON a.namespace = m.namespace AND a.no = m.audience"
+            " WHERE m.namespace = %(namespace)s AND m.id = ANY(%(ids)s)"
+        )
+        return {id: audience_in(key) for id, key in self._fetch(sql, ids=[plain(id) for id in ids])}
 
     def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
         sql = f"{_WHOLE} AND m.no = ANY(%(numbers)s) AND m.audience = ANY(%(seen)s)"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ...core.memory import Memory, Reader, Trace, Where
+from ...core.memory import Audience, Memory, Reader, Trace, Where
 from ...core.recall import Placed, Texts
 from ..base import Carried, Kept, MemoryChange
 from . import wire
@@ -119,6 +119,12 @@ class RemoteMemories:
         asked = wire.UnembeddedAsk(model, limit, within)
         found: list[tuple[int, Memory]] = self._calls.ask(
             "memories/unembedded", asked, list[tuple[int, Memory]]
+        )
+        return found
+
+    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
+        found: dict[str, Audience] = self._calls.ask(
+            "memories/meant", wire.NamesAsk(list(ids)), dict[str, Audience]
         )
         return found
 

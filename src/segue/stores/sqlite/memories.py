@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from ..._trip import trip
 from ...core import canon
-from ...core.memory import Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
+from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
 from ...core.recall import Placed, Texts, length_of
 from ...errors import DamagedError, StaleVersion
-from ..audiences import Audiences
+from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
 from ..vectors import (
@@ -258,6 +258,13 @@ class SqliteMemories:
         sql = "SELECT m.no FROM json_each(?) j JOIN memories m ON m.id = j.value"
         numbers = [row[0] for row in self._fetch(sql, (_array(ids),))]
         return list(self.take(numbers, reader).values())
+
+    def meant(self, ids: Sequence[str]) -> dict[str, Audience]:
+        sql = (
+            "SELECT m.id, a.key FROM json_each(?) j JOIN memories m ON m.id = j.value"
+            " JOIN audiences a ON a.no = m.audience"
+        )
+        return {id: audience_in(key) for id, key in self._fetch(sql, (_array(ids),))}
 
     def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
         sql = (

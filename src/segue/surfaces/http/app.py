@@ -14,6 +14,10 @@ from litestar.exceptions import HTTPException
 
 from ...errors import SegueError
 from . import (
+    aegis,
+    aegis_memories,
+    aegis_more,
+    aegis_records,
     commanding,
     events,
     features,
@@ -35,6 +39,7 @@ def routes() -> Sequence[Any]:
     """Every route that there is."""
     groups = (
         health, keys, ports, sessions, commanding, events, runs, features, memories, handing, holding,
+        aegis, aegis_memories, aegis_records, aegis_more,
     )  # fmt: skip
     return [one for group in groups for one in group.ROUTES]
 

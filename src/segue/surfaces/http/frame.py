@@ -22,6 +22,7 @@ from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from ...core.access import ROLES, Access
 from ...errors import SegueError, UsageError
 from ...services.segue import Segue
+from ...services.session_index import SessionIndex
 from ..render import compact
 from . import problems
 from .front import Front
@@ -51,6 +52,11 @@ class Visit:
         """The sessions, as the one who asks: an agent's key as that agent."""
         return self.as_actor(self._actor)
 
+    @property
+    def index(self) -> SessionIndex:
+        """Which session has a feature, and whose a session is."""
+        return self.front.projects.index(self.access.project)
+
     def as_actor(self, actor: str) -> Segue:
         """The sessions as an agent that the request names."""
         return self.front.projects.segue(self.access, actor=actor, run=self._run)
@@ -76,15 +82,17 @@ async def role_is_enough(connection: ASGIConnection[Any, Any, Any, Any], route: 
 def route(
     method: str, path: str, *, need: str, status: int = 200, tags: Sequence[str] = (),
     errors: Sequence[int] = (404,), media_type: str = MediaType.JSON, body: Any = None, answer: Any = None,
-    also: Sequence[str] = (), **more: Any,
+    also: Sequence[str] = (), invalid: int = 400, **more: Any,
 ) -> Callable[[F], HTTPRouteHandler]:  # fmt: skip
     """Declare a route; ``need`` is the lowest role that may use it, or empty for an open one. ``body`` and
     ``answer`` are examples; ``also`` are other types of content; ``errors`` what can go wrong beyond the
-    usual. What the function gives is answered as `--json` prints it, every field named."""
+    usual; ``invalid`` is the status of what is not what the route takes. What the function gives is answered
+    as `--json` prints it, every field named."""
     assert need in ROLES or (not need and path in OPEN), f"{path} needs a role"
-    foreseen = {*(_USUAL if need else ()), *(_WRITING if need and method != "GET" else ()), *errors}
+    foreseen = {*(_USUAL if need else ()), *(_WRITING if need and method != "GET" else ()), *errors, *((invalid,) if need else ())}
     threaded = more.pop("sync_to_thread", True)
     opt = {"need": need, "body": body, "answer": answer, "also": also, "errors": sorted(foreseen)}
+    opt["invalid"] = invalid
     made = _METHODS[method](path, status_code=status, opt=opt, tags=list(tags), media_type=media_type, **more)
     return lambda function: made(_answering(function, status, media_type, threaded))
 
@@ -102,6 +110,8 @@ def _answering(function: F, status: int, media_type: str, threaded: bool) -> Cal
             found = await to_thread.run_sync(call) if threaded else call()
         if isinstance(found, Response):
             return found
+        if status == 204:
+            return Response(None, status_code=status)
         content = compact(found) if media_type == MediaType.JSON else found
         return Response(content, status_code=status, media_type=media_type)
 
@@ -163,13 +173,21 @@ def _decoded(body: bytes, hint: Any) -> Any:
 # -- what went wrong -------------------------------------------------------------------------------
 
 
-def answer_error(_: Request[Any, Any, Any], fault: SegueError) -> Response[bytes]:
+def answer_error(request: Request[Any, Any, Any], fault: SegueError) -> Response[bytes]:
     """One of ours."""
     status, body, headers = problems.of_error(fault)
+    if status == 400:
+        status = body["status"] = _invalid(request)
     return _problem(status, body, headers)
 
 
-def answer_http(_: Request[Any, Any, Any], fault: HTTPException) -> Response[bytes]:
+def _invalid(request: Request[Any, Any, Any]) -> int:
+    """What the route that was asked answers to what it does not take."""
+    handler: BaseRouteHandler | None = request.scope.get("route_handler")
+    return int(handler.opt.get("invalid", 400)) if handler is not None else 400
+
+
+def answer_http(request: Request[Any, Any, Any], fault: HTTPException) -> Response[bytes]:
     """One of the framework's: a path, a method or a body that does not fit."""
     detail = fault.detail or "the request does not fit"
     extra = fault.extra
@@ -181,7 +199,8 @@ def answer_http(_: Request[Any, Any, Any], fault: HTTPException) -> Response[byt
         ]
         detail = "; ".join(told[:5]) or detail
     headers = {n.lower(): v for n, v in (fault.headers or {}).items() if n.lower() == "allow"}
-    return _problem(fault.status_code, problems.body_of(fault.status_code, str(detail)[:2000]), headers)
+    status = _invalid(request) if fault.status_code == 400 else fault.status_code
+    return _problem(status, problems.body_of(status, str(detail)[:2000]), headers)
 
 
 def answer_unforeseen(request: Request[Any, Any, Any], fault: Exception) -> Response[bytes]:
