@@ -89,7 +89,12 @@ def route(
     usual; ``invalid`` is the status of what is not what the route takes. What the function gives is answered
     as `--json` prints it, every field named."""
     assert need in ROLES or (not need and path in OPEN), f"{path} needs a role"
-    foreseen = {*(_USUAL if need else ()), *(_WRITING if need and method != "GET" else ()), *errors, *((invalid,) if need else ())}
+    foreseen = {
+        *(_USUAL if need else ()),
+        *(_WRITING if need and method != "GET" else ()),
+        *errors,
+        *((invalid,) if need else ()),
+    }
     threaded = more.pop("sync_to_thread", True)
     opt = {"need": need, "body": body, "answer": answer, "also": also, "errors": sorted(foreseen)}
     opt["invalid"] = invalid
@@ -101,7 +106,7 @@ def _answering(function: F, status: int, media_type: str, threaded: bool) -> Cal
     """The function as the framework calls it: with a request, of which it takes what it names."""
     takes = Taking(function)
 
-    async def answered(request: Request[Any, Any, Any]) -> Response[Any]:
+    async def answered(request: Request[Any, Any, Any]) -> Response[Any] | None:
         body = await request.body() if takes.body is not None else b""
         call = partial(function, **takes.from_request(request, body))
         if takes.waits:
@@ -111,11 +116,12 @@ def _answering(function: F, status: int, media_type: str, threaded: bool) -> Cal
         if isinstance(found, Response):
             return found
         if status == 204:
-            return Response(None, status_code=status)
+            return None
         content = compact(found) if media_type == MediaType.JSON else found
         return Response(content, status_code=status, media_type=media_type)
 
     answered.__name__, answered.__doc__ = function.__name__, function.__doc__
+    answered.__annotations__["return"] = "None" if status == 204 else "Response[Any]"
     answered.__wrapped__ = function  # type: ignore[attr-defined]
     answered.__signature__ = signature(answered, follow_wrapped=False)  # type: ignore[attr-defined]
     return answered
