@@ -1,12 +1,15 @@
-"""A small Segue server for tests of the store ``remote``: real HTTP in front of an embedded store.
+"""Segue servers for tests of the store ``remote``: the real one, shared, and a small one that obeys.
 
-It does what the store needs and nothing else: a key for each role, one route, problems as JSON. ``Cutting``
-is a network that breaks: a proxy that lets a request through, and loses the answer when it is told to.
+The small one (``Portal``) is real HTTP in front of an embedded store, in this process: a key for each role,
+one route, problems as JSON, and whatever a test wants to happen in between. ``Cutting`` is a network that
+breaks: a proxy that lets a request through, and loses the answer when it is told to.
 """
 
 from __future__ import annotations
 
+import atexit
 import gzip
+import hashlib
 import http.client
 import json
 import socket
@@ -14,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,7 @@ from segue.services import portal
 from segue.stores.base import Journal
 from segue.stores.remote import RemoteJournal
 from segue.stores.sqlite import SqliteJournal
+from segue.testing.server import SegueServer, temporary
 
 KEY = "test-key-of-an-admin"
 
@@ -199,21 +204,19 @@ class Cutting:
         return Handler
 
 
-_servers: dict[str, Portal] = {}
+@cache
+def shared() -> SegueServer:
+    """The real server of this process of the tests: a project a test, so that nobody sees another's."""
+    server = temporary().start()
+    atexit.register(server.stop)
+    return server
 
 
-def server_for(folder: Path) -> Portal:
-    """The server of a folder, the same for the same one."""
-    found = _servers.get(str(folder))
-    if found is None:
-        found = _servers[str(folder)] = Portal(folder)
-    return found
-
-
-def stop_all() -> None:
-    """End every server that ``server_for`` began."""
-    for name in list(_servers):
-        _servers.pop(name).stop()
+def journal_for(place: Path | str) -> RemoteJournal:
+    """A store on the real server that this test alone has."""
+    project = "t" + hashlib.sha256(str(place).encode()).hexdigest()[:20]
+    server = shared()
+    return RemoteJournal(f"{server.url}?project={project}", server.token)
 
 
 def serve(folder: str, port: str) -> None:

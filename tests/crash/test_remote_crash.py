@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 from tests import remote_kit
-from tests.remote_kit import KEY, Cutting, Portal
+from tests.remote_kit import KEY, Cutting
 
 from segue.core.memory import Trace
 from segue.stores.base import Append, MemoryChange
 from segue.stores.remote import RemoteJournal
 from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, kept, memory
+from segue.testing.server import SegueServer
 from segue.testing.stores import drafts, verify_chain
 
 from .kit import Proof, child, finish, open_segue, wait_until_longer
@@ -83,11 +84,19 @@ def server(tmp_path: Path) -> Iterator[Server]:
     made.kill()
 
 
-def team(tmp_path: Path, url: str) -> Path:
+@pytest.fixture
+def real(tmp_path: Path) -> Iterator[SegueServer]:
+    """The server as users have it."""
+    made = SegueServer(tmp_path / "there").start()
+    yield made
+    made.stop()
+
+
+def team(tmp_path: Path, url: str, token: str) -> Path:
     """A home whose store is this server."""
     home = tmp_path / "home"
     (home / "server").mkdir(parents=True)
-    (home / "server" / "token").write_text(KEY)
+    (home / "server" / "token").write_text(token)
     (home / "store").write_text(url)
     return home
 
@@ -122,18 +131,27 @@ def test_a_server_that_dies_at_a_change_of_memories_does_it_once(server: Server,
     assert [trace.act for trace in store.trail(HERE)] == ["add"]
 
 
+def _wait_for_text(path: Path, text: str) -> None:
+    deadline = time.monotonic() + 30
+    while not path.exists() or text not in path.read_text():
+        assert time.monotonic() < deadline, f"{text} did not come"
+        time.sleep(0.01)
+
+
 def test_a_server_killed_while_three_write_loses_nothing_and_does_nothing_twice(
-    server: Server, tmp_path: Path, kill_count: int
+    real: SegueServer, tmp_path: Path, kill_count: int
 ) -> None:
-    home = team(tmp_path, server.start().url)
+    home = team(tmp_path, real.url, real.token)
     children = [child("forever", home, f"w{n}", n) for n in range(3)]
+    for number in range(3):  # whoever never reached a server waits for it less long
+        _wait_for_text(home / "lines", f'"w{number}')
     proof = Proof(home)
     for number in range(max(3, kill_count // 2)):
         size = (home / "lines").stat().st_size if (home / "lines").exists() else 0
         wait_until_longer(home / "lines", size + 1500, within_seconds=60)
         time.sleep((number * 37 % 100) / 1000)
-        server.kill()
-        server.start()
+        real.kill()
+        real.start()
     wait_until_longer(home / "lines", (home / "lines").stat().st_size + 1500, within_seconds=60)
     for process in children:
         assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
@@ -143,13 +161,14 @@ def test_a_server_killed_while_three_write_loses_nothing_and_does_nothing_twice(
     assert len(proof.lines.acknowledged) > 30
 
 
-def test_a_wire_that_loses_answers_and_requests_costs_nothing(tmp_path: Path, kill_count: int) -> None:
+def test_a_wire_that_loses_answers_and_requests_costs_nothing(
+    real: SegueServer, tmp_path: Path, kill_count: int
+) -> None:
     seed = random.randrange(1 << 30)
     print(f"seed {seed}")
     rng = random.Random(seed)
-    there = Portal(tmp_path)
-    way = Cutting(there.port, lambda _: rng.choice(["answer", "request", *[""] * 10]))
-    home = team(tmp_path, way.url)
+    way = Cutting(real.port, lambda _: rng.choice(["answer", "request", *[""] * 10]))
+    home = team(tmp_path, way.url, real.token)
     try:
         finish(*(child("plan", home, f"w{n}", 4 * kill_count) for n in range(2)), within_seconds=100)
         way.cuts = lambda _: ""
@@ -158,13 +177,12 @@ def test_a_wire_that_loses_answers_and_requests_costs_nothing(tmp_path: Path, ki
         assert way.cut > kill_count and len(proof.lines.acknowledged) > kill_count
     finally:
         way.stop()
-        there.stop()
 
 
 def test_four_clients_finish_twenty_five_items_each_and_a_hundred_are_kept(
-    server: Server, tmp_path: Path
+    real: SegueServer, tmp_path: Path
 ) -> None:
-    home = team(tmp_path, server.start().url)
+    home = team(tmp_path, real.url, real.token)
     with open_segue(home) as seg:
         session = seg.start("many hands")
     children = [child("done", home, session.id, f"w{n}", 25, home / "go") for n in range(4)]
