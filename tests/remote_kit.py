@@ -20,6 +20,7 @@ from contextlib import suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from ssl import SSLContext
 from typing import Any
 
 from segue.core.values import Value
@@ -65,7 +66,9 @@ class _Server(ThreadingHTTPServer):
 class Portal:
     """A server on a free port of loopback, in a thread."""
 
-    def __init__(self, folder: Path, *, port: int = 0, journal: Journal | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, port: int = 0, journal: Journal | None = None, tls: SSLContext | None = None
+    ) -> None:
         self.journal: Any = journal or SqliteJournal(folder / "server.db")
         self.keys = {KEY: Access("admin")}
         self.calls: list[str] = []
@@ -74,6 +77,9 @@ class Portal:
         self._http = _Server(("127.0.0.1", port), self._handler())
         self.port = self._http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
+        if tls is not None:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
+            self.url = f"https://localhost:{self.port}"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
     def store(self, key: str = KEY, **more: Any) -> RemoteJournal:

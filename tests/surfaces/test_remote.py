@@ -33,8 +33,10 @@ SECRET = "ghp_" + "a1B2" * 9
 class There:
     """A server that can be switched off and on, on the same port and with the same data."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self._patch = folder, patch
+        self.clients: list[client.Client] = []
+        """Of programs that go on meanwhile."""
         folder.mkdir()
         self.server: Portal | None = Portal(folder)
         self.port, self.url = self.server.port, self.server.url
@@ -43,9 +45,16 @@ class There:
         if self.server is not None:
             self.server.stop()
             self.server = None
+        self._patch.setattr(client, "_FIRST_SECONDS", 0.2)  # nobody will answer
+        for one in self.clients:
+            one.busy_timeout_ms = 300
 
     def on(self) -> Portal:
         client._unreached.clear()
+        self._patch.setattr(client, "_FIRST_SECONDS", 10.0)
+        for one in self.clients:
+            one.busy_timeout_ms = 10_000
+            one.first_seconds = 10.0
         self.server = self.server or Portal(self.folder, port=self.port)
         return self.server
 
@@ -64,10 +73,10 @@ class There:
 @pytest.fixture
 def there(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[There]:
     client._unreached.clear()
-    made = There(tmp_path / "there")
+    made = There(tmp_path / "there", monkeypatch)
+    made.on()
     monkeypatch.setenv("SEGUE_STORE", made.url)
     monkeypatch.setenv("SEGUE_API_KEY", KEY)
-    monkeypatch.setattr(client, "_FIRST_SECONDS", 0.2)
     yield made
     made.off()
 
@@ -284,7 +293,8 @@ def test_a_pause_file_brakes_what_waits_too(there: There, started: Cli, project:
 @pytest.fixture
 def seg(there: There, started: Cli, tmp_path: Path) -> Segue:
     """A program that has seen the session."""
-    segue = Segue(there.url, home=tmp_path / "home", folder=tmp_path, api_key=KEY, busy_timeout_ms=300)
+    segue = Segue(there.url, home=tmp_path / "home", folder=tmp_path, api_key=KEY)
+    there.clients.append(segue.journal.client)  # type: ignore[attr-defined]
     assert segue.session("jwt").state.version
     segue.offline.remember()  # type: ignore[union-attr]
     return segue
@@ -297,7 +307,7 @@ def test_a_program_is_told_pending_and_what_waits_goes_first(there: There, seg: 
     assert isinstance(saved, Pending) and saved.pending and not saved.events
     there.on()
     assert not isinstance(session.note("two"), Pending)
-    assert there.texts("jwt")[-2:] == ["one", "two"]
+    assert there.texts("jwt") == ["user model", "one", "two"]
 
 
 @pytest.mark.parametrize("place", ["spool.take.after_rename", "spool.drop.before_unlink"])
@@ -309,7 +319,7 @@ def test_a_drain_that_dies_anywhere_brings_nothing_twice(there: There, seg: Segu
     with armed(place, KeyboardInterrupt()), pytest.raises(KeyboardInterrupt):
         seg.session("jwt").note("after")
     seg.session("jwt").note("after")
-    assert there.texts("jwt")[-4:] == ["n0", "n1", "n2", "after"]
+    assert there.texts("jwt") == ["user model", "n0", "n1", "n2", "after"]
 
 
 def test_a_drain_whose_answers_are_lost_brings_nothing_twice(
@@ -321,17 +331,17 @@ def test_a_drain_whose_answers_are_lost_brings_nothing_twice(
     there.on()
     cuts = iter(["answer", "", "answer", "request"])
     way = Cutting(there.port, lambda path: next(cuts, "") if path.endswith("append") else "")
-    client_of = seg.journal.client  # type: ignore[attr-defined]
-    client_of.busy_timeout_ms = 5_000
+    [client_of] = there.clients
     client_of.address.port, client_of._pool = way.port, type(client_of._pool)(client_of.address)
     seg.session("jwt").note("after")
     way.stop()
-    assert way.cut == 3 and there.texts("jwt")[-4:] == ["n0", "n1", "n2", "after"]
+    assert way.cut == 3 and there.texts("jwt") == ["user model", "n0", "n1", "n2", "after"]
 
 
 def test_a_write_in_doubt_does_not_wait(there: There, seg: Segue) -> None:
     session = seg.session("jwt")
     server = there.on()
+    there.clients[0].busy_timeout_ms = 300
     hang = [True]
 
     def answer(name: str, call: Callable[[], bytes]) -> bytes:
@@ -345,9 +355,9 @@ def test_a_write_in_doubt_does_not_wait(there: There, seg: Segue) -> None:
         session.note("perhaps")
     hang.clear()
     time.sleep(0.5)
-    client._unreached.clear()
+    there.on()
     session.note("after")
-    assert there.texts("jwt")[-2:] == ["perhaps", "after"]
+    assert there.texts("jwt") == ["user model", "perhaps", "after"]
 
 
 def test_two_that_drain_at_once_bring_nothing_twice(there: There, seg: Segue, tmp_path: Path) -> None:
@@ -411,6 +421,29 @@ def test_a_hook_waits_a_moment_for_a_dead_server_and_spools(
     agent.call(event, transcript_path=str(path), source="startup", prompt="go on", tool_name="Bash")
     assert times and sum(times) <= 0.3, times
     assert event in agent.spooled(), agent.log()
+
+
+def test_only_one_that_waited_long_enough_says_that_the_server_is_down(
+    there: There, started: Cli, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    down = Home(Path(os.environ["SEGUE_HOME"])).for_store(there.url).down
+    there.off()
+    agent = Agent(home, project)
+    agent.env = {**agent.env, "SEGUE_STORE": there.url, "SEGUE_API_KEY": KEY}
+    agent.start()
+    assert not down.exists(), "a hook waits too little to know"
+    client._unreached.clear()
+    monkeypatch.setattr(client, "_FIRST_SECONDS", 1.1)
+    started("list", code=74)
+    assert down.exists()
+    before = down.stat().st_mtime_ns
+    client._unreached.clear()
+    begun = time.monotonic()
+    started("list", code=74)
+    assert time.monotonic() - begun < 1 and down.stat().st_mtime_ns == before
+    there.on()
+    started("list")
+    assert not down.exists()
 
 
 def test_a_run_that_starts_without_the_server_is_told_what_was_last_seen(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -396,6 +398,55 @@ def test_what_a_server_made_up_is_damage(server: Portal) -> None:
     server.answer = forged
     with pytest.raises(DamagedError, match="s version 1"):
         journal.read("s")
+
+
+# -- TLS -------------------------------------------------------------------------------------------
+
+
+def certificate(folder: Path) -> Path:
+    """A certificate for localhost that nobody has signed but itself, with its key."""
+    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    path = folder / "server.pem"
+    pem, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    path.write_bytes(made.public_bytes(pem) + key.private_bytes(pem, form, serialization.NoEncryption()))
+    return path
+
+
+def test_a_certificate_must_be_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pem = certificate(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(pem)
+    server = Portal(tmp_path, tls=tls)
+    try:
+        begun = time.monotonic()
+        with pytest.raises(StoreUnavailable, match="certificate is not trusted"):
+            server.store().streams()
+        assert time.monotonic() - begun < 2
+        monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+        journal = server.store()
+        assert journal.append(Append("s", 0, drafts("x")))[0].version == 1
+        other = RemoteJournal(server.url.replace("localhost", "127.0.0.1"), KEY)
+        with pytest.raises(StoreUnavailable, match="certificate is not trusted"):
+            other.streams()
+    finally:
+        server.stop()
 
 
 # -- connections -----------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ class Handler:
     def _answer(self, segue: Segue) -> Answer:
         if segue.brake.in_force():
             self.writes = False
-        self._try(lambda: drain(segue))
+        self._try(lambda: drain(segue, commands=False))
         session = self._session(segue)
         if session is not None and is_off(segue.home, segue.folder, session.id):
             return Answer()

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 LEDGER = "ledger/offline"
 RANDOM_BYTES = 3
+SESSIONS_MAX = 4
+"""How many of the sessions that a process saw are kept when it ends: the last ones."""
 
 
 class Pending(Saved):
@@ -170,7 +172,7 @@ class Offline:
         with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
             if place.seen is not None and place.asked:
                 self._seen.keep_tree(place.seen, place.trusted_hash)
-            for session in book.seen():
+            for session in book.seen()[-SESSIONS_MAX:]:
                 state = book.cached(session)
                 if state is not None and state.version:
                     self._seen.keep_session(session, state)

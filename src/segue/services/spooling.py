@@ -42,9 +42,10 @@ def spool_of(home: Path) -> Spool:
     return Spool(home / "spool")
 
 
-def drain(segue: Segue) -> int:
-    """Store everything that waits; how many records were new. StoreError if the store does not take it."""
-    if segue.offline is not None:
+def drain(segue: Segue, *, commands: bool = True) -> int:
+    """Store everything that waits; how many records were new. StoreError if the store does not take it.
+    Without ``commands`` only what hooks saw: a hook has no time for more."""
+    if segue.offline is not None and commands:
         segue.offline.drain()
     spool = spool_of(segue.home.path)
     if not spool.size():

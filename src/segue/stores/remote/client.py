@@ -137,7 +137,8 @@ class Client:
             _, before = _unreached.get(self.address.shown, (0.0, ""))
             _unreached[self.address.shown] = (time.monotonic(), before if reason == _OVER else reason)
             self._reached = False
-            if self.told is not None:
+            patient = min(self.busy_timeout_ms / 1000, self.first_seconds) >= _IMPATIENT_MS / 1000
+            if self.told is not None and patient:  # a moment without an answer says little of a long way
                 self.told(False)
 
     def _settled(self, settle: Callable[[], T | None], deadline: float) -> T | None:
