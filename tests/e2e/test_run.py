@@ -116,9 +116,10 @@ def test_a_rate_limit_is_waited_for_in_the_same_conversation(rig: MakeRig) -> No
     )
 
 
-def test_a_rate_limit_is_waited_for_as_long_as_the_agent_says(rig: MakeRig) -> None:
-    made = rig("claude-code", scripts=SCRIPTS, queue=["told", "good"])
-    notices = told(start(made, "--agent", "claude").wait(150))
+@pytest.mark.parametrize("agent", ["claude-code", "gemini-cli"])
+def test_a_rate_limit_is_waited_for_as_long_as_the_agent_says(rig: MakeRig, agent: str) -> None:
+    made = rig(agent, scripts=SCRIPTS, queue=["told", "good"])
+    notices = told(start(made, "--agent", COMMANDS[agent], "--silent", "40").wait(150))
     assert notices[-1]["outcome"] == "done", notices
     assert [one["seconds"] for one in notices if one["kind"] == "waiting"] == [2.0]
 

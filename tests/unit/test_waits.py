@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 import pytest
 
+from segue.agents import agent
+from segue.core.supervise import trouble_of
 from segue.core.waits import told_wait
 
 NOW = datetime(2026, 11, 15, 11, 33, 0, tzinfo=UTC)
@@ -61,3 +63,32 @@ def test_what_is_told_is_waited_for(text: str, seconds: float) -> None:
 def test_a_time_without_a_zone_is_meant_here() -> None:
     here = NOW.astimezone(timezone(timedelta(hours=2)))
     assert told_wait("try again at 2:33 PM", here) == HOUR
+
+
+INIT = '{"type":"init","session_id":"n"}\n'
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("Attempt 1 failed: Quota exceeded. Please retry in 20.5s.. Retrying after 23758ms...", 20.5),
+        ('Attempt 3 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,'
+         '"message":"Rate limit reached. Please try again in 7s."}}\n    at process {\n}', 7.0),
+    ],
+)  # fmt: skip
+def test_gemini_cli_prints_why_it_tries_again_until_it_goes_on(line: str, seconds: float) -> None:
+    heard = agent("gemini-cli").launcher.hear(f"YOLO\n{INIT}{line}\n")  # type: ignore[attr-defined]
+    assert trouble_of(heard.retrying) == "rate" and told_wait(heard.retrying, NOW) == seconds
+    gone_on = agent("gemini-cli").launcher.hear(f"{INIT}{line}\n{INIT}")  # type: ignore[attr-defined]
+    assert gone_on.retrying == ""
+    assert agent("gemini-cli").launcher.hear(INIT).retrying == ""  # type: ignore[attr-defined]
+
+
+def test_claude_code_and_opencode_say_when_a_limit_ends() -> None:
+    limit = '{"type":"rate_limit_event","rate_limit_info":{"status":"%s","resetsAt":1794749593}}\n'
+    claude = agent("claude-code").launcher  # type: ignore[attr-defined]
+    assert claude.hear(limit % "rejected").resets_at == 1794749593
+    assert claude.hear(limit % "allowed").resets_at == 0
+    error = '{"type":"error","error":{"data":{"message":"m","responseHeaders":{"retry-after":"%s"}}}}\n'
+    opencode = agent("opencode").launcher  # type: ignore[attr-defined]
+    assert [opencode.hear(error % text).retry_seconds for text in ("20", "soon")] == [20.0, 0.0]

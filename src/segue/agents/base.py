@@ -117,6 +117,7 @@ class Heard(Value):
     cost: float = 0.0  # dollars, where it said so
     resets_at: float = 0.0  # when a limit ends, seconds since the epoch, where it said so
     retry_seconds: float = 0.0  # after how long to try again, where it said so
+    retrying: str = ""  # why it tries again by itself, as the last thing that it said
 
 
 class Launcher(Protocol):

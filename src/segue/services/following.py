@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ..agents import agent as agent_of
 from ..core.digest import RunDigest
 from ..core.pressure import window_of, windows_set
@@ -81,6 +83,13 @@ class Following:
             self.changed = time.monotonic()
             self._look = self._seen(final(self._reading, self._agent))
         return self._look
+
+    def hear(self, retrying: str) -> None:
+        """Why it tries again, of an agent that prints it and writes it nowhere; empty: it does not."""
+        if retrying and not self.troubled:
+            self._fault, self._trouble = retrying, trouble_of(retrying)
+            self.troubled = time.monotonic()
+            self._look = replace(self._look, trouble=self._trouble, fault=self._fault)
 
     def _find(self) -> bool:
         if time.monotonic() < self._searched:

@@ -195,7 +195,10 @@ class Supervisor:
             now = time.monotonic()
             if child.printed() != printed:
                 printed, changed = child.printed(), now
-                following.native = following.native or self._heard(launch, child).native
+                if not following.native or getattr(launcher_of(launch.agent), "prints_retries", False):
+                    heard = self._heard(launch, child)
+                    following.native = following.native or heard.native
+                    following.hear(heard.retrying)
             self._spend(launch, look)
             seen = Living(
                 silent_seconds=now - max(changed, following.changed), in_call=look.in_call, share=look.share,

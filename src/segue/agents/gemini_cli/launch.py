@@ -9,12 +9,14 @@ from segue.agents.base import Heard, objects
 from ...core.patterns import regex
 
 _STATUS = regex(r"status:? (\d{3})|\"code\": ?(\d{3})|\b(4\d\d|5\d\d)\b")
+_RETRY = regex(r"(?m)^Attempt \d+ failed.*Retrying .*$")
 
 
 class Launcher:
-    """``gemini -p``."""
+    """``gemini -p``. That it tries again it only prints."""
 
     command = "gemini"
+    prints_retries = True
 
     def headless(
         self, prompt: str, *, native: str, resume: str, full_access: bool, more: Sequence[str]
@@ -36,4 +38,8 @@ class Launcher:
             elif one.get("type") == "error":
                 fault = str(one.get("message") or error or "error")
         found = _STATUS.search(fault)
-        return Heard(native, fault, int(next(filter(None, found.groups()))) if found else 0)
+        status = int(next(filter(None, found.groups()))) if found else 0
+        retries = list(_RETRY.finditer(output))
+        goes_on = not retries or "\n{" in output[retries[-1].end() :]
+        retrying = "" if goes_on else retries[-1][0][:1000]
+        return Heard(native, fault, status, retrying=retrying)
