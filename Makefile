@@ -110,7 +110,7 @@ soak: $(STAMP) ## the crash tests with KILLS=200 kills
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4 times each: is the next run told?
-	SEGUE_KILLS=$(KILLS) $(PYTEST) --dist loadgroup --timeout 7200 tests/e2e -k killed_at_any_moment -s $(ARGS)
+	SEGUE_KILLS=$(KILLS) $(PYTEST) --dist loadgroup --timeout 7200 tests/e2e -k killed_at_any_moment -rP $(ARGS)
 
 .PHONY: bench-store bench-startup bench-since bench-features bench-handover bench-resume bench-capture bench-agents
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
