@@ -44,6 +44,8 @@ from segue.core.steps import (
 from segue.core.takeback import keep_plan, take_back
 from segue.core.telling import clip
 
+from .values import msgpack_decoder
+
 FORMAT = 2  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
@@ -170,7 +172,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(RunDigest)
+_decoder = msgpack_decoder(RunDigest)
 
 
 def encode(digest: RunDigest) -> bytes:

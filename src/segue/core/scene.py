@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from .values import Value
+from .values import Value, json_decoder
 
 AROUND_LINES = 200
 LINE_HASH_CHARS = 8
@@ -84,7 +84,7 @@ class Scene(Value, omit_defaults=True):
     """From what it was put together afterwards, if nobody kept it at the moment."""
 
 
-_decoder = msgspec.json.Decoder(Scene)
+_decoder = json_decoder(Scene)
 
 
 def encode(scene: Scene) -> bytes:

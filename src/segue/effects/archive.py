@@ -25,7 +25,7 @@ import apsw
 import msgspec
 
 from .._trip import trip
-from ..core.values import Value
+from ..core.values import Value, msgpack_decoder
 from ..errors import AccessError, DamagedError, SegueError, StoreBusy, StoreError, StoreFull
 from .files import private_folder
 
@@ -384,7 +384,7 @@ def to_drop(
 
 # -- rows ------------------------------------------------------------------------------------------
 
-_about = msgspec.msgpack.Decoder(About)
+_about = msgpack_decoder(About)
 
 
 def _row(copy: Copy) -> tuple[Any, ...]:

@@ -77,6 +77,8 @@ class Asked:
 
 def changes(root: Path, *, seconds: float = TIME_SECONDS) -> Changes:
     """What is uncommitted in a working tree."""
+    if seconds <= 0:
+        return Changes(cut=True)
     return Asked(root, seconds=seconds).changes()
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from ..core.patterns import regex
-from ..core.values import Value
+from ..core.values import Value, msgpack_decoder
 from .files import replace_quickly
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")
@@ -68,7 +68,7 @@ class _Index(msgspec.Struct, array_like=True):
     folders: dict[str, _Folder]
 
 
-_decoder = msgspec.msgpack.Decoder(_Index)
+_decoder = msgpack_decoder(_Index)
 
 
 class Library:

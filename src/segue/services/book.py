@@ -22,7 +22,7 @@ from ..core.events import Body, Draft, Erased, Event
 from ..core.session import fold, fold_body
 from ..core.state import SessionState
 from ..core.status import Card, card_of
-from ..core.values import Value
+from ..core.values import Value, json_decoder
 from ..errors import SegueError, StaleVersion, StoreError, UnknownSession
 from ..stores.base import Append, Journal, MemoryChange, Snapshot
 from .home import now
@@ -35,7 +35,7 @@ _CACHED_SESSIONS = 128
 _RETRIES = 1000
 _WAITING_MAX = 63
 
-_cards: msgspec.json.Decoder[Card] = msgspec.json.Decoder(Card)
+_cards = json_decoder(Card)
 _ERRORS = {
     kind.code: kind
     for kind in vars(errors).values()

@@ -19,6 +19,7 @@ import msgspec
 
 from ..agents.base import Agent, Found
 from ..core.digest import decode, encode
+from ..core.values import msgpack_decoder
 from .reading import Reading
 
 FORMAT = 1
@@ -53,7 +54,7 @@ class Kept(msgspec.Struct, array_like=True):
     check: bytes
 
 
-_kept = msgspec.msgpack.Decoder(Kept)
+_kept = msgpack_decoder(Kept)
 
 
 def stamp_of(found: Found, agent: Agent) -> Stamp:

@@ -15,7 +15,7 @@ import msgspec
 
 from ..agents.base import Found, Sign
 from ..core.digest import FORMAT, RunDigest
-from ..core.values import Value
+from ..core.values import Value, msgpack_decoder
 from ..stores.base import RunRow
 from .cursor import Stamp
 from .reading import Reading
@@ -202,7 +202,7 @@ class Facts(msgspec.Struct):
     """Of the digest."""
 
 
-_facts = msgspec.msgpack.Decoder(Facts)
+_facts = msgpack_decoder(Facts)
 
 
 def row_of(run: Run, stamp: Stamp, reading: bytes | None) -> RunRow:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-import msgspec
-
 from ..core.memory import Audience, Reader, may_read
+from ..core.values import json_decoder
 
 _READERS_CACHED = 64
-_decoder: msgspec.json.Decoder[Audience] = msgspec.json.Decoder(Audience)
+_decoder = json_decoder(Audience)
 
 
 def audience_in(key: bytes) -> Audience:

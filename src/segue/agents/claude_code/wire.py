@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct, field
 
 from ...core.patterns import regex
+from ...core.values import json_decoder
 
 
 class Tokens(Struct, gc=False):
@@ -93,8 +93,8 @@ class Record(Struct, gc=False, rename="camel"):
     title: str | None = None
 
 
-RECORD = msgspec.json.Decoder(Record)
-ATTACHMENT = msgspec.json.Decoder(Attachment)
+RECORD = json_decoder(Record)
+ATTACHMENT = json_decoder(Attachment)
 
 # Text in a user record that no user typed; so is what stands in a tag of the harness, whose names have a
 # hyphen or an underscore.

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
+
+from ...core.values import json_decoder
 
 
 class Block(Struct, gc=False):
@@ -145,10 +146,10 @@ class Task(Struct, gc=False):
     bad: int = 0  # documents that are not whole
 
 
-TASK = msgspec.json.Decoder(Task)
-MESSAGE = msgspec.json.Decoder(Message)
-SHOWN = msgspec.json.Decoder(Shown)
-REQUEST = msgspec.json.Decoder(Request)
-TOOL = msgspec.json.Decoder(ToolShown)
-HISTORY = msgspec.json.Decoder(History)
-METADATA = msgspec.json.Decoder(Metadata)
+TASK = json_decoder(Task)
+MESSAGE = json_decoder(Message)
+SHOWN = json_decoder(Shown)
+REQUEST = json_decoder(Request)
+TOOL = json_decoder(ToolShown)
+HISTORY = json_decoder(History)
+METADATA = json_decoder(Metadata)

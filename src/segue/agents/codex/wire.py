@@ -14,6 +14,8 @@ import msgspec
 
 from segue.agents.base import anything, decoded
 
+from ...core.values import json_decoder
+
 Loose = Any  # whatever stood there
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -187,19 +189,19 @@ class Bare(msgspec.Struct, gc=False, omit_defaults=True):
     output: Loose = None
 
 
-LINE = msgspec.json.Decoder(Line)
-BARE = msgspec.json.Decoder(Bare)
-KIND = msgspec.json.Decoder(Kind)
-META = msgspec.json.Decoder(Meta)
-TURN = msgspec.json.Decoder(Turn)
-MESSAGE = msgspec.json.Decoder(Message)
-TOOL_CALL = msgspec.json.Decoder(ToolCall)
-OUTPUT = msgspec.json.Decoder(Output)
-EVENT = msgspec.json.Decoder(Event)
-ITEM = msgspec.json.Decoder(Item)
-COMPACTED = msgspec.json.Decoder(Compacted)
-COUNTED = msgspec.json.Decoder(Counted)
-SPENT = msgspec.json.Decoder(Spent)
+LINE = json_decoder(Line)
+BARE = json_decoder(Bare)
+KIND = json_decoder(Kind)
+META = json_decoder(Meta)
+TURN = json_decoder(Turn)
+MESSAGE = json_decoder(Message)
+TOOL_CALL = json_decoder(ToolCall)
+OUTPUT = json_decoder(Output)
+EVENT = json_decoder(Event)
+ITEM = json_decoder(Item)
+COMPACTED = json_decoder(Compacted)
+COUNTED = json_decoder(Counted)
+SPENT = json_decoder(Spent)
 
 
 def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:

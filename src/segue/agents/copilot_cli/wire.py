@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from msgspec import Raw, Struct
+
+from ...core.values import json_decoder
 
 HOOK = b'{"type":"hook.'  # how every second line begins
 
@@ -165,4 +166,4 @@ class Change(Struct, gc=False, rename="camel"):
     title: str | None = None
 
 
-EVENT = msgspec.json.Decoder(Event)
+EVENT = json_decoder(Event)

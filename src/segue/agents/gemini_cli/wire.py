@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from ...core.values import json_decoder
+
 
 class Tokens(Struct, gc=False):
     input: int = 0  # the whole prompt, cached tokens too
@@ -78,10 +80,10 @@ class Display(Struct, gc=False, rename="camel"):
     is_new_file: bool | None = None
 
 
-RECORD = msgspec.json.Decoder(Record)
-PART = msgspec.json.Decoder(Part)
-CALL = msgspec.json.Decoder(ToolCall)
-DISPLAY = msgspec.json.Decoder(Display)
+RECORD = json_decoder(Record)
+PART = json_decoder(Part)
+CALL = json_decoder(ToolCall)
+DISPLAY = json_decoder(Display)
 LIST = msgspec.json.Decoder(list[Raw])
 
 # Text in a user's message that no user typed.

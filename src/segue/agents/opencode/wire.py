@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from ...core.values import json_decoder
+
 
 class Times(Struct, gc=False):
     """``time`` of a session, a message, a part or a tool's state."""
@@ -139,12 +141,12 @@ class Document(Struct, gc=False):
     todos: Raw = Raw()  # ours: the rows of the database
 
 
-DOCUMENT = msgspec.json.Decoder(Document)
-SESSION = msgspec.json.Decoder(Session)
-MESSAGE = msgspec.json.Decoder(Message)
-INFO = msgspec.json.Decoder(Info)
-PART = msgspec.json.Decoder(Part)
-STATE = msgspec.json.Decoder(State)
-METADATA = msgspec.json.Decoder(Metadata)
-TODO = msgspec.json.Decoder(Todo)
+DOCUMENT = json_decoder(Document)
+SESSION = json_decoder(Session)
+MESSAGE = json_decoder(Message)
+INFO = json_decoder(Info)
+PART = json_decoder(Part)
+STATE = json_decoder(State)
+METADATA = json_decoder(Metadata)
+TODO = json_decoder(Todo)
 LIST = msgspec.json.Decoder(list[Raw])

@@ -20,6 +20,7 @@ from ..._trip import trip
 from ...core import canon
 from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, fits
 from ...core.recall import Placed, Texts
+from ...core.values import json_decoder
 from ...errors import DamagedError
 from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _PAGE = 200
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
-_bodies: msgspec.json.Decoder[Memory] = msgspec.json.Decoder(Memory)
+_bodies = json_decoder(Memory)
 _WHOLE = (
     "SELECT m.no, m.body, m.body_hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0),"
     " coalesce(c.recalled, 0), coalesce(c.recalled_at, ''), m.created FROM segue.memories m"

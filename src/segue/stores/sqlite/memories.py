@@ -22,6 +22,7 @@ from ..._trip import trip
 from ...core import canon
 from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
 from ...core.recall import Placed, Texts, length_of
+from ...core.values import json_decoder
 from ...errors import DamagedError, StaleVersion
 from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from .journal import SqliteJournal
 
 Row = tuple[Any, ...]
-_bodies: msgspec.json.Decoder[Memory] = msgspec.json.Decoder(Memory)
+_bodies = json_decoder(Memory)
 _WHOLE = (
     "SELECT m.no, b.body, b.hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0), coalesce(c.recalled, 0),"
     " coalesce(c.recalled_at, '') FROM memories m JOIN memory_bodies b ON b.no = m.no"
