@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from segue.effects.notes import Library, Note, body_of, note_of
+from segue.effects.notes import Library, Note, _hits, body_of, note_of
 
 
 def write(root: Path, name: str, text: str) -> Path:
@@ -142,3 +142,10 @@ def test_a_text_comes_without_its_front_matter_and_a_gone_note_is_none(tmp_path:
     path.unlink()
     assert library.text(note) is None
     assert isinstance(note, Note)
+
+
+def test_titles_searched_as_one_text_are_hit_as_each_alone() -> None:
+    titles = ["Invoice parser", "", "the parser\nof invoices", "Ärger with INVOICES", "parser parser"]
+    words = ["invoice", "parser", "ärger", "of"]
+    alone = [sum(word in title.lower() for word in words) for title in titles]
+    assert _hits(titles, words) == {at: count for at, count in enumerate(alone) if count}

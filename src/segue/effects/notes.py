@@ -141,12 +141,9 @@ class Library:
         """The notes whose titles say most of these words."""
         wanted = sorted({word.lower() for word in words})
         enough = 1 if len(wanted) < 4 else 2
-        scored = []
-        for note in self.all().values():
-            low = note.title.lower()
-            hits = len([word for word in wanted if word in low])
-            if hits >= enough:
-                scored.append((-hits, note.path, note))
+        notes = list(self.all().values())
+        hits = _hits([note.title for note in notes], wanted)
+        scored = [(-count, notes[at].path, notes[at]) for at, count in hits.items() if count >= enough]
         return [note for _, _, note in sorted(scored, key=lambda one: one[:2])[:most]]
 
     def is_place(self, path: str) -> bool:
@@ -348,3 +345,18 @@ def body_of(text: str) -> str:
     if text.startswith("---\n") and "\n---" in text[4:]:
         return text[4:].partition("\n---")[2].partition("\n")[2]
     return text
+
+
+def _hits(titles: Sequence[str], words: Sequence[str]) -> dict[int, int]:
+    """How many of these words a title holds, by its number: thousands of titles are searched as one text."""
+    low = "\n".join(title.replace("\n", " ") for title in titles).lower()
+    found: dict[int, int] = {}
+    for word in filter(None, words):
+        line = seen = 0
+        at = low.find(word)
+        while at >= 0:
+            line += low.count("\n", seen, at)
+            found[line] = found.get(line, 0) + 1
+            seen = low.find("\n", at)
+            at = low.find(word, seen) if seen >= 0 else -1
+    return found
