@@ -145,6 +145,10 @@ bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large proje
 bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, beside bare inserts and beside the embedded one
 	$(call clean_python,$(BENCH_VENV)) bench/postgres.py $(ARGS)
 
+.PHONY: bench-server
+bench-server: $(BENCH_VENV)/.installed ## what the server costs, beside a bare framework that does one insert, on both stores
+	$(call clean_python,$(BENCH_VENV)) bench/server.py $(ARGS)
+
 .PHONY: bench-memory
 bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON
 	$(call clean_python,$(BENCH_VENV)) -m bench.memory $(CORPUS) --peers $(ARGS)

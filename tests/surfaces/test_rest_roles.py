@@ -32,7 +32,7 @@ class Row(NamedTuple):
     """What a key of another project is told: 404, or 200 with nothing of ours in it."""
 
 
-S = "/v1/sessions/{session}"
+S, A = "/v1/sessions/{session}", "/memories/ace"
 ROWS = [
     Row("GET", "/metrics", foreign=200),
     Row("GET", "/v1/keys", foreign=200),
@@ -113,6 +113,42 @@ ROWS = [
     Row("PUT", f"{S}/budget", {"cost": 1}),
     Row("POST", f"{S}/spend", {"tokens": 1}),
     Row("GET", "/v1/spend", foreign=200),
+    Row("POST", f"{A}/session", {"session_id": "new"}, foreign=200),
+    Row("GET", f"{A}/session/{{session}}"),
+    Row("PATCH", f"{A}/session/{{session}}", {"last_action": "n"}),
+    Row("POST", f"{A}/feature", {"feature_id": "new", "description": "d"}, foreign=200),
+    Row("GET", f"{A}/feature/{{feature}}"),
+    Row("PATCH", f"{A}/feature/{{feature}}", {"status": "testing"}),
+    Row("GET", f"{A}/features", foreign=200),
+    Row("POST", "/memories/add", {"content": "m"}, foreign=200),
+    Row("POST", "/memories/add_batch", {"items": [{"content": "m"}]}, foreign=200),
+    Row("POST", "/memories/query", {"query": SECRET, "top_k": 1000}, foreign=200),
+    Row("POST", "/memories/hybrid_query", {"query": SECRET}, foreign=200),
+    Row("POST", "/memories/query_cross_agent", {"requesting_agent_id": "c", "query": "*"}, foreign=200),
+    Row("GET", "/memories/{memory}"),
+    Row("PATCH", "/memories/{memory}", {"metadata": {"a": 1}}),
+    Row("DELETE", "/memories/{memory}"),
+    Row("POST", f"{A}/vote/{{memory}}", {"vote": "helpful", "voter_agent_id": "c"}),
+    Row("POST", f"{A}/delta", {"operations": [{"type": "add", "content": "m"}]}, foreign=200),
+    Row("POST", f"{A}/reflection", {"content": "c", "agent_id": "c"}, foreign=200),
+    Row("POST", f"{A}/playbook", {"query": SECRET, "agent_id": "c"}, foreign=200),
+    Row("POST", f"{A}/playbook/agent", {"query": SECRET, "agent_id": "c"}, foreign=200),
+    Row("POST", "/memories/handoff", {"source_agent_id": "a", "target_agent_id": "b"}, foreign=200),
+    Row("POST", "/context/load", {"agent_id": "planner", "query": "*"}, foreign=200),
+    Row("POST", "/memories/decay/archive", {"dry_run": True}, foreign=200),
+    Row("POST", f"{A}/curate", {}, foreign=200),
+    Row("POST", f"{A}/consolidate", {}, foreign=200),
+    Row("POST", "/memories/export", {}, foreign=200),
+    Row("GET", f"{A}/dashboard/stats", foreign=200),
+    Row("GET", f"{A}/dashboard/sessions", foreign=200),
+    Row("POST", f"{A}/run", {"run_id": "new"}, foreign=200),
+    Row("GET", f"{A}/run/{{run}}"),
+    Row("POST", f"{A}/run/{{run}}/complete", {"success": True}),
+    Row("POST", "/interaction-events", {"session_id": "s", "content": "c"}, foreign=201),
+    Row("POST", "/interaction-events/search", {"query": SECRET}, foreign=200),
+    Row("GET", "/interaction-events/session/{agent}", foreign=200),
+    Row("GET", "/interaction-events/agent/{agent}", foreign=200),
+    Row("GET", "/interaction-events/{interaction}"),
 ]
 OPEN = {"/", "/health", "/ready", "/openapi.json"}
 
@@ -199,10 +235,13 @@ def filled(world: World) -> World:
     digest = {"steps": 1, "title": SECRET}
     told = {"id": "r1", "agent": "codex", "goal": SECRET, "session": id, "digest": digest}
     done(ask("PUT", f"/v1/runs/{run}", told, token=key))
+    done(ask("POST", f"{A}/run", {"run_id": run}, token=key))
+    said = {"session_id": id, "content": SECRET, "agent_id": "planner"}
+    interaction = done(ask("POST", "/interaction-events", said, token=key), 201)
     made = done(ask("POST", "/v1/keys", {"role": "reader", "name": SECRET}, token=key), 201)
     names = {
         "session": id, "feature": "f", "memory": memory["id"], "offer": offer["offer"]["id"], "run": run,
-        "agent": "planner", "key": made["id"], "tree": "0" * 16,
+        "agent": "planner", "key": made["id"], "tree": "0" * 16, "interaction": interaction["event_id"],
     }  # fmt: skip
     return World(world.server, world.keys, names)
 
@@ -231,7 +270,7 @@ def test_who_may_use_a_route_and_what_others_are_told(world: World, row: Row) ->
         else:
             assert status not in (401, 403) and status < 500, (role, told)
             good = (
-                (200, 201, 409)
+                (200, 201, 204, 409)
                 if row.foreign == 404 and row.path != "/v1/handovers/{tree}"
                 else (row.foreign,)
             )

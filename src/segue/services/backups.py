@@ -45,6 +45,8 @@ class Backups:
         self._settings = settings
         self._written = 0
         self._total = 0
+        self.later = False
+        """Whether somebody else looks now and then whether one is due: a server, beside its requests."""
 
     def list(self) -> list[Backup]:
         """All backups, the newest first."""
@@ -60,8 +62,17 @@ class Backups:
         """Note writes; now and then look whether a backup is due."""
         self._total += count
         self._written += count
-        if self._written >= _LOOK_EVERY_WRITES:
+        if self._written >= _LOOK_EVERY_WRITES and not self.later:
             self.if_due()
+
+    @property
+    def waits(self) -> bool:
+        """Whether something was written since it was last looked whether one is due."""
+        return self._written > 0
+
+    def looked(self) -> None:
+        """Another one of this store looked."""
+        self._written = 0
 
     def if_due(self) -> Backup | None:
         """Make a backup if enough was written, or the last one is old; never raises."""

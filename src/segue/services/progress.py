@@ -125,8 +125,8 @@ def known_status(status: str | None) -> None:
 
 def shown(state: SessionState, label: Label) -> Progress:
     """A state in those words."""
-    items = state.items
-    done = [items[place].text for place in state.done]
+    items = state.items.flat()
+    done = [items[place].text for place in state.done.flat()]
     active = [items[place].text for place in state.active]
     waits = [items[place].text for place in state.next]
     stuck = [BlockedItem(items[place].text, items[place].reason) for place in state.blocked]

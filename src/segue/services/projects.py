@@ -144,6 +144,17 @@ class Projects:
         name, url, model, key = (self._comparing[one] or "" for one in _COMPARING)
         return choose(name or "auto", url=url, model=model, key=key)
 
+    def back_up(self) -> None:
+        """Make the backups that are due; beside the requests, since each copies a whole store."""
+        with self._lock:
+            handles = list(self._handles.items())
+        looked: set[str] = set()
+        for (project, _, _), segue in handles:
+            if segue.backups.waits and project not in looked:
+                looked.add(project)
+                segue.backups.if_due()
+            segue.backups.looked()
+
     def close(self) -> None:
         """Let go of all stores."""
         with self._lock:
@@ -185,6 +196,7 @@ class _Served(Segue):
         super().__init__(store, home=home, folder=folder, project=project, **more)
         self.observed = SentRuns(self)
         self.book.sessions_max = SESSIONS_MAX
+        self.backups.later = True
 
     def _placed(self) -> Place:
         return self._at

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import apsw
 
@@ -29,6 +29,9 @@ from ...errors import (
     StoreUnavailable,
 )
 from . import schema
+
+if TYPE_CHECKING:
+    from _thread import RLock
 
 T = TypeVar("T")
 BUSY_TIMEOUT_MS = 10_000
@@ -197,6 +200,7 @@ class Database:
         self._vfs = vfs
         self._local = threading.local()
         self._lock = threading.Lock()
+        self._turn = threading.RLock()
         self._open: list[apsw.Connection] = []
         self._forks = _forks
         self._inode = 0
@@ -238,6 +242,7 @@ class Database:
 
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
+        self._turn = threading.RLock()
         _orphans.extend((*self._open, self._local))
         self._open, self._local, self._forks = [], threading.local(), _forks
 
@@ -335,6 +340,7 @@ class Database:
         """Run work in one durable transaction; on any fault nothing of it stays."""
         db = self.connection()
         self.refuse_newer(db)
+        turn = self.turn()
         try:
             db.execute("BEGIN IMMEDIATE")
             try:
@@ -346,7 +352,23 @@ class Database:
                 raise
         except apsw.Error as fault:
             raise self.translate(fault) from fault
+        finally:
+            turn.release()
         return result
+
+    def turn(self) -> RLock:
+        """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
+        that is short and fair, while SQLite looks again after ever longer sleeps."""
+        turn = self._turn
+        if not turn.acquire(timeout=self.busy_timeout_ms / 1000):
+            raise self._busy()
+        return turn
+
+    def _busy(self) -> StoreBusy:
+        return StoreBusy(
+            f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
+            hint="try again; `segue doctor` names who holds it",
+        )
 
     def refuse_newer(self, db: apsw.Connection) -> None:
         """SchemaTooNew if this store may only be read here."""
@@ -356,10 +378,7 @@ class Database:
     def translate(self, fault: apsw.Error) -> SegueError:
         """Our error for one of SQLite's."""
         if isinstance(fault, apsw.BusyError | apsw.LockedError):
-            return StoreBusy(
-                f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
-                hint="try again; `segue doctor` names who holds it",
-            )
+            return self._busy()
         if isinstance(fault, apsw.FullError):
             return StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):

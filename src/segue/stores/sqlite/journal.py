@@ -93,6 +93,7 @@ class SqliteJournal:
             return self._append_all(appends, pieces)
         event, header = seal_row(stream, expect + 1, prev, wish.drafts[0])
         row = ((self._numbers[stream] << STREAM_BITS) + expect + 1, header, event.body, event.hash, prev)
+        turn = self.database.turn()
         try:
             if pieces:
                 writer.execute("BEGIN IMMEDIATE")
@@ -106,6 +107,8 @@ class SqliteJournal:
             if isinstance(fault, apsw.ConstraintError):
                 raise StaleVersion(stream, expect, self.head(stream).version) from None
             raise
+        finally:
+            turn.release()
         trip("store.append.after_commit")
         self._seen[stream] = (expect + 1, event.hash)
         return [event]

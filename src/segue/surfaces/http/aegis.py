@@ -9,6 +9,9 @@ route takes is 422 here.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
+
+import msgspec
 
 from ...core.features import Verdict, counted
 from ...core.state import SessionState
@@ -18,11 +21,22 @@ from ...services.progress import Label, Progress, Update
 from ...services.segue import Segue
 from ...services.session_index import home_for
 from ...services.sessions import Session
+from ..render import compact
 from . import aegis_forms as forms
 from .frame import Visit, route
 
 TAGS = ("aegis",)
-aegis_route = partial(route, tags=TAGS, invalid=422)
+
+
+def whole(value: Any) -> bytes:
+    """JSON of values that name every field as they are; a lone surrogate becomes a marked hole."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return compact(value)
+
+
+aegis_route = partial(route, tags=TAGS, invalid=422, encode=whole)
 STATUSES = ("not_started", "in_progress", "blocked", "testing", "complete", "failed")
 _OURS = {"complete": "passing", "completed": "passing", "failed": "failing", "stale": "testing"}
 _THEIRS = {"passing": "complete", "failing": "failed", "stale": "testing"}

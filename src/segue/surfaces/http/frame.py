@@ -6,16 +6,17 @@ becomes problem details. Its role is checked here and nowhere else: one without 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import cached_property, partial
 from inspect import Parameter as Signed
 from inspect import iscoroutinefunction, signature
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
-from anyio import to_thread
 from litestar import MediaType, Request, Response, delete, get, patch, post, put
-from litestar.connection import ASGIConnection
 from litestar.exceptions import HTTPException
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
@@ -28,11 +29,14 @@ from . import problems
 from .front import Front
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 ACTOR, RUN, PROJECT = "segue-actor", "segue-run", "segue-project"
 OPEN = ("/", "/health", "/ready", "/openapi.json")
 """Paths that ask for no key."""
 OURS = ("visit", "request", "data")
 """Arguments that are no parameters."""
+WORKERS = 40
+"""So many requests are worked on at once; the others wait their turn."""
 _METHODS = {"GET": get, "POST": post, "PUT": put, "PATCH": patch, "DELETE": delete}
 _USUAL = (400, 401, 403, 413, 421, 429, 500, 503)
 _WRITING = (409, 422)
@@ -71,18 +75,10 @@ def visit_of(request: Request[Any, Any, Any]) -> Visit:
     )  # fmt: skip
 
 
-async def role_is_enough(connection: ASGIConnection[Any, Any, Any, Any], route: BaseRouteHandler) -> None:
-    """The guard of every route: refuses a key whose role is too low."""
-    need = route.opt.get("need", "admin")
-    if need:
-        access: Access = connection.scope["segue_access"]  # type: ignore[typeddict-item]
-        access.demand(need)
-
-
 def route(
     method: str, path: str, *, need: str, status: int = 200, tags: Sequence[str] = (),
     errors: Sequence[int] = (404,), media_type: str = MediaType.JSON, body: Any = None, answer: Any = None,
-    also: Sequence[str] = (), invalid: int = 400, **more: Any,
+    also: Sequence[str] = (), invalid: int = 400, encode: Callable[[Any], bytes] = compact, **more: Any,
 ) -> Callable[[F], HTTPRouteHandler]:  # fmt: skip
     """Declare a route; ``need`` is the lowest role that may use it, or empty for an open one. ``body`` and
     ``answer`` are examples; ``also`` are other types of content; ``errors`` what can go wrong beyond the
@@ -99,25 +95,38 @@ def route(
     opt = {"need": need, "body": body, "answer": answer, "also": also, "errors": sorted(foreseen)}
     opt["invalid"] = invalid
     made = _METHODS[method](path, status_code=status, opt=opt, tags=list(tags), media_type=media_type, **more)
-    return lambda function: made(_answering(function, status, media_type, threaded))
+    return lambda function: made(_answering(function, need, status, media_type, threaded, encode))
 
 
-def _answering(function: F, status: int, media_type: str, threaded: bool) -> Callable[..., Any]:
-    """The function as the framework calls it: with a request, of which it takes what it names."""
+def _answering(
+    function: F, need: str, status: int, media_type: str, threaded: bool, encode: Callable[[Any], bytes]
+) -> Callable[..., Any]:
+    """The function as the framework calls it: with a request, of which it takes what it names, if the role
+    of the key is enough."""
     takes = Taking(function)
 
+    def ready(given: dict[str, Any]) -> Any:
+        """What is answered, as bytes: made where the work is done, not where all others wait."""
+        found = function(**given)
+        if isinstance(found, Response) or media_type != MediaType.JSON or status == 204:
+            return found
+        return Response(encode(found), status_code=status, media_type=media_type)
+
     async def answered(request: Request[Any, Any, Any]) -> Response[Any] | None:
+        if need:
+            access: Access = request.scope["segue_access"]  # type: ignore[typeddict-item]
+            access.demand(need)
         body = await request.body() if takes.body is not None else b""
-        call = partial(function, **takes.from_request(request, body))
+        given = takes.from_request(request, body)
         if takes.waits:
-            found = await call()
+            found = await function(**given)
         else:
-            found = await to_thread.run_sync(call) if threaded else call()
+            found = await in_thread(partial(ready, given)) if threaded else ready(given)
         if isinstance(found, Response):
             return found
         if status == 204:
             return None
-        content = compact(found) if media_type == MediaType.JSON else found
+        content = encode(found) if media_type == MediaType.JSON else found
         return Response(content, status_code=status, media_type=media_type)
 
     answered.__name__, answered.__doc__ = function.__name__, function.__doc__
@@ -125,6 +134,15 @@ def _answering(function: F, status: int, media_type: str, threaded: bool) -> Cal
     answered.__wrapped__ = function  # type: ignore[attr-defined]
     answered.__signature__ = signature(answered, follow_wrapped=False)  # type: ignore[attr-defined]
     return answered
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """What a call gives, run in a thread with the context of the request."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(_workers, copy_context().run, call)
+
+
+_workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="segue-request")
 
 
 class Taking:

@@ -20,6 +20,8 @@ from ...services.projects import Projects
 from .metrics import Metrics
 from .watching import Watch
 
+NOBODY = "none"
+"""The key of whoever needs none."""
 BUCKETS_MAX = 10_000
 LINES_MAX = 100_000
 
@@ -54,20 +56,15 @@ class Front:
         self._lines: list[AuditLine] = []
         self._lock = threading.Lock()
 
-    def admit(self, token: str, project: str) -> Access:
-        """Who asks; NotKnown, NotAllowed or RateLimited."""
+    def known(self, token: str, project: str) -> Access:
+        """Who asks, as the store says now; NotKnown or NotAllowed."""
         if not self.rules.auth and not token:
-            return Access("none", "admin", project or DEFAULT_PROJECT)
-        try:
-            access = self.keys.check(token, project)
-        except SegueError:
-            self.metrics.count("keys_refused")
-            raise
-        self._limit(access.key)
-        return access
+            return Access(NOBODY, "admin", project or DEFAULT_PROJECT)
+        return self.keys.check(token, project)
 
-    def _limit(self, key: str) -> None:
-        if not self.rules.rate:
+    def limit(self, key: str) -> None:
+        """One request more with this key; RateLimited."""
+        if not self.rules.rate or key == NOBODY:
             return
         with self._lock:
             if len(self._buckets) > BUCKETS_MAX:
@@ -104,7 +101,8 @@ class Front:
             raise
 
     def tidy(self) -> None:
-        """Forget answers and marks that nobody asks for any more."""
+        """Make backups that are due; forget answers and marks that nobody asks for any more."""
+        self.projects.back_up()
         self.projects.desk.forget(moment(-3600 * KEPT_HOURS))
         for store in self.projects.opened():
             forget_marks(store)

@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from ...errors import SegueError, UsageError
 from ...services import once
 from ...services.home import now
 from . import problems
-from .frame import OPEN, PROJECT
+from .frame import OPEN, PROJECT, in_thread
 from .front import Front
 from .messages import Messages, TooLarge, gzipped, header, headers_of, whole
 
@@ -51,6 +52,7 @@ class Gate:
         self.front = front
         self.mounts = dict(mounts or {})
         """Applications by the path that they have, which know nothing of keys."""
+        self.lookups = Lookups(front)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -74,6 +76,52 @@ class Gate:
                 self.front.watch.poke(access.project)
             if access and (scope["method"] in WRITES or visit.out.status == 403):
                 self.front.later(access, f"{scope['method']} {scope['path'][:200]}", visit.out.status)
+
+
+class Lookups:
+    """Looks for keys in a store that is a server: one for all requests that wait for it with the same key.
+
+    Whoever comes while a look is under way waits for the next one, so that each request is let in by a look
+    that began after it came: a key that was revoked by then is unknown to it."""
+
+    def __init__(self, front: Front) -> None:
+        self._front = front
+        self._waiting: dict[tuple[str, str], list[asyncio.Future[Access]]] = {}
+
+    async def known(self, token: str, project: str) -> Access:
+        """Who asks; NotKnown or NotAllowed."""
+        key = (token, project)
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            mine: asyncio.Future[Access] = asyncio.get_running_loop().create_future()
+            waiting.append(mine)
+            return await mine
+        self._waiting[key] = []
+        try:
+            return await in_thread(partial(self._front.known, token, project))
+        finally:
+            self._next(key)
+
+    def _next(self, key: tuple[str, str]) -> None:
+        """Look once more for those who came meanwhile, if any did."""
+        waiting = [one for one in self._waiting.pop(key) if not one.done()]
+        if waiting:
+            self._waiting[key] = []
+            task = asyncio.ensure_future(in_thread(partial(self._front.known, *key)))
+            task.add_done_callback(partial(self._tell, key, waiting))
+
+    def _tell(
+        self, key: tuple[str, str], waiting: list[asyncio.Future[Access]], task: asyncio.Future[Access]
+    ) -> None:
+        fault = asyncio.CancelledError() if task.cancelled() else task.exception()
+        for one in waiting:
+            if one.done():
+                continue
+            if fault is None:
+                one.set_result(task.result())
+            else:
+                one.set_exception(fault)
+        self._next(key)
 
 
 class _Passage:
@@ -138,9 +186,16 @@ class _Passage:
         scheme, _, token = self._headers.get("authorization", "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         project = self._headers.get(PROJECT, "")
-        if self._front.embedded:  # a look into a file of ours; a thread would cost more
-            return self._front.admit(token, project)
-        return await to_thread.run_sync(self._front.admit, token, project)
+        try:
+            if self._front.embedded:  # a look into a file of ours; a thread would cost more
+                access = self._front.known(token, project)
+            else:
+                access = await self._gate.lookups.known(token, project)
+        except SegueError:
+            self._front.metrics.count("keys_refused")
+            raise
+        self._front.limit(access.key)
+        return access
 
     async def _take_body(self) -> None:
         """Refuse what is too large before it is read; unpack what is packed."""
