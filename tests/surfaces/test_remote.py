@@ -310,6 +310,19 @@ def test_a_program_is_told_pending_and_what_waits_goes_first(there: There, seg: 
     assert there.texts("jwt") == ["user model", "one", "two"]
 
 
+def test_what_a_program_said_itself_is_no_conflict(there: There, seg: Segue) -> None:
+    session = seg.session("jwt")
+    session.describe(summary="first")
+    session.add("five")
+    there.off()
+    assert isinstance(session.describe(summary="second"), Pending)
+    assert isinstance(session.done("#5"), Pending)
+    there.on()
+    session.note("after")
+    assert session.state.summary == "second" and there.texts("jwt") == ["user model", "five", "after"]
+    assert not [event for event in there.events("jwt") if event.kind == "pending.refused"]
+
+
 @pytest.mark.parametrize("place", ["spool.take.after_rename", "spool.drop.before_unlink"])
 def test_a_drain_that_dies_anywhere_brings_nothing_twice(there: There, seg: Segue, place: str) -> None:
     there.off()

@@ -78,11 +78,15 @@ class Offline:
         self.tree_seen, self.trusted = self._seen.tree_seen, self._seen.trusted
         self.brought = Brought()
         """What was brought so far, by this one."""
+        self._away = False
+        """Whether the server was not there when it was last needed."""
 
     # -- keeping -------------------------------------------------------------------------------
 
     def keep(self, session: str, commands: Sequence[Command], fault: StoreUnavailable, actor: str) -> Pending:
         """Let commands wait; raises ``fault`` if they may not, and a refusal that is certain already."""
+        self._away = True
+        self._remember(session)
         last = self.last(session)
         state = last.state if last is not None else None
         if fault.doubt or not may_wait(commands, state):
@@ -154,6 +158,7 @@ class Offline:
             if "bringing" not in busy.message:
                 raise
         self._segue.forget()
+        self._away = False
         self.brought = Brought(self.brought.saved + saved, (*self.brought.refused, *refused))
         return Brought(saved, tuple(refused))
 
@@ -173,9 +178,16 @@ class Offline:
             if place.seen is not None and place.asked:
                 self._seen.keep_tree(place.seen, place.trusted_hash)
             for session in book.seen()[-SESSIONS_MAX:]:
-                state = book.cached(session)
-                if state is not None and state.version:
-                    self._seen.keep_session(session, state)
+                self._remember(session)
+
+    def _remember(self, session: str) -> None:
+        """A session as this process saw it last; while the server is away only if that is news."""
+        with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
+            state, kept = self._segue.book.cached(session), self._seen.seen(session)
+            if state is None or not state.version:
+                return
+            if not self._away or kept is None or kept.version != state.version:
+                self._seen.keep_session(session, state)
 
 
 def ledger_of(segue: Segue) -> str:
