@@ -436,6 +436,14 @@ def test_a_hook_waits_a_moment_for_a_dead_server_and_spools(
     assert event in agent.spooled(), agent.log()
 
 
+def test_a_hook_with_settings_that_cannot_be_read_spools(home: Path, tmp_path: Path) -> None:
+    agent = Agent(home, tmp_path / "shop")
+    agent.env = {**agent.env, "SEGUE_CONFIG": str(tmp_path / "config.toml")}
+    (tmp_path / "config.toml").write_text("store = [")
+    assert agent.start() == "" and agent.spooled()[0] == "SessionStart"
+    assert "config.toml" in agent.log()
+
+
 def test_only_one_that_waited_long_enough_says_that_the_server_is_down(
     there: There, started: Cli, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

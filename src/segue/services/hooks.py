@@ -79,6 +79,14 @@ def _pid(environment: Mapping[str, str]) -> int:
     return int(told) if told.isdecimal() else 0
 
 
+def _store(environment: Mapping[str, str]) -> str:
+    """The store that is set; empty if the settings cannot be read, which opening it will say."""
+    try:
+        return store_of(environment)
+    except SegueError:
+        return ""
+
+
 def _wanted(home: Path, event: HookEvent) -> bool:
     return not is_off(Home(home), Path(event.cwd or "/"))
 
@@ -131,7 +139,7 @@ class Handler:
         self, home: Path, event: HookEvent, name: str, payload: bytes, environment: Mapping[str, str]
     ) -> None:
         self.home, self.event, self.name, self.payload = home, event, name, payload
-        patience_ms = PATIENCE_REMOTE_MS if is_remote(store_of(environment)) else PATIENCE_MS
+        patience_ms = PATIENCE_REMOTE_MS if is_remote(_store(environment)) else PATIENCE_MS
         self.environment = {
             **environment, "SEGUE_HOME": str(home), "SEGUE_BUSY_TIMEOUT_MS": str(patience_ms),
             "SEGUE_BACKUP_EVENTS": "1000000000", "SEGUE_BACKUP_HOURS": "1000000",
@@ -193,7 +201,8 @@ class Handler:
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         self.writes = False
         with Segue(VolatileJournal(), folder=folder, environment=self.environment) as segue:
-            segue.stand_in = last_here(Home(self.home).for_store(store_of(self.environment)), folder)
+            with suppress(SegueError):
+                segue.stand_in = last_here(Home(self.home).for_store(_store(self.environment)), folder)
             told = tell(segue, self.event, budget=self._budget(segue))
         return self._given(segue, told, "steer" if self.event.kind == "compact" else "brief", stored=False)
 
