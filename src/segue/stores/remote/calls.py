@@ -27,7 +27,13 @@ class Calls:
     def write(self, name: str, asked: Any, kind: Any, settle: Callable[[], T | None]) -> Any:
         """The answer of a method that must not happen twice: see ``Client.call``."""
         found = self.client.call(name, wire.encode(asked), lambda: _boxed(settle()))
-        return found[0] if isinstance(found, tuple) else self._read(found, kind)
+        if isinstance(found, tuple):
+            return found[0]
+        try:
+            return self._read(found, kind)
+        except StoreUnavailable as fault:
+            fault.doubt = True  # whatever it was that answered may have done it
+            raise
 
     def _read(self, answer: Any, kind: Any) -> Any:
         try:

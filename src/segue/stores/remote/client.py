@@ -60,6 +60,13 @@ class Unsent(Exception):
     """The request never left this machine."""
 
 
+class Hopeless(StoreUnavailable):
+    """The same request in a moment would be answered the same."""
+
+    sent = False
+    """Whether it went to somebody who may have carried it out."""
+
+
 class Lost(Exception):
     """The request may have arrived; no whole answer came back."""
 
@@ -105,7 +112,7 @@ class Client:
                 self._now_reached()
                 return answer
             except StaleVersion:  # perhaps by our own first try
-                found = self._settled(settle, deadline) if doubt and settle is not None else None
+                found = self._looked(settle, deadline) if doubt and settle is not None else None
                 if found is None:
                     raise
                 return found
@@ -114,13 +121,15 @@ class Client:
                 doubt = doubt or (settle is not None and isinstance(fault, Lost))
                 error: SegueError = self._in_doubt() if doubt else self._unreachable(reason)
             except (StoreBusy, StoreUnavailable, RateLimited) as fault:
-                if getattr(fault, "hopeless", False):
+                if isinstance(fault, Hopeless):
+                    fault.doubt = settle is not None and (doubt or fault.sent)
                     raise
                 doubt = doubt or (settle is not None and isinstance(fault, StoreUnavailable))
                 error = self._in_doubt() if doubt and isinstance(fault, StoreUnavailable) else fault
                 wait = getattr(fault, "retry_after_seconds", 0.0)
             if time.monotonic() + max(pause, wait) > deadline:
-                self._not_reached(reason)
+                if isinstance(error, StoreUnavailable):
+                    self._not_reached(reason)
                 raise error from None
             time.sleep(max(wait, pause * random.uniform(0.5, 1.0)))
             pause = min(pause * 2, _PAUSE_SECONDS_MAX)
@@ -140,6 +149,13 @@ class Client:
             patient = min(self.busy_timeout_ms / 1000, self.first_seconds) >= _IMPATIENT_MS / 1000
             if self.told is not None and patient:  # a moment without an answer says little of a long way
                 self.told(False)
+
+    def _looked(self, settle: Callable[[], T | None], deadline: float) -> T | None:
+        """The same where it is the last word: if nobody answers, the doubt stays."""
+        try:
+            return self._settled(settle, deadline)
+        except StoreUnavailable:
+            raise self._in_doubt() from None
 
     def _settled(self, settle: Callable[[], T | None], deadline: float) -> T | None:
         """What is known of a write by now; looking takes no longer than the write may."""
@@ -258,7 +274,9 @@ class Client:
             return content
         if 200 <= response.status < 300:
             raise self._hopeless(
-                "what answers there is no Segue server", "check the address; a portal of the network?"
+                "what answers there is no Segue server",
+                "check the address; a portal of the network?",
+                sent=True,
             )
         problem = _problem(content) if kind.endswith("json") else {}
         raise self._error(response, problem)
@@ -283,11 +301,12 @@ class Client:
             return errors.UsageError(f"{where} refuses: {detail}", hint=str(problem.get("hint", "")))
         if 300 <= status < 400:
             return self._hopeless("it answers from another address", "name that one in SEGUE_STORE")
-        return self._hopeless(f"it answers with status {status}", "is it a Segue server, and as new as this?")
+        hint = "is it a Segue server, and as new as this?"
+        return self._hopeless(f"it answers with status {status}", hint, sent=status != 404)
 
-    def _hopeless(self, reason: str, hint: str) -> StoreUnavailable:
-        error = StoreUnavailable(f"cannot use {self.address.shown}: {reason}", hint=hint)
-        error.hopeless = True  # type: ignore[attr-defined]  # the same in a moment would be answered the same
+    def _hopeless(self, reason: str, hint: str, *, sent: bool = False) -> Hopeless:
+        error = Hopeless(f"cannot use {self.address.shown}: {reason}", hint=hint)
+        error.sent = sent
         return error
 
     def _unreachable(self, reason: str) -> StoreUnavailable:
