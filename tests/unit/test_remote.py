@@ -223,7 +223,7 @@ def test_an_erasure_and_a_drop_whose_answers_were_lost_happen_once(
 
 
 def test_a_write_that_comes_twice_while_the_first_is_under_way_is_done_once(server: Portal) -> None:
-    store = server.store(busy_timeout_ms=3_000).memories
+    store = server.store().memories
     real: Callable[[MemoryChange], list[str]] = server.journal.memories.write
     counted: list[int] = []
 
@@ -372,8 +372,9 @@ def test_an_odd_answer_to_a_write_leaves_a_doubt(server: Portal) -> None:
 
 
 def test_a_server_that_is_gone_while_a_doubt_is_looked_up_leaves_it(server: Portal, way: Cutting) -> None:
-    journal = RemoteJournal(way.url, KEY, busy_timeout_ms=400)
+    journal = RemoteJournal(way.url, KEY)
     journal.append(Append("s", 0, drafts("before")))
+    journal.client.busy_timeout_ms = 900
     lost = iter(["answer"])
 
     def cuts(path: str) -> str:
@@ -397,8 +398,9 @@ def test_nobody_there_is_said_soon_and_the_second_time_at_once() -> None:
 
 
 def test_a_server_that_hangs_is_left_within_the_time(server: Portal) -> None:
-    journal = server.store(busy_timeout_ms=300)
+    journal = server.store()
     assert journal.streams() == []
+    journal.client.busy_timeout_ms = 300
     over = threading.Event()
     server.answer = lambda name, call: b"" if over.wait(5) else call()
     begun = time.monotonic()
