@@ -7,6 +7,7 @@ they are. A session's runs are those that were sent for it.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents.base import Found
+from ..core.brief import BYTES_DEFAULT
 from ..core.digest import RunDigest
 from ..effects.trees import Tree
 from ..errors import SegueError, UsageError
@@ -125,3 +127,19 @@ def _checked(digest: Mapping[str, Any]) -> RunDigest:
 def no_tree(root: Path) -> Tree:
     """A working tree of no files: what a server sees of any."""
     return Tree(root, [])
+
+
+def brief_of(segue: Segue, session: str, *, budget: int = BYTES_DEFAULT, form: briefs.Format = "text") -> str:
+    """Where a session stands, from its state, the digests that were sent and memories, without a model."""
+    from ..core.picture import Probe
+    from .brief_memories import bearing
+
+    handle = segue.attach(session)
+    state = handle.state
+    sent = runs_of(segue, state.id)
+    told = [one for _, one in sent]
+    return briefs.written(
+        told, agent=sent[0][0].agent if sent else "", session=state,
+        covered=handle.features.covered(state) if state.features else None, probe=Probe(now=time.time()),
+        memories=bearing(segue, state, told), budget=budget, form=form, more=f"segue show {state.id}",
+    )  # fmt: skip

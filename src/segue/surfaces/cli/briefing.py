@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from .command import Command
 from .context import Context
@@ -22,7 +21,7 @@ def brief(context: Context) -> int:
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
-    _print(_uncollected(lambda: _written(context, path, form)))
+    _print(_uncollected(lambda: _written(context, path, form)), context.out)
     return 0
 
 
@@ -56,13 +55,13 @@ def _names_a_file(what: str) -> bool:
     return what.startswith(("/", ".", "~")) or what.endswith((".json", ".jsonl", ".db"))
 
 
-def _print(text: str) -> None:
+def _print(text: str, out: TextIO) -> None:
     """UTF-8 whatever the terminal says: the bytes were counted."""
-    buffer = getattr(sys.stdout, "buffer", None)
+    buffer = getattr(out, "buffer", None)
     if buffer is None:
-        sys.stdout.write(text + "\n")
+        out.write(text + "\n")
     else:
-        sys.stdout.flush()
+        out.flush()
         buffer.write(text.encode("utf-8", "replace") + b"\n")
         buffer.flush()
 

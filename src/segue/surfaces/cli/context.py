@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,25 +25,33 @@ UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then ru
 class Context:
     """One run of one command."""
 
-    def __init__(self, command: Command, args: Any, behind: list[str]) -> None:
+    def __init__(
+        self, command: Command, args: Any, behind: list[str], *, segue: Segue | None = None,
+        out: TextIO | None = None, err: TextIO | None = None,
+    ) -> None:  # fmt: skip
+        """``segue``, if it is lent, stays open; ``out`` and ``err`` are standard output and error if nothing
+        is given."""
         self.command = command
         self.args = args
         self.behind = behind
         """What stood behind ``--``."""
         self.json: bool = args.json
-        self.environment = environment_now()
+        self.out: TextIO = sys.stdout if out is None else out
+        self.err: TextIO = sys.stderr if err is None else err
+        self._lent = segue
+        self.environment = environment_now() if segue is None else dict(segue.environment)
         if args.home:
             self.environment["SEGUE_HOME"] = args.home
         if args.store:
             self.environment["SEGUE_STORE"] = args.store
-        self.style: Style = style_for(sys.stdout, self.environment, no_color=args.no_color)
-        self._segue: Segue | None = None
+        self.style: Style = style_for(self.out, self.environment, no_color=args.no_color)
+        self._segue: Segue | None = segue
 
     def __enter__(self) -> Context:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._segue is not None:
+        if self._segue is not None and self._segue is not self._lent:
             self._segue.close()
 
     # -- sessions ------------------------------------------------------------------------------
@@ -50,6 +59,8 @@ class Context:
     @property
     def folder(self) -> Path:
         """Where the command acts."""
+        if self._lent is not None:
+            return self._lent.folder
         folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
         if not folder.is_dir():
             raise UsageError(f"{self.args.folder} is not a folder", hint="give one that exists with -C")
@@ -128,17 +139,17 @@ class Context:
         """Lines for people; nothing if JSON was asked for."""
         if not self.json:
             for line in lines:
-                write(sys.stdout, line)
+                write(self.out, line)
 
     def emit(self, value: Any) -> None:
         """A value for programs; nothing if it was not asked for."""
         if self.json:
-            write(sys.stdout, as_json(value))
+            write(self.out, as_json(value))
 
     def warn(self, text: str) -> None:
         """A warning, on the other stream."""
-        style = style_for(sys.stderr, self.environment, no_color=self.args.no_color)
-        write(sys.stderr, f"segue: {style.paint('warning:', 'yellow')} {safe(text)}")
+        style = style_for(self.err, self.environment, no_color=self.args.no_color)
+        write(self.err, f"segue: {style.paint('warning:', 'yellow')} {safe(text)}")
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
         """Say that something waits for the server: kept here, not saved there."""
@@ -177,8 +188,14 @@ def write(stream: TextIO, text: str) -> None:
         raise OutputFailed(fault) from fault
 
 
+NO_INPUT: ContextVar[bool] = ContextVar("NO_INPUT", default=False)
+"""Whether there is no standard input for a command: a model calls it, and ``-`` is empty."""
+
+
 def stdin_text() -> str:
     """All of standard input, as text."""
+    if NO_INPUT.get():
+        return ""
     buffer = getattr(sys.stdin, "buffer", None)
     return buffer.read().decode("utf-8", "replace") if buffer is not None else sys.stdin.read()
 
@@ -191,6 +208,8 @@ def text_or_stdin(text: str) -> str:
 def read_file(name: str) -> bytes:
     """A file's bytes, or standard input for ``-``."""
     if name == "-":
+        if NO_INPUT.get():
+            return b""
         buffer = getattr(sys.stdin, "buffer", None)
         return bytes(buffer.read()) if buffer is not None else sys.stdin.read().encode()
     try:
@@ -220,7 +239,7 @@ def _of_file(name: str, fault: OSError) -> Exception:
 
 def confirm(question: str) -> bool:
     """Ask on a terminal; False if there is none."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+    if NO_INPUT.get() or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -25,6 +25,7 @@ from . import (
     health,
     holding,
     keys,
+    mcp,
     memories,
     ports,
     runs,
@@ -45,12 +46,14 @@ def routes() -> Sequence[Any]:
 
 
 @asynccontextmanager
-async def _running(front: Front, _: Litestar) -> AsyncIterator[None]:
+async def _running(front: Front, mounted: mcp.McpMount | None, _: Litestar) -> AsyncIterator[None]:
     """While the server runs; at its end everything that waits is written."""
     task = asyncio.create_task(upkeep(front))
     try:
         yield
     finally:
+        if mounted is not None:
+            await mounted.stop()
         task.cancel()
         with suppress(asyncio.CancelledError, SegueError):
             await task
@@ -59,14 +62,14 @@ async def _running(front: Front, _: Litestar) -> AsyncIterator[None]:
         front.projects.close()
 
 
-def litestar(front: Front) -> Litestar:
+def litestar(front: Front, mounted: mcp.McpMount | None = None) -> Litestar:
     """The routes, without the gate."""
     return Litestar(
         route_handlers=routes(), state=State({"front": front}),
         exception_handlers={
             SegueError: answer_error, HTTPException: answer_http, Exception: answer_unforeseen,
         },
-        lifespan=[partial(_running, front)],
+        lifespan=[partial(_running, front, mounted)],
         openapi_config=None,
         logging_config=None, request_max_body_size=front.rules.body_bytes_max, debug=False,
     )  # fmt: skip
@@ -74,4 +77,5 @@ def litestar(front: Front) -> Litestar:
 
 def application(front: Front) -> Gate:
     """What an ASGI server runs."""
-    return Gate(litestar(front), front)
+    mounted = mcp.McpMount(front)
+    return Gate(litestar(front, mounted), front, {mcp.PATH: mounted})

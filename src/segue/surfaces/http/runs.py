@@ -8,7 +8,6 @@ the log of a restoration says so.
 
 from __future__ import annotations
 
-import time
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -17,11 +16,9 @@ from msgspec import Meta
 
 from ...core.brief import BYTES_DEFAULT, BYTES_MIN
 from ...core.door import clean_name, clean_text
-from ...core.picture import Probe
 from ...core.restore import Restoration
 from ...errors import UnknownRun
-from ...services import briefs, elsewhere
-from ...services.brief_memories import bearing
+from ...services import elsewhere
 from ...services.runs import Run, run_in
 from ..render import plain
 from .frame import Visit, route
@@ -175,16 +172,8 @@ _TYPES = {
 def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form = "text") -> Response[Any]:
     """Where the work stands, in at most so many bytes: from the session's state, the kept digests of its runs
     and memories, without a model."""
-    segue = visit.segue
     session = session_of(visit, id)
-    state = session.state
-    sent = elsewhere.runs_of(segue, state.id)
-    told = [one for _, one in sent]
-    text = briefs.written(
-        told, agent=sent[0][0].agent if sent else "", session=state,
-        covered=session.features.covered(state) if state.features else None, probe=Probe(now=time.time()),
-        memories=bearing(segue, state, told), budget=max_bytes, form=format, more=f"segue show {state.id}",
-    )  # fmt: skip
+    text = elsewhere.brief_of(visit.segue, session.id, budget=max_bytes, form=format)
     return Response(text.encode("utf-8", "replace"), media_type=_TYPES[format])
 
 

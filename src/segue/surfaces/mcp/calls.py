@@ -1,7 +1,7 @@
 """A call of a tool: the command that it is, run here, and its JSON.
 
-Calls run one after the other; nothing that a command prints reaches the protocol. What a command would read
-from standard input is empty. Who asks is found out once, as soon as it can be told. Where Segue is off,
+Calls of one agent run one after the other; what a command says goes to a writer of its own, and what it would
+read from standard input is empty. Who asks is found out once, as soon as it can be told. Where Segue is off,
 tools that look tell nothing of the work, and the others store nothing and say so.
 """
 
@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from typing import Any
 
 from ...core.values import Value
 from ...errors import RefusedError, SegueError, UnknownSession
 from ...settings import data_folder
-from ..cli import main
 from ..cli.command import find
 from ..cli.context import Context
 from ..cli.parsing import Parser
 from ..cli.table import TABLE
+from ..cli.within import run
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
 
 ACTOR = "agent"
@@ -60,7 +58,7 @@ class Calls:
             try:
                 return self._call(tool, checked(tool, arguments))
             except SegueError as fault:
-                return _failed(fault.code, fault.message, fault.hint, **fault.facts())
+                return failed(fault)
 
     def _call(self, tool: Tool, given: Arguments) -> Outcome:
         words = tool.words(given)
@@ -91,8 +89,12 @@ class Calls:
             off = self._off() or self._off(asked=True)
             if off:
                 return f"Segue is off {off}: it tells nothing."
-            out, code = self._main([*self._options, "brief"])
-        return out if not code else "Nothing is known of earlier work here."
+            out = io.StringIO()
+            try:
+                run([*self._options, "brief"], out=out, err=io.StringIO())
+            except (SegueError, OSError):
+                return "Nothing is known of earlier work here."
+        return out.getvalue()
 
     def _ask(self) -> None:
         """Find out which session is meant, unless it was said."""
@@ -130,27 +132,30 @@ class Calls:
         meant = self._session if tool.session and words[0] in TABLE and find(words[0]).session else ""
         session = [f"--session={meant}"] if meant else []
         options = [*self._options, "--json", f"--actor={self._agent or ACTOR}"]
-        out, code = self._main([*options, words[0], *session, *words[1:]])
-        if not out.strip():
-            return _failed(
-                "unforeseen", f"`segue {words[0]}` said nothing and gave {code}", "see `segue doctor`"
-            )
-        return Outcome(out.rstrip("\n"), failed=code != 0 and '"error"' in out[:20])
-
-    def _main(self, words: list[str]) -> tuple[str, int]:
-        out, stdin = io.StringIO(), sys.stdin
-        sys.stdin = io.StringIO("")
+        out = io.StringIO()
         try:
-            with redirect_stdout(out), redirect_stderr(io.StringIO()):
-                code = main(words)
-        finally:
-            sys.stdin = stdin
-        return out.getvalue(), code
+            run([*options, words[0], *session, *words[1:]], out=out, err=io.StringIO())
+        except SegueError as fault:
+            return failed(fault)
+        except Exception as fault:
+            return unforeseen(fault)
+        return Outcome(out.getvalue().rstrip("\n"))
 
 
 def _code(outcome: Outcome) -> str:
     value = outcome.value
     return str(value["error"]["code"]) if isinstance(value, Mapping) and "error" in value else ""
+
+
+def failed(fault: SegueError) -> Outcome:
+    """One of our errors as an outcome."""
+    return _failed(fault.code, fault.message, fault.hint, retryable=fault.retryable, **fault.facts())
+
+
+def unforeseen(fault: Exception) -> Outcome:
+    """A fault of ours as an outcome."""
+    told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    return _failed("unforeseen", f"this should not have happened: {told}", "see `segue doctor`")
 
 
 def _failed(code: str, message: str, hint: str, **facts: Any) -> Outcome:

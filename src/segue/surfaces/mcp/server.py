@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -11,19 +12,21 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from ... import __version__
-from .calls import BRIEF_URI, Calls
+from .calls import BRIEF_URI, Calls, Outcome
 from .front import NAME, PROMPT, RESOURCE, Front
-from .tools import INSTRUCTIONS, listed
+from .tools import INSTRUCTIONS, Arguments, listed
+
+Call = Callable[[Any, str, Arguments], Outcome]
 
 
-def made(calls: Calls) -> Server[Any]:
-    """A server of these calls."""
+def made(call: Call, brief: Callable[[Any], str]) -> Server[Any]:
+    """A server of these calls; each is given the context of its request."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in listed()])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        outcome = await anyio.to_thread.run_sync(calls.call, params.name, params.arguments or {})
+        outcome = await anyio.to_thread.run_sync(call, context, params.name, params.arguments or {})
         value = outcome.value
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=outcome.text)],
@@ -37,7 +40,7 @@ def made(calls: Calls) -> Server[Any]:
     async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name != PROMPT["name"]:
             raise ValueError(f"there is no prompt {params.name}")
-        text = await anyio.to_thread.run_sync(calls.brief)
+        text = await anyio.to_thread.run_sync(brief, context)
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=PROMPT["description"], messages=[message])
 
@@ -49,7 +52,7 @@ def made(calls: Calls) -> Server[Any]:
     ) -> types.ReadResourceResult:
         if str(params.uri) != BRIEF_URI:
             raise ValueError(f"there is no resource {params.uri}")
-        text = await anyio.to_thread.run_sync(calls.brief)
+        text = await anyio.to_thread.run_sync(brief, context)
         content = types.TextResourceContents(uri=BRIEF_URI, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -78,7 +81,7 @@ def serve(front: Front, calls: Calls) -> None:
     """Until the agent hangs up."""
 
     async def run() -> None:
-        server = made(calls)
+        server = made(lambda _, name, arguments: calls.call(name, arguments), lambda _: calls.brief())
         to_agent: Any = _ToAgent(front)
         async with stdio_server(anyio.wrap_file(front.lines), to_agent) as (reading, writing):
             front.loaded.set()
