@@ -36,7 +36,8 @@ class Record(dict[str, Any]):
 
 
 class AegisClient:
-    """The recipe's client, on the store of this machine, which asks for no key, or on the one that is named.
+    """The recipe's client, on the store of this machine, which asks for no key, or on the one that is named:
+    a Segue server (``base_url="https://…"`` and its ``api_key``), or any other store.
 
     >>> aegis = AegisClient()
     >>> aegis.progress.update("auth", summary="JWT", next_items=["model", "middleware"])
@@ -51,7 +52,9 @@ class AegisClient:
             self.segue = store
         else:
             where = store or base_url or None
-            self.segue = Segue(where, home=home, folder=folder, actor=agent_id or None)
+            self.segue = Segue(
+                where, home=home, folder=folder, actor=agent_id or None, api_key=api_key or None
+            )
         self.namespace = namespace
         self.progress = ProgressApi(self.segue)
         self.features = FeaturesApi(self.segue)

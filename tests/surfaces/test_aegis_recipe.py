@@ -1,10 +1,14 @@
-"""A program of the recipe's shape runs on Segue: it starts, dies, goes on, is refused and completes."""
+"""A program of the recipe's shape runs on Segue: it starts, dies, goes on, is refused and completes.
+
+All of it on the store of this machine, and on a server."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,19 +16,40 @@ from tests.surfaces.recipe import CodingSession, RecoverableCodingAgent
 
 from segue.aegis import AegisClient
 from segue.errors import UnverifiedFeatures, UsageError
+from segue.testing.server import SegueServer
 
+_numbers = itertools.count()
+Open = Callable[..., AegisClient]
 TASKS = ["analyse codebase", "user model", "auth middleware", "token validation"]
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
+    with SegueServer(tmp_path_factory.mktemp("server"), options=["--rate", "0"]) as one:
+        yield one
+
+
+@pytest.fixture(params=["embedded", "server"])
+def given(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """What a client is given: a folder of its own, and maybe a server with a project of its own."""
+    (tmp_path / "shop").mkdir()
+    own = {"home": str(tmp_path / "home"), "folder": str(tmp_path / "shop")}
+    if request.param == "embedded":
+        return own
+    server: SegueServer = request.getfixturevalue("server")
+    key = server.key(role="writer", project=f"p{next(_numbers)}")
+    return own | {"base_url": server.url, "api_key": key}
+
+
 @pytest.fixture
-def aegis(tmp_path: Path) -> Iterator[AegisClient]:
-    with opened(tmp_path) as client:
+def opened(given: dict[str, str]) -> Open:
+    return lambda: AegisClient(agent_id="coder", **given)
+
+
+@pytest.fixture
+def aegis(opened: Open) -> Iterator[AegisClient]:
+    with opened() as client:
         yield client
-
-
-def opened(folder: Path) -> AegisClient:
-    (folder / "shop").mkdir(exist_ok=True)
-    return AegisClient(home=folder / "home", folder=folder / "shop", agent_id="coder")
 
 
 def session_of(aegis: AegisClient) -> CodingSession:
@@ -36,13 +61,13 @@ def test_a_session_that_is_not_there_is_nothing(aegis: AegisClient) -> None:
     assert aegis.features.get("nothing") is None
 
 
-def test_the_recipe_goes_on_in_another_process_where_it_stopped(tmp_path: Path) -> None:
-    with opened(tmp_path) as aegis:
+def test_the_recipe_goes_on_in_another_process_where_it_stopped(opened: Open) -> None:
+    with opened() as aegis:
         session = session_of(aegis)
         session.initialize(TASKS, [{"id": "jwt", "description": "Log in", "test_steps": ["accepted"]}])
         session.checkpoint(TASKS[0], TASKS[1], "read it all", ["HS256: one issuer only"])
         session.mark_blocked(TASKS[1], "waiting for the schema")
-    with opened(tmp_path) as aegis:
+    with opened() as aegis:
         state = session_of(aegis).resume()
         assert state is not None
         assert (state["status"], state["completed"], state["in_progress"]) == (
@@ -129,18 +154,20 @@ def test_an_unknown_status_is_refused_and_changes_nothing(aegis: AegisClient) ->
     assert now is not None and (now.status, now.completed_items) == ("in_progress", [])
 
 
-def test_four_clients_of_twenty_five_completions_each_keep_a_hundred(tmp_path: Path) -> None:
-    with opened(tmp_path) as aegis:
+def test_four_clients_of_twenty_five_completions_each_keep_a_hundred(
+    opened: Open, given: dict[str, str]
+) -> None:
+    with opened() as aegis:
         aegis.progress.update("many", summary="count", next_items=[])
         code = (
-            "import sys; from segue.aegis import AegisClient; n, home, folder = sys.argv[1:];"
-            "a = AegisClient(home=home, folder=folder, agent_id='w' + n);"
+            "import json, sys; from segue.aegis import AegisClient; n, given = sys.argv[1:];"
+            "a = AegisClient(agent_id='w' + n, **json.loads(given));"
             "[a.progress.mark_complete('many', f'{n}-{i}') for i in range(25)]"
         )
-        homes = (str(tmp_path / "home"), str(tmp_path / "shop"))
-        workers = [subprocess.Popen([sys.executable, "-c", code, str(n), *homes]) for n in range(4)]
+        words = [sys.executable, "-c", code]
+        workers = [subprocess.Popen([*words, str(n), json.dumps(given)]) for n in range(4)]
         assert [worker.wait(120) for worker in workers] == [0] * 4
-    with opened(tmp_path) as aegis:
+    with opened() as aegis:
         now = aegis.progress.get("many")
         assert now is not None and now.completed_count == 100
         for n in range(4):

@@ -371,10 +371,12 @@ def test_four_clients_of_twenty_five_completions_each_keep_a_hundred_in_order(
         client.close()
 
 
-def test_what_was_acknowledged_is_read_on_another_connection(client: Any, another: Any) -> None:
+def test_what_was_acknowledged_is_read_on_another_connection(
+    client: Any, another: Any, kill_count: int
+) -> None:
     stale = 0
     client.create_session("s")
-    for number in range(50):
+    for number in range(5 * kill_count):
         client.create_session(f"s{number}")
         client.mark_complete("s", f"item {number}")
         stale += another.get_session(f"s{number}").session_id != f"s{number}"
