@@ -165,8 +165,9 @@ def _open_elsewhere(path: Path) -> bool:
 
 
 class _Kept:
-    """A thread's connection, closed when the thread ends: a server has many that come and go. After a fork
-    the threads of the parent are gone, and their connections are the parent's: not to be touched."""
+    """A thread's connection, let go when the thread ends: a server has many that come and go. It is closed
+    once nobody else has it. After a fork the threads of the parent are gone, and their connections are the
+    parent's: not to be touched."""
 
     __slots__ = ("_among", "_db", "_process")
 
@@ -177,9 +178,8 @@ class _Kept:
         if os.getpid() != self._process:
             _orphans.append(self._db)
             return
-        with suppress(ValueError, apsw.Error):
+        with suppress(ValueError):
             self._among.remove(self._db)
-            self._db.close()
 
 
 class Database:

@@ -114,7 +114,6 @@ COMMANDS = (
         examples=(
             "segue key create --project web --role writer --agent ci --expires 90d",
             "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",
-            "segue key audit --project web",
         ),
     ),
 )  # fmt: skip
