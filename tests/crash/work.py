@@ -133,10 +133,10 @@ def step(pen: Pen, rng: random.Random, seg: Segue, session: Session) -> None:
 
 @task
 def forever(home: str, name: str, seed: str) -> None:
-    """Work until killed: on the last sessions that are there, and on new ones."""
+    """Work until killed, however long a server takes to start again: on the last sessions, and on new ones."""
     rng = random.Random(int(seed))
     pen = Pen(Path(home), name)
-    with open_segue(home, backup_events=100) as seg:
+    with open_segue(home, backup_events=100, busy_timeout_ms=60_000) as seg:
         cards = [card.id for card in seg.list(everywhere=True)[:2]]
         session = seg.session(rng.choice(cards)) if cards and rng.random() < 0.7 else begin(pen, seg)
         for _ in range(100_000):
