@@ -21,6 +21,7 @@ from litestar.exceptions import HTTPException
 from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from ...core.access import ROLES, Access
+from ...core.door import clean_name, clean_text
 from ...errors import SegueError, UsageError
 from ...services.segue import Segue
 from ...services.session_index import SessionIndex
@@ -69,10 +70,10 @@ class Visit:
 def visit_of(request: Request[Any, Any, Any]) -> Visit:
     """The visit of a request that the gate has let in."""
     headers = request.headers
-    return Visit(
-        request.app.state.front, request.scope["segue_access"],  # type: ignore[typeddict-item]
-        headers.get(ACTOR, ""), headers.get(RUN, ""),
-    )  # fmt: skip
+    access: Access = request.scope["segue_access"]  # type: ignore[typeddict-item]
+    actor = clean_text(headers.get(ACTOR, ""), what="actor", limit=256)
+    run = headers.get(RUN, "")
+    return Visit(request.app.state.front, access, actor, clean_name(run, what="run id") if run else "")
 
 
 def route(

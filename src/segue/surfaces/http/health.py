@@ -16,19 +16,25 @@ from .problems import body_of
 TAGS = ("operations",)
 
 
-@route("GET", "/", need="", errors=(), tags=TAGS, sync_to_thread=False)
+@route(
+    "GET", "/", need="", errors=(), tags=TAGS, sync_to_thread=False,
+    answer={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
+)  # fmt: skip
 def root() -> dict[str, str]:
     """What this is."""
     return {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
 
 
-@route("GET", "/health", need="", errors=(), tags=TAGS, sync_to_thread=False)
+@route(
+    "GET", "/health", need="", errors=(), tags=TAGS, sync_to_thread=False,
+    answer={"status": "healthy", "version": __version__},
+)  # fmt: skip
 def health() -> dict[str, str]:
     """The process answers; nothing is asked of the store."""
     return {"status": "healthy", "version": __version__}
 
 
-@route("GET", "/ready", need="", errors=(503,), tags=TAGS)
+@route("GET", "/ready", need="", errors=(503,), tags=TAGS, answer={"status": "ready", "store": "sqlite"})
 def ready(request: Request[Any, Any, Any]) -> Response[Any]:
     """The store answers."""
     front = request.app.state.front
@@ -42,7 +48,10 @@ def ready(request: Request[Any, Any, Any]) -> Response[Any]:
     return Response({"status": "ready", "store": front.projects.shown.partition("://")[0]})
 
 
-@route("GET", "/metrics", need="reader", errors=(), tags=TAGS, media_type=TYPE)
+@route(
+    "GET", "/metrics", need="reader", errors=(), tags=TAGS, media_type=TYPE,
+    answer='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
+)  # fmt: skip
 def metrics(visit: Visit) -> str:
     """Counts and times, for Prometheus."""
     return visit.front.metrics.text()

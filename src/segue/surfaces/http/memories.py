@@ -227,7 +227,9 @@ def _wish(visit: Visit, one: msgspec.Struct) -> dict[str, Any]:
     """What was said of a memory, as the library takes it; the agent is the key's own."""
     told = {name: getattr(one, name) for name in one.__struct_fields__}
     told["agent"] = visit.access.act_as(told.get("agent") or "")
-    return {name: value for name, value in told.items() if value not in ("", None, [], {})}
+    return {
+        name: value for name, value in told.items() if name == "content" or value not in ("", None, [], {})
+    }
 
 
 def _asks(visit: Visit, one: Asks) -> dict[str, Any]:
@@ -340,7 +342,10 @@ def audit_memories(visit: Visit) -> Junk:
     return upkeep.audit(service_of(visit))
 
 
-@route("GET", "/v1/memories/export", need="reader", tags=TAGS, errors=(), media_type="application/jsonl")
+@route(
+    "GET", "/v1/memories/export", need="reader", tags=TAGS, errors=(), media_type="application/jsonl",
+    answer='{"format":"segue-memories","version":1,"memories":1}\n{"id":"m1f0c2a9b8d7e","content":"…"}\n',
+)  # fmt: skip
 def export_memories(visit: Visit) -> str:
     """What may be seen, a line of JSON each behind a line that says what it is."""
     return upkeep.export(service_of(visit)).decode()

@@ -21,6 +21,7 @@ from .frame import Taking
 from .shapes import Schema, Shapes, sample
 
 _PATH = r"\{(\w+):str\}"
+_NAME = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _ABOUT = """Sessions that survive: the operations of the library, over HTTP.
 
 Every request but for `/`, `/health`, `/ready` and this description needs a key (`Authorization: Bearer …`). A
@@ -95,7 +96,7 @@ class Description:
             schema = self.shapes.of(hint, inward=True)
             about = schema.pop("description", "")
             if name in inside:
-                schema["minLength"] = 1
+                schema |= {"minLength": 1, "maxLength": 128, "pattern": _NAME}
             elif default not in (Signed.empty, None):
                 schema["default"] = default
             needed = name in inside or default is Signed.empty
@@ -118,9 +119,11 @@ class Description:
             schema = {"type": "object"}
         example = handler.opt.get("answer")
         shown = sample(schema, self.shapes.named) if example is None and plain else example
-        content = {media.partition(";")[0]: {"schema": schema, **({"example": shown} if shown else {})}}
+        content = {
+            media.partition(";")[0]: {"schema": schema, **({"example": shown} if shown is not None else {})}
+        }
         for other in handler.opt.get("also", ()):
-            content[other] = {"schema": {"type": "string"}}
+            content[other] = {"schema": {} if other.endswith(("json", "yaml")) else {"type": "string"}}
         found: dict[str, Any] = {str(status): {"description": _TEXTS[status], "content": content}}
         if method == "GET" and handler.opt["need"] and next(iter(handler.paths)).startswith("/v1/"):
             found[str(status)]["headers"] = {"ETag": {"schema": {"type": "string"}}}
@@ -160,9 +163,14 @@ def _is_response(kind: Any) -> bool:
 
 
 def _header(name: str, about: str) -> Schema:
-    schema = {"type": "string", "maxLength": 255, "pattern": "^[!-~]*$"}
-    if name == "Idempotency-Key":
-        schema |= {"minLength": 1, "pattern": "^[!-~]+$"}
+    schema: Schema = {"type": "string", "maxLength": 64, "pattern": f"^({_NAME[1:-1]})?$"}
+    match name:
+        case "Idempotency-Key":
+            schema |= {"minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}
+        case "Segue-Run":
+            schema["maxLength"] = 128
+        case "Segue-Actor":
+            schema = {"type": "string", "maxLength": 256}
     return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
 
 

@@ -200,7 +200,7 @@ Form = Annotated[
 ]
 
 
-@route("GET", "/v1/sessions/{id:str}/export", need="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id:str}/export", need="reader", tags=TAGS, also=("application/yaml",))
 def export_session(visit: Visit, id: str, format: Form = "json") -> dict[str, Any]:
     """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be proven and
     brought in elsewhere."""

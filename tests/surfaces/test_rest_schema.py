@@ -1,0 +1,121 @@
+"""A real server is asked in all the ways that its description allows, and in many that it does not.
+
+No answer is a 5xx, and none has a status, a type or a shape that is not described.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.surfaces.rest_kit import done
+
+from segue.services.runs import key_of
+from segue.surfaces.http.app import routes
+from segue.testing.server import SegueServer
+
+ROOT = Path(__file__).parents[2]
+CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
+    "response_schema_conformance,unsupported_method"
+)
+KILLS = int(os.environ.get("SEGUE_KILLS", "0"))
+HALVES = {
+    "sessions": ["operations", "keys", "sessions", "commands", "events", "briefs"],
+    "the rest": ["runs", "features", "memories", "handoffs", "handovers", "holds", "agents", "budget"],
+}
+
+
+def filled(server: SegueServer) -> dict[str, list[str]]:
+    """One of everything, a few times; the names of what is there."""
+    run = key_of("codex", "r1", "")
+    known: dict[str, list[str]] = {
+        "id": [], "memory": [], "offer": [], "key": [run], "feature": ["f", "g"], "agent": ["planner"],
+    }  # fmt: skip
+    for number in range(8):
+        id = f"s{number}"
+        done(server.ask("POST", "/v1/sessions", {"goal": "g", "id": id, "items": ["a", "b"]}), 201)
+        for feature in ({"id": "f", "checks": [{"command": ["true"]}]}, {"id": "g", "steps": ["x"]}):
+            wish = {"description": "d", **feature}
+            done(server.ask("POST", f"/v1/sessions/{id}/features", wish), 201)
+        done(server.ask("PUT", f"/v1/sessions/{id}/agents/planner", {"value": {"a": [1]}}))
+        memory = done(server.ask("POST", "/v1/memories", {"content": f"memory {number}"}), 201)
+        offer = done(server.ask("POST", f"/v1/sessions/{id}/handoffs", {"to": "codex"}), 201)
+        known["id"].append(id)
+        known["memory"].append(memory["id"])
+        known["offer"].append(offer["offer"]["id"])
+    digest = {"steps": 1, "title": "t"}
+    told = {"id": "r1", "agent": "codex", "session": "s1", "digest": digest}
+    done(server.ask("PUT", f"/v1/runs/{run}", told))
+    return known
+
+
+def fuzzed(server: SegueServer, tags: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Let schemathesis ask; its outcome."""
+    key = server.key(role="admin", project="default")
+    phases = "examples,coverage,fuzzing,stateful" if KILLS else "examples,coverage"
+    words = [
+        sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json", "--seed", "1",
+        "--header", f"Authorization: Bearer {key}", "--exclude-path-regex", "follow$", "--checks", CHECKS,
+        "--phases", phases, "--max-examples", str(max(5, KILLS)), "--no-color", "--output-truncate", "true",
+    ]  # fmt: skip
+    for tag in tags:
+        words += ["--include-tag", tag]
+    variables = {
+        **os.environ, "REST_KNOWN": json.dumps(filled(server)), "PYTHONPATH": str(ROOT),
+        "SCHEMATHESIS_HOOKS": "tests.surfaces.rest_hooks", "HOME": str(folder),
+    }  # fmt: skip
+    return subprocess.run(words, env=variables, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.timeout(3_600 if KILLS else 400)
+@pytest.mark.parametrize("half", HALVES)
+def test_no_answer_is_a_fault_or_other_than_described(half: str, tmp_path: Path) -> None:
+    with SegueServer(tmp_path / "server", options=["--rate", "0"]) as server:
+        ran = fuzzed(server, HALVES[half], tmp_path)
+        faults = [line for line in server.log.read_text().splitlines() if '"event":"fault"' in line]
+    assert not faults, faults[:3]
+    assert ran.returncode == 0, ran.stdout[-6000:] + ran.stderr[-2000:]
+    assert "generated" in ran.stdout
+
+
+def described() -> dict[str, Any]:
+    from segue.surfaces.http.openapi import Description
+
+    return Description().document([one for one in routes() if one.include_in_schema is not False])
+
+
+def test_every_route_is_described_with_examples_and_all_its_statuses() -> None:
+    document = described()
+    tags = {tag for half in HALVES.values() for tag in half}
+    for path, operations in document["paths"].items():
+        for method, one in operations.items():
+            where = f"{method} {path}"
+            assert one["summary"] and one["description"] and one["tags"], where
+            assert set(one["tags"]) <= tags, f"{where}: which half is it of?"
+            good = next(answer for code, answer in one["responses"].items() if code.startswith("2"))
+            assert all("example" in kind for kind in list(good["content"].values())[:1]), where
+            if "requestBody" in one:
+                assert one["requestBody"]["content"]["application/json"]["example"] is not None, where
+            if path.startswith("/v1/"):
+                usual = {"400", "401", "403", "413", "429", "500", "503"}
+                assert usual <= set(one["responses"]), where
+                assert method == "get" or {"409", "422"} <= set(one["responses"]), where
+
+
+def test_examples_of_bodies_are_what_the_routes_take() -> None:
+    from inspect import unwrap
+
+    import msgspec
+
+    from segue.surfaces.http.frame import Taking
+
+    for handler in routes():
+        takes = Taking(unwrap(handler.fn))
+        if takes.body is not None and handler.opt["body"] is not None:
+            msgspec.convert(handler.opt["body"], takes.body)
