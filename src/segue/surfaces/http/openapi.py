@@ -119,9 +119,8 @@ class Description:
             schema = {"type": "object"}
         example = handler.opt.get("answer")
         shown = sample(schema, self.shapes.named) if example is None and plain else example
-        content = {
-            media.partition(";")[0]: {"schema": schema, **({"example": shown} if shown is not None else {})}
-        }
+        told = {"schema": schema} if shown is None else {"schema": schema, "example": shown}
+        content = {media.partition(";")[0]: told}
         for other in handler.opt.get("also", ()):
             content[other] = {"schema": {} if other.endswith(("json", "yaml")) else {"type": "string"}}
         found: dict[str, Any] = {str(status): {"description": _TEXTS[status], "content": content}}
