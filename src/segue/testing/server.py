@@ -34,6 +34,8 @@ class SegueServer:
         self.url = ""
         self.token = ""
         self.log = self.home / "server.log"
+        self.failpoint = ""
+        """Where it dies, as ``store.append.after_commit:2``; looked at when it starts."""
         self._options = list(options)
         self._process: subprocess.Popen[str] | None = None
 
@@ -45,7 +47,9 @@ class SegueServer:
     def launch(self) -> None:
         """Begin to start, and do not wait for it."""
         self.home.mkdir(parents=True, exist_ok=True)
-        command = [*self._prefix, sys.executable, "-m", "segue", "--json", "serve", "--port", str(self.port)]
+        dying = ["-m", "segue.testing.failpoints", self.failpoint, "--"] if self.failpoint else []
+        words = [sys.executable, *dying, "-m", "segue", "--json", "serve", "--port", str(self.port)]
+        command = [*self._prefix, *words]
         with open(self.log, "a") as log:
             self._process = subprocess.Popen(
                 [*command, *self._options], stdout=subprocess.PIPE, stderr=log, text=True,

@@ -23,6 +23,7 @@ from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 from ...core.access import ROLES, Access
 from ...core.door import clean_name, clean_text
 from ...errors import SegueError, UsageError
+from ...services.book import Saved
 from ...services.segue import Segue
 from ...services.session_index import SessionIndex
 from ..render import compact
@@ -96,7 +97,13 @@ def route(
     opt = {"need": need, "body": body, "answer": answer, "also": also, "errors": sorted(foreseen)}
     opt["invalid"] = invalid
     made = _METHODS[method](path, status_code=status, opt=opt, tags=list(tags), media_type=media_type, **more)
-    return lambda function: made(_answering(function, need, status, media_type, threaded, encode))
+
+    def declared(function: F) -> HTTPRouteHandler:
+        handler: HTTPRouteHandler = made(_answering(function, need, status, media_type, threaded, encode))
+        handler.opt["saves"] = get_type_hints(function).get("return") is Saved
+        return handler
+
+    return declared
 
 
 def _answering(

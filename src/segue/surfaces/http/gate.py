@@ -268,6 +268,9 @@ class _Passage:
             if await self._replayed(id, request):
                 return
             await asyncio.sleep(0.05)
+        handler: Any = self._scope.get("route_handler")
+        if 200 <= self.out.status < 300 or handler is None or not handler.opt.get("saves"):
+            return  # the route told what it left, or says that it was carried out already
         assert self.access is not None
         store = self._front.projects.store(self.access.project)
         left = await to_thread.run_sync(once.done_before, store, stream)

@@ -49,6 +49,7 @@ class Description:
         self.shapes = Shapes()
         self.paths: dict[str, dict[str, Any]] = {}
         self.codes: set[int] = set()
+        self._taken: set[str] = set()
         self._problem = self.shapes.of(problems.Problem)
         self.shapes.named["Problem"]["required"] = ["type", "title", "status", "detail", "code"]
 
@@ -68,7 +69,7 @@ class Description:
         takes, returns = Taking(function), get_type_hints(function, include_extras=True).get("return")
         told = " ".join((function.__doc__ or "").split())
         found: dict[str, Any] = {
-            "operationId": function.__name__, "tags": list(handler.tags or ()),
+            "operationId": self._name(function.__name__, handler), "tags": list(handler.tags or ()),
             "summary": re.split(r"(?<=[.;:?])\s", told, maxsplit=1)[0].rstrip(".;:"),
             "description": told.replace("``", "`"),
             "parameters": self._parameters(takes, path, method, bool(handler.opt["need"])),
@@ -79,6 +80,13 @@ class Description:
         if takes.body is not None:
             found["requestBody"] = self._body(takes.body, handler.opt.get("body"))
         return found
+
+    def _name(self, name: str, handler: HTTPRouteHandler) -> str:
+        """A name that no other operation has."""
+        if name in self._taken:
+            name = f"{next(iter(handler.tags or ('other',)))}_{name}"
+        self._taken.add(name)
+        return name
 
     def _body(self, kind: Any, example: Any) -> dict[str, Any]:
         schema = self.shapes.of(kind, inward=True)
@@ -120,10 +128,12 @@ class Description:
         example = handler.opt.get("answer")
         shown = sample(schema, self.shapes.named) if example is None and plain else example
         told = {"schema": schema} if shown is None else {"schema": schema, "example": shown}
-        content = {media.partition(";")[0]: told}
+        content = {media.partition(";")[0]: told} if status != 204 else {}
         for other in handler.opt.get("also", ()):
             content[other] = {"schema": {} if other.endswith(("json", "yaml")) else {"type": "string"}}
-        found: dict[str, Any] = {str(status): {"description": _TEXTS[status], "content": content}}
+        found: dict[str, Any] = {str(status): {"description": _TEXTS[status]}}
+        if content:
+            found[str(status)]["content"] = content
         if method == "GET" and handler.opt["need"] and next(iter(handler.paths)).startswith("/v1/"):
             found[str(status)]["headers"] = {"ETag": {"schema": {"type": "string"}}}
             found["304"] = {"description": _TEXTS[304]}

@@ -13,6 +13,7 @@ from ...core.state import TYPES
 from ...core.status import Card, SessionStatus
 from ...errors import UsageError
 from ...services.book import Saved
+from ...services.once import AlreadyDone, done_before
 from ..cli.timeline import as_object
 from ..render import plain
 from .frame import Visit, route
@@ -143,10 +144,14 @@ def create_session(visit: Visit, data: NewSession) -> Begun:
     for name in ("organization", "project"):
         clean_text(getattr(data, name), what=name, limit=256)
     exists = bool(data.id) and segue.book.exists(data.id)
-    session = segue.start(
-        data.goal, items=data.items, id=data.id, type=data.type, organization=data.organization,
-        project=data.project,
-    )  # fmt: skip
+    try:
+        session = segue.start(
+            data.goal, items=data.items, id=data.id, type=data.type, organization=data.organization,
+            project=data.project,
+        )  # fmt: skip
+    except AlreadyDone as again:  # the same request, of which the answer was lost: it is this session
+        left = done_before(visit.front.projects.store(visit.access.project), again.stream)
+        session, exists = segue.attach(left[0][0].removeprefix("session/")), True
     state = session.state
     saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
     told: Any = with_more(saved, id=session.id, status=state.status)
