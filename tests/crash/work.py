@@ -133,7 +133,7 @@ def step(pen: Pen, rng: random.Random, seg: Segue, session: Session) -> None:
 
 @task
 def forever(home: str, name: str, seed: str) -> None:
-    """Work until killed, however long a server takes to start again: on the last sessions, and on new ones."""
+    """Work until killed, however long a server takes to start: on the last sessions, and on new ones."""
     rng = random.Random(int(seed))
     pen = Pen(Path(home), name)
     with open_segue(home, backup_events=100, busy_timeout_ms=60_000) as seg:
