@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from segue.core import commands as do
+from segue.core.state import SessionState
 from segue.errors import (
     NothingToUndo,
     SessionOver,
     StaleVersion,
+    StoreBusy,
     UnknownAgent,
     UnknownCheckpoint,
     UnknownSession,
@@ -20,7 +23,9 @@ from segue.errors import (
 from segue.services.book import SNAPSHOT_EVENTS_READ, fold_all, stream_of
 from segue.services.segue import Segue
 from segue.stores.base import Append, Snapshot
+from segue.stores.sqlite import SqliteJournal
 from segue.stores.volatile import VolatileJournal
+from segue.testing.stores import draft
 
 
 @pytest.fixture
@@ -314,3 +319,44 @@ def test_a_pause_is_not_decided_again_behind_events_that_another_thread_has_read
     with pytest.raises(StaleVersion):
         a.pause("now")
     assert b.state.status == "active"
+
+
+def test_what_is_made_of_a_state_is_made_anew_if_somebody_was_faster(tmp_path: Path) -> None:
+    one, other = (Segue(home=tmp_path, folder=tmp_path, actor=name) for name in ("one", "other"))
+    session = one.start("count", id="many").id
+    other.book.state(session)
+    one.session(session).done("first")
+    seen: list[int] = []
+
+    def make(state: SessionState) -> tuple[list[do.Command], dict[str, bytes]]:
+        seen.append(len(state.done))
+        return [do.Done(f"item {len(state.done)}")], {}
+
+    saved, state = other.book.commit_made(session, make)
+    assert seen == [0, 1] and saved.events == 1
+    assert [state.items[place].text for place in state.done] == ["first", "item 1"]
+    assert one.book.state(session) == state
+    for segue in (one, other):
+        segue.close()
+
+
+def test_threads_that_write_wait_their_turn_and_no_longer_than_they_may(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "segue.db", busy_timeout_ms=100)
+    journal.append(Append("s", 0, [draft("first")]))
+    faults: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            journal.append(Append("t", 0, [draft("second")]))
+        except StoreBusy as fault:
+            faults.append(fault)
+
+    turn = journal.database.turn()
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join(10)
+    assert len(faults) == 1 and not journal.head("t").version
+    turn.release()
+    write()
+    assert len(faults) == 1 and journal.head("t").version == 1
+    journal.close()
