@@ -22,6 +22,7 @@ from segue.core import events
 from segue.testing import all_failpoints
 
 from .docs_manifest import manifest_page, schema_text
+from .docs_rest import rest_page
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -428,6 +429,7 @@ PAGES = {
     "events.md": events_page,
     "failpoints.md": failpoints_page,
     "manifest.md": lambda: manifest_page(NOTICE),
+    "rest.md": lambda: rest_page(NOTICE),
     "manifest.schema.json": schema_text,
 }
 
