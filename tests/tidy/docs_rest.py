@@ -73,7 +73,8 @@ def _operation(document: dict[str, Any], path: str, method: str, one: dict[str, 
     kinds = ", ".join(f"`{kind}`" for kind in good.get("content", {}))
     others = [c for c in one["responses"] if not c.startswith("2")]
     lines.append(f"Answers {code}{f' with {kinds}' if kinds else ''}, or {', '.join(others)}.")
-    shown = next(iter(good.get("content", {}).values()), {}).get("example")
+    first: dict[str, Any] = next(iter(good.get("content", {}).values()), {})
+    shown = first.get("example")
     if isinstance(shown, dict | list) and shown:
         lines += ["For example:\n", _json(shown)]
     return "\n".join([*lines, ""])
