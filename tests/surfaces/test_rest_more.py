@@ -14,7 +14,7 @@ from tests.surfaces.rest_kit import begun, done, printed
 from segue.services.runs import key_of
 from segue.testing.server import SegueServer
 
-DIGEST = {"steps": 4, "calls": 2, "title": "refactor of the login", "cwd": "/work/shop", "model": "m-1"}
+DIGEST = {"steps": 4, "calls": 2, "title": "refactor of the login", "cwd": "/home/ana/shop", "model": "m-1"}
 
 
 @pytest.fixture(scope="module")
