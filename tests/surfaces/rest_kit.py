@@ -6,16 +6,32 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+from tests.postgres_kit import needs_postgres, url_for
+
 from segue.testing.server import SegueServer
+
+STORES = [pytest.param("", id="embedded"), pytest.param("postgres", marks=needs_postgres, id="postgres")]
+
+
+@contextmanager
+def serving(store: str, home: Path) -> Iterator[SegueServer]:
+    """A server on the embedded file, or on a namespace of its own in Postgres."""
+    with SegueServer(home, url_for(home) if store else "", options=["--rate", "0"]) as running:
+        yield running
 
 
 def printed(server: SegueServer, folder: Path, *words: str) -> Any:
     """What `segue … --json` prints, in a process of its own, on the server's own store."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SEGUE_")}
     kept |= {"SEGUE_HOME": str(server.home), "HOME": str(server.home), "SEGUE_EMBEDDER": "hash"}
+    if server.store:
+        kept["SEGUE_STORE"] = server.store
     ran = subprocess.run(
         [sys.executable, "-m", "segue", "--json", *words],
         cwd=folder,

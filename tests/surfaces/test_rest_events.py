@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import begun, done
+from tests.surfaces.rest_kit import STORES, begun, done, serving
 
 from segue.core import events as ev
 from segue.core.session import _HANDLERS as HANDLERS
@@ -20,9 +20,9 @@ from segue.surfaces.http.events import FROM
 from segue.testing.server import SegueServer
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
-    with SegueServer(tmp_path_factory.mktemp("server"), options=["--rate", "0"]) as running:
+@pytest.fixture(scope="module", params=STORES)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
+    with serving(request.param, tmp_path_factory.mktemp("server")) as running:
         yield running
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import begun, done, printed
+from tests.surfaces.rest_kit import STORES, begun, done, printed, serving
 
 from segue.services.runs import key_of
 from segue.testing.server import SegueServer
@@ -17,9 +17,9 @@ from segue.testing.server import SegueServer
 DIGEST = {"steps": 4, "calls": 2, "title": "refactor of the login", "cwd": "/home/ana/shop", "model": "m-1"}
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
-    with SegueServer(tmp_path_factory.mktemp("server"), options=["--rate", "0"]) as running:
+@pytest.fixture(scope="module", params=STORES)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
+    with serving(request.param, tmp_path_factory.mktemp("server")) as running:
         yield running
 
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import begun, done, printed
+from tests.surfaces.rest_kit import STORES, begun, done, printed, serving
 
 from segue.core import commands as do
 from segue.surfaces.http.commanding import ELSEWHERE, KINDS
 from segue.testing.server import SegueServer
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
-    with SegueServer(tmp_path_factory.mktemp("server"), options=["--rate", "0"]) as running:
+@pytest.fixture(scope="module", params=STORES)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
+    with serving(request.param, tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
