@@ -106,7 +106,7 @@ format: $(STAMP) ## let ruff fix and format
 
 .PHONY: soak
 soak: $(STAMP) ## the crash tests with KILLS=200 kills
-	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash $(ARGS)
+	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash tests/surfaces/test_rest_schema.py $(ARGS)
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4 times each: is the next run told?
