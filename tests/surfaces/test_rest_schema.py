@@ -63,7 +63,8 @@ def fuzzed(server: SegueServer, tags: list[str], folder: Path) -> subprocess.Com
     words = [
         sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json", "--seed", "1",
         "--header", f"Authorization: Bearer {key}", "--exclude-path-regex", "follow$", "--checks", CHECKS,
-        "--phases", phases, "--max-examples", str(max(5, min(KILLS, 50))), "--no-color", "--output-truncate", "true",
+        "--phases", phases, "--max-examples", str(max(5, min(KILLS, 50))), "--no-color",
+        "--output-truncate", "true",
     ]  # fmt: skip
     for tag in tags:
         words += ["--include-tag", tag]
