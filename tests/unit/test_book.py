@@ -360,3 +360,31 @@ def test_threads_that_write_wait_their_turn_and_no_longer_than_they_may(tmp_path
     write()
     assert len(faults) == 1 and journal.head("t").version == 1
     journal.close()
+
+
+def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: Path) -> None:
+    items = [f"{thread}-{number}" for thread in range(16) for number in range(8)]
+    with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
+        seg.start("g", id="s", items=items)
+        faults: list[BaseException] = []
+
+        def work(thread: int) -> None:
+            try:
+                for number in range(8):
+                    seg.attach("s").done(f"{thread}-{number}")
+                    seg.attach("s").learn(f"lesson {thread} {number}")
+                    seg.attach("s").save_agent(f"agent {thread}".replace(" ", "-"), {"last": number})
+                    assert seg.memories.recall(f"lesson {thread}")
+            except BaseException as fault:
+                faults.append(fault)
+
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(16)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert not faults, faults[0]
+        state = seg.book.state("s")
+        assert state == fold_all(seg.journal.read(stream_of("s")))
+        assert {item.text for item in state.items if item.status == "done"} == set(items)
+        assert all(seg.attach("s").load_agent(f"agent-{n}") == {"last": 7} for n in range(16))

@@ -20,6 +20,7 @@ ROLES = ("reader", "writer", "admin")
 ALL_PROJECTS = "*"
 DEFAULT_PROJECT = "default"
 PREFIX = "sgk"
+_SECRET = regex(r"(sgk_[0-9a-f]{12})_[A-Za-z0-9_-]+")
 _TOKEN = regex(r"sgk_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _PROJECT = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _EXPIRES = regex(r"([0-9]{1,6})([smhdw]?)")
@@ -104,6 +105,11 @@ class Answer(Value):
 def token_of(id: str, secret: str) -> str:
     """The token of a key, as its owner keeps it."""
     return f"{PREFIX}_{id}_{secret}"
+
+
+def without_secrets(text: str) -> str:
+    """A text as it may stand in a log: of a token only its id."""
+    return _SECRET.sub(r"\1_***", text)
 
 
 def id_in(token: str) -> str:

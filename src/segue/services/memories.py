@@ -362,7 +362,8 @@ class MemoryService:
         waiting, self._recalls = self._recalls, {}
         if waiting and not self.brake.in_force():
             try:
-                self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in waiting.items()]))
+                told = list(waiting.items())  # at once: another thread may still be adding
+                self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in told]))
             except (StoreError, AccessError, OSError):
                 pass
 

@@ -321,8 +321,12 @@ def export(service: MemoryService, **asks: str) -> bytes:
     return b"\n".join([head, *(msgspec.json.encode(memory) for memory in reversed(found))]) + b"\n"
 
 
-def import_(service: MemoryService, data: bytes, *, keep_trust: bool = False) -> tuple[int, int]:
-    """(new, known already) of an export; trusted as imported unless ``keep_trust``. All or nothing."""
+def import_(
+    service: MemoryService, data: bytes, *, keep_trust: bool = False,
+    allow: Callable[[str], object] | None = None,
+) -> tuple[int, int]:  # fmt: skip
+    """(new, known already) of an export; trusted as imported unless ``keep_trust``. All or nothing.
+    ``allow`` is asked about the agent of each, and raises if it may not be brought in."""
     service.brake.check()
     lines = data.splitlines()
     try:
@@ -332,6 +336,9 @@ def import_(service: MemoryService, data: bytes, *, keep_trust: bool = False) ->
         rows = [msgspec.json.decode(line, type=Memory) for line in lines[1:] if line.strip()]
     except (msgspec.MsgspecError, AttributeError, UnicodeDecodeError) as fault:
         raise BadImport(f"this is not an export of memories: {fault}", hint="nothing was imported") from fault
+    if allow is not None:
+        for agent in {memory.agent for memory in rows}:
+            allow(agent)
     ready = [_imported(service, memory, keep_trust) for memory in rows]
     trail = [service.trace(memory, "import") for memory in ready]
     ids = service.store.write(MemoryChange(adds=service.kept(ready), trail=trail))

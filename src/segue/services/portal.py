@@ -8,16 +8,17 @@ the answer of the first: clients send again what was not answered. After a resta
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
-import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from ..core.events import Event
 from ..core.memory import Memory, Reader, audience_of
 from ..core.pieces import address as address_of
 from ..errors import NotAllowed, StoreBusy, StoreError, UsageError
@@ -25,14 +26,11 @@ from ..stores.base import Append, Journal, Memories, MemoryChange, Runs
 from ..stores.remote import wire
 
 READER, WRITER, ADMIN = ROLES = ("reader", "writer", "admin")
-BODY_BYTES_MAX = 256 << 20
-"""Of a request, when it is unpacked."""
-PAGE_EVENTS, PAGE_BYTES = 5_000, 8 << 20
+PAGE_EVENTS, PAGE_BYTES, STEP_EVENTS = 5_000, 8 << 20, 500
 ATTEMPTS_MAX, ATTEMPT_SECONDS_MAX, ATTEMPT_BYTES_MAX = 4_096, 900.0, 64 << 20
 WAIT_SECONDS = 30.0
 OWN_STREAMS = ("session/", "tree/", "ledger/trust")
 """Where it counts who declared something; ledgers of holds, runs and hooks are written by Segue itself."""
-_GZIP = b"\x1f\x8b"
 
 
 class Access(Protocol):
@@ -60,14 +58,21 @@ def call(journal: Journal, access: Access, port: str, method: str, body: bytes) 
     """What a method of a port answers, as bytes; raises what the store raises."""
     role, kind, work = _found(port, method)
     _demand(access, role)
+    if access.agent and (port, method) in _OF_ALL:
+        raise NotAllowed(
+            f"this key is bound to the agent {access.agent}, and this is about the memories of all",
+            hint="use an admin's key that is bound to no agent",
+        )
     try:
-        asked: Any = wire.decode(_unpacked(body), kind)
+        asked: Any = wire.decode(body, kind)
     except msgspec.MsgspecError as fault:
         raise UsageError(f"the body of {port}/{method} cannot be read: {fault}", hint=_HINT) from None
     attempt = getattr(asked, "attempt", "")
     if not attempt:
         return wire.encode(work(journal, asked, access))
-    name = f"{access.project} {access.key} {port}/{method} {attempt}"
+    name = hashlib.sha256(
+        f"{access.project} {access.key} {port}/{method} {attempt}".encode("utf-8", "replace")
+    ).hexdigest()
     return _attempts.once(name, lambda: wire.encode(work(journal, asked, access)))
 
 
@@ -87,20 +92,6 @@ def _demand(access: Access, role: str) -> None:
             f"this key has the role {access.role}, and this needs {role}",
             hint="ask an admin of the server for a key of that role",
         )
-
-
-def _unpacked(body: bytes) -> bytes:
-    """The bytes of a request, if they came packed; no more of them than a request may have."""
-    if not body.startswith(_GZIP):
-        return body
-    packed = zlib.decompressobj(wbits=31)
-    try:
-        found = packed.decompress(body, BODY_BYTES_MAX)
-    except zlib.error:
-        raise UsageError("the body of a request cannot be unpacked", hint=_HINT) from None
-    if packed.unconsumed_tail or not packed.eof:
-        raise UsageError("the body of a request is not whole, or too large", hint="send less at once")
-    return found
 
 
 # -- once ------------------------------------------------------------------------------------------
@@ -169,6 +160,8 @@ _attempts = Attempts()
 
 def _append(journal: Journal, asked: wire.AppendAsk, access: Access) -> list[tuple[bytes, bytes]]:
     _check_drafts(asked.appends, access)
+    if any(address_of(body) != address for address, body in asked.pieces.items()):
+        raise UsageError("a piece is not what its address says", hint=_HINT)
     more: dict[str, Any] = {}
     if asked.memories is not None:
         more["memories"] = _checked(_memories(journal), asked.memories.change(), access)
@@ -195,13 +188,20 @@ def _not_as(access: Access, other: str) -> NotAllowed:
 
 def _read(journal: Journal, asked: wire.ReadAsk, _: Access) -> wire.Page:
     most = min(asked.limit or PAGE_EVENTS, PAGE_EVENTS)
-    events = journal.read(asked.stream, after=asked.after, limit=most)
-    size = 0
-    for place, event in enumerate(events):
-        size += len(event.body) + 400
-        if size > PAGE_BYTES and place:
-            return wire.Page(wire.rows_of(events[:place]), more=True)
-    return wire.Page(wire.rows_of(events), more=len(events) == most and most != asked.limit)
+    kept: list[Event] = []
+    size, after = 0, asked.after
+    while len(kept) < most:
+        step = min(STEP_EVENTS, most - len(kept))  # few enough that what is too much is never in memory
+        events = journal.read(asked.stream, after=after, limit=step)
+        for event in events:
+            size += len(event.body) + 400
+            if size > PAGE_BYTES and kept:
+                return wire.Page(wire.rows_of(kept), more=True)
+            kept.append(event)
+        if len(events) < step:
+            return wire.Page(wire.rows_of(kept))
+        after = events[-1].version
+    return wire.Page(wire.rows_of(kept), more=most != asked.limit)
 
 
 def _head(journal: Journal, asked: wire.NameAsk, _: Access) -> tuple[int, bytes]:
@@ -210,11 +210,17 @@ def _head(journal: Journal, asked: wire.NameAsk, _: Access) -> tuple[int, bytes]
 
 
 def _pieces(journal: Journal, asked: wire.NamesAsk, _: Access) -> list[tuple[str, bytes, bool]]:
+    _check_addresses(asked.names)
+    found = journal.pieces(asked.names)
+    return [(address, body, address_of(body) == address) for address, body in found.items()]
+
+
+def _check_addresses(names: Iterable[str]) -> None:
     try:
-        found = journal.pieces(asked.names)
+        for name in names:
+            bytes.fromhex(name)
     except ValueError:
         raise UsageError("an address of a piece is hexadecimal", hint=_HINT) from None
-    return [(address, body, address_of(body) == address) for address, body in found.items()]
 
 
 def _snapshots(journal: Journal, asked: wire.SnapshotsAsk, _: Access) -> list[Any]:
@@ -224,10 +230,12 @@ def _snapshots(journal: Journal, asked: wire.SnapshotsAsk, _: Access) -> list[An
 
 def _erase(journal: Journal, asked: wire.EraseAsk, access: Access) -> None:
     _check_drafts(asked.appends, access)
+    _check_addresses(asked.pieces)
     journal.erase(asked.rewrites, asked.pieces, *asked.appends)
 
 
 def _drop(journal: Journal, asked: wire.DropAsk, _: Access) -> None:
+    _check_addresses(asked.pieces)
     journal.drop(*asked.streams, pieces=asked.pieces, beside=asked.beside)
 
 
@@ -365,5 +373,7 @@ _METHODS: dict[tuple[str, str], tuple[str, Any, Method]] = {
     ),
     ("memories", "compact"): (WRITER, wire.TextAsk, _compact),
 }  # fmt: skip
+_OF_ALL = (("memories", "everything"), ("memories", "carried"), ("memories", "meant"))
+"""What tells of every memory, whoever it is for."""
 METHODS = tuple(_METHODS)
 """Every (port, method) that there is."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ..core.access import AuditLine, KeyRecord
+from ..core.access import PREFIX, AuditLine, KeyRecord, id_in
 from ..stores.remote import RemoteJournal
 from .keys import NewKey
 
@@ -45,6 +45,7 @@ class RemoteKeys:
 
 
 def _quoted(id: str) -> str:
+    """An id in a path; of a token only its id, since paths are logged on the way."""
     from urllib.parse import quote
 
-    return quote(id, safe="")
+    return quote(id_in(id) if id.startswith(f"{PREFIX}_") else id, safe="")

@@ -180,6 +180,7 @@ def complete_run(visit: Visit, id: str, data: RunResult) -> TrackedRun:
     run = runs.get(id)
     if run.completed_at is not None:
         return run
+    acting(visit, run.agent_id)  # its votes and its reflection are that agent's
     reflections = _reflected(visit, run, data) if data.auto_reflect and not data.success else []
     run, first = runs.complete(
         id, success=data.success, evaluation=data.evaluation or {}, logs=data.logs or {},

@@ -123,6 +123,7 @@ def _answering(
     async def answered(request: Request[Any, Any, Any]) -> Response[Any] | None:
         if need:
             access: Access = request.scope["segue_access"]  # type: ignore[typeddict-item]
+            request.scope["segue_need"] = need  # type: ignore[typeddict-unknown-key]
             access.demand(need)
         body = await request.body() if takes.body is not None else b""
         given = takes.from_request(request, body)
@@ -236,14 +237,12 @@ def answer_http(request: Request[Any, Any, Any], fault: HTTPException) -> Respon
 
 
 def answer_unforeseen(request: Request[Any, Any, Any], fault: Exception) -> Response[bytes]:
-    """A fault of ours: logged by its kind and place, and never told in full."""
+    """A fault of ours: logged by its kind and place. Its text may hold what was asked, and stands nowhere."""
     import traceback
 
-    place = traceback.extract_tb(fault.__traceback__)[-1:]
-    where = f"{place[0].filename.rpartition('segue/')[2]}:{place[0].lineno}" if place else ""
-    request.app.state.front.log(
-        event="fault", kind=type(fault).__name__, where=where, detail=str(fault)[:500]
-    )
+    places = traceback.extract_tb(fault.__traceback__)[-6:]
+    where = [f"{one.filename.rpartition('segue/')[2]}:{one.lineno}" for one in places]
+    request.app.state.front.log(event="fault", kind=type(fault).__name__, where=where)
     return _problem(500, problems.body_of(500, "a fault of the server, which it has logged"), {})
 
 

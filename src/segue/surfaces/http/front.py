@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ...core.access import DEFAULT_PROJECT, Access, AuditLine, Bucket, draw
+from ...core.access import DEFAULT_PROJECT, Access, AuditLine, Bucket, clean_project, draw
 from ...core.values import Value
 from ...errors import RateLimited, SegueError
 from ...services.home import moment, now
@@ -59,7 +59,7 @@ class Front:
     def known(self, token: str, project: str) -> Access:
         """Who asks, as the store says now; NotKnown or NotAllowed."""
         if not self.rules.auth and not token:
-            return Access(NOBODY, "admin", project or DEFAULT_PROJECT)
+            return Access(NOBODY, "admin", clean_project(project or DEFAULT_PROJECT))
         return self.keys.check(token, project)
 
     def limit(self, key: str) -> None:

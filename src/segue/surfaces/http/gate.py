@@ -1,9 +1,9 @@
 """The gate: what every request passes before a route sees it, and every answer behind it.
 
-In this order: the host's name, the size, the key, the rate, whether the same was asked before. A wrong key is
-401 whatever else is wrong. A request with an ``Idempotency-Key`` takes effect once: the first answer is kept,
-durably, before it is sent, and given again to whoever repeats the request. Answers get an ETag and are
-compressed here; streams pass as they are.
+In this order: the host's name, the web page that asks, the key, the rate, the size, whether the same was
+asked before. A wrong key is 401 whatever else is wrong. A request with an ``Idempotency-Key`` takes effect
+once: the first answer is kept, durably, before it is sent, and given again to whoever repeats the request.
+Answers get an ETag and are compressed here; streams pass as they are.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 import msgspec
 from anyio import to_thread
 
-from ...core.access import Access, Answer
-from ...errors import SegueError, UsageError
+from ...core.access import Access, Answer, without_secrets
+from ...errors import NotAllowed, SegueError, UsageError
 from ...services import once
 from ...services.home import now
 from . import problems
-from .frame import OPEN, PROJECT, in_thread
+from .frame import ACTOR, OPEN, PROJECT, RUN, in_thread
 from .front import Front
 from .messages import Messages, TooLarge, gzipped, header, headers_of, whole
 
@@ -60,7 +60,7 @@ class Gate:
             return
         visit = _Passage(self, scope, receive, send)
         self.front.metrics.begun()
-        begun = time.perf_counter()
+        begun, path = time.perf_counter(), without_secrets(scope["path"])[:200]
         try:
             await visit.go()
         finally:
@@ -68,14 +68,15 @@ class Gate:
             self.front.metrics.ended(scope["method"], visit.route, visit.out.status, seconds)
             access = visit.access
             self.front.log(
-                event="request", id=visit.id, method=scope["method"], path=scope["path"][:200],
+                event="request", id=visit.id, method=scope["method"], path=path,
                 status=visit.out.status, ms=round(seconds * 1000, 2),
                 key=access.key if access else "", project=access.project if access else "",
             )  # fmt: skip
-            if access and scope["method"] in WRITES and visit.out.status < 300:
+            writes = scope["method"] in WRITES and scope.get("segue_need") != "reader"
+            if access and writes and visit.out.status < 300:
                 self.front.watch.poke(access.project)
-            if access and (scope["method"] in WRITES or visit.out.status == 403):
-                self.front.later(access, f"{scope['method']} {scope['path'][:200]}", visit.out.status)
+            if access and (writes or visit.out.status == 403):
+                self.front.later(access, f"{scope['method']} {path}", visit.out.status)
 
 
 class Lookups:
@@ -160,20 +161,27 @@ class _Passage:
     async def go(self) -> None:
         try:
             self._check_host()
+            self._check_page()
             if self._scope["path"] not in OPEN:
                 self.access = await self._admit()
                 self._scope["segue_access"] = self.access
             await self._take_body()
-            repeats = self._scope["method"] in WRITES and not self._scope["path"].startswith(NEVER_KEPT)
-            if self.access and repeats and REPEAT in self._headers:
+            if self._kept() and REPEAT in self._headers:
                 await self._once(self._headers[REPEAT])
             else:
                 await self._serve()
         except TooLarge as fault:
-            await self.out.problem(413, problems.body_of(413, str(fault)))
+            hint = "send less at once; `segue serve --max-body` takes more"
+            await self.out.problem(413, problems.body_of(413, str(fault), hint=hint))
         except SegueError as fault:
             await self.out.problem(*problems.of_error(fault))
         await self.out.finish()
+
+    def _kept(self) -> bool:
+        """Whether the answer is kept for whoever asks again: of what may write, and holds no secret."""
+        named = "/" + "/".join(filter(None, self._scope["path"].split("/")))  # as the routes are found
+        writes = self.access is not None and self.access.role != "reader" and self._scope["method"] in WRITES
+        return writes and not named.startswith(NEVER_KEPT)
 
     def _check_host(self) -> None:
         hosts = self._front.rules.hosts
@@ -181,6 +189,16 @@ class _Passage:
         bare = name.rpartition(":")[0] if name.rpartition(":")[2].isdecimal() else name
         if hosts and bare.strip("[]").lower() not in hosts:
             raise Misdirected(f"this server is not {bare[:100]!r}", hint=f"ask it as {hosts[0]}")
+
+    def _check_page(self) -> None:
+        """Without keys no web page may ask: a browser says which one does, and sends its writes unasked."""
+        page = self._headers.get("origin", "")
+        if self._front.rules.auth or not page:
+            return
+        if page.partition("://")[2].lower() != self._headers.get("host", "").lower():
+            raise NotAllowed(
+                "a server without keys answers no web page", hint="serve with keys, and give the page one"
+            )
 
     async def _admit(self) -> Access:
         scheme, _, token = self._headers.get("authorization", "").partition(" ")
@@ -234,7 +252,8 @@ class _Passage:
             self._scope.get("query_string", b"").decode("latin-1"), token,
         )  # fmt: skip
         id = hashlib.sha256("\0".join(asked).encode()).hexdigest()
-        request = hashlib.sha256(body).hexdigest()
+        whose = "\0".join(self._headers.get(name, "") for name in (ACTOR, RUN))
+        request = hashlib.sha256(whose.encode() + b"\0" + body).hexdigest()
         if await self._replayed(id, request):
             return
         mark = once.Mark(id)

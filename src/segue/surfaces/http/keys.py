@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from ...core.access import ALL_PROJECTS, AuditLine, KeyRecord
@@ -9,8 +11,10 @@ from ...errors import NotAllowed, UnknownKey
 from ...services.home import now
 from ...services.keys import NewKey
 from .frame import Visit, route
+from .wire import WHOLE_MAX
 
 TAGS = ("keys",)
+Before = Annotated[int, msgspec.Meta(ge=0, le=WHOLE_MAX, description="`next` of the page before.")]
 
 
 class KeyWish(msgspec.Struct, forbid_unknown_fields=True):
@@ -72,7 +76,7 @@ def _reach(visit: Visit) -> str:
 def _own(visit: Visit, id: str) -> KeyRecord:
     """A key within reach; any other is not there."""
     record, reach = visit.front.keys.get(id), _reach(visit)
-    if reach not in (ALL_PROJECTS, record.project):
+    if visit.access.agent not in ("", record.agent) or reach not in (ALL_PROJECTS, record.project):
         raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` names them")
     return record
 
@@ -84,8 +88,9 @@ def create_key(visit: Visit, data: KeyWish) -> NewKey:
     project = data.project or visit.access.project
     if reach not in (ALL_PROJECTS, project):
         raise NotAllowed("an admin of a project makes keys of that project", hint=f"project {reach}")
+    agent = visit.access.act_as(data.agent)
     return visit.front.keys.create(
-        project=project, role=data.role, agent=data.agent, name=data.name, expires=data.expires,
+        project=project, role=data.role, agent=agent, name=data.name, expires=data.expires,
         by=visit.access.key,
     )  # fmt: skip
 
@@ -95,7 +100,10 @@ def list_keys(visit: Visit) -> KeyList:
     """All keys that this one may manage."""
     reach = _reach(visit)
     found = visit.front.keys.list()
-    return KeyList([_shown(one) for one in found if reach in (ALL_PROJECTS, one.project)])
+    own = visit.access.agent
+    return KeyList(
+        [_shown(one) for one in found if reach in (ALL_PROJECTS, one.project) and own in ("", one.agent)]
+    )
 
 
 @route("DELETE", "/v1/keys/{id:str}", need="admin", status=200, tags=TAGS)
@@ -113,12 +121,12 @@ def rotate_key(visit: Visit, id: str, data: Rotation) -> NewKey:
 
 
 @route("GET", "/v1/audit", need="admin", tags=TAGS, errors=())
-def audit(visit: Visit, before: int = 0, limit: int = 100) -> AuditPage:
+def audit(visit: Visit, before: Before = 0, limit: int = 100) -> AuditPage:
     """What was done with keys, the newest first."""
     reach = _reach(visit)
     most = max(1, min(limit, 1_000))
     found = visit.front.projects.desk.audit(
-        project="" if reach == ALL_PROJECTS else reach, before=max(0, before), limit=most
+        project="" if reach == ALL_PROJECTS else reach, before=before, limit=most
     )
     return AuditPage([line for _, line in found], found[-1][0] if len(found) == most else 0)
 

@@ -10,7 +10,10 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
+import msgspec
+
 from ..mcp.served import Asker, ServedCalls
+from . import problems
 from .frame import ACTOR, RUN, Visit
 from .front import Front
 
@@ -30,6 +33,9 @@ class McpMount:
         self._ended = asyncio.Event()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "GET":  # nothing is ever told unasked: a stream would only outlive its key
+            await _no_stream(send)
+            return
         if self._manager is None:
             async with self._starting:
                 if self._manager is None:
@@ -77,3 +83,11 @@ class McpMount:
         if self._running is not None:
             with suppress(Exception):
                 await asyncio.wait_for(self._running, 5)
+
+
+async def _no_stream(send: Any) -> None:
+    """What the protocol says to whoever asks for a stream of a server that has none."""
+    body = msgspec.json.encode(problems.body_of(405, "this server tells nothing unasked: use POST"))
+    headers = [(b"content-type", problems.TYPE.encode()), (b"allow", b"POST")]
+    await send({"type": "http.response.start", "status": 405, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -356,8 +356,11 @@ def export_memories(visit: Visit) -> str:
     body={"content": "{\"format\":\"segue-memories\",\"version\":1,\"memories\":0}\n"},
 )  # fmt: skip
 def import_memories(visit: Visit, data: MemoryFile) -> ImportedMemories:
-    """Bring in what an export holds, trusted as imported; all or nothing."""
-    return ImportedMemories(*upkeep.import_(service_of(visit), data.content.encode()))
+    """Bring in what an export holds, trusted as imported; all or nothing. With an agent's key, only what is
+    that agent's."""
+    return ImportedMemories(
+        *upkeep.import_(service_of(visit), data.content.encode(), allow=visit.access.act_as)
+    )
 
 
 @route("GET", "/v1/memories/{memory:str}", need="reader", tags=TAGS)

@@ -63,6 +63,8 @@ def gzipped(body: bytes, most: int) -> bytes:
         raise TooLarge("it is not gzip") from None
     if len(found) > most or unpacker.unconsumed_tail:
         raise TooLarge(f"more than {most:,} bytes when unpacked")
+    if not unpacker.eof:
+        raise TooLarge("it is not gzip to its end")
     return found
 
 

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 
 BOUNDS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -29,7 +30,7 @@ class Metrics:
     def ended(self, method: str, route: str, status: int, seconds: float) -> None:
         with self._lock:
             self.under_way -= 1
-            self._counts[method, route, status] += 1
+            self._counts[method if method in METHODS else "other", route, status] += 1
             self._sums[route] += seconds
             place = next(
                 (i for i, bound in enumerate(BOUNDS_SECONDS) if seconds <= bound), len(BOUNDS_SECONDS)

@@ -22,6 +22,7 @@ TYPE = "application/msgpack"
 )
 async def store(request: Request[Any, Any, Any], visit: Visit, port: str, method: str) -> Response[bytes]:
     """A method of a port."""
+    request.scope["segue_need"] = portal.need(port, method)  # type: ignore[typeddict-unknown-key]
     body = await request.body()
     return Response(await to_thread.run_sync(_call, visit, port, method, body), media_type=TYPE)
 
