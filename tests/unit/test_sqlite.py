@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -236,29 +237,40 @@ def test_a_thread_that_ends_leaves_no_connection_behind(tmp_path: Path) -> None:
     assert journal.head("session/a").version == 1
 
 
-def test_a_child_that_is_forked_beside_other_threads_leaves_the_parents_connections_alone(
-    tmp_path: Path,
-) -> None:
-    journal = SqliteJournal(tmp_path / "segue.db")
-    journal.append(Append("session/a", 0, drafts("x")))
-    here, done = threading.Event(), threading.Event()
-    found: list[int] = []
+FORKS_BESIDE_A_THREAD = """
+import gc, os, sys, threading
+from pathlib import Path
+from segue.stores.base import Append
+from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite.upkeep import integrity
+from segue.testing.stores import drafts
 
-    def other() -> None:
-        journal.head("session/a")
-        here.set()
-        done.wait(30)
-        journal.append(Append("session/a", 1, drafts("y")))
-        found.append(journal.head("session/a").version)
+journal = SqliteJournal(Path(sys.argv[1]))
+journal.append(Append("session/a", 0, drafts("x")))
+here, done, found = threading.Event(), threading.Event(), []
 
-    thread = threading.Thread(target=other)
-    thread.start()
-    here.wait(30)
-    child = os.fork()
-    if not child:
-        gc.collect()
-        os._exit(0 if journal.head("session/a").version == 1 else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    done.set()
-    thread.join()
-    assert found == [2] and integrity(journal.database) == []
+def other():
+    journal.head("session/a")
+    here.set()
+    done.wait(30)
+    journal.append(Append("session/a", 1, drafts("y")))
+    found.append(journal.head("session/a").version)
+
+thread = threading.Thread(target=other)
+thread.start()
+here.wait(30)
+child = os.fork()
+if not child:
+    gc.collect()
+    os._exit(0 if journal.head("session/a").version == 1 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+done.set()
+thread.join()
+assert found == [2] and integrity(journal.database) == []
+"""
+
+
+def test_a_child_that_is_forked_beside_a_thread_leaves_the_parents_connections_alone(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FORKS_BESIDE_A_THREAD, str(tmp_path / "segue.db")]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == 0, ended.stderr
