@@ -79,6 +79,14 @@ DECLARED: tuple[Setting, ...] = (
         False,
     ),
     Setting(
+        "share_transcripts",
+        bool,
+        False,
+        "whether `segue sync` also keeps masked copies of transcripts in a store that others share",
+        "SEGUE_SHARE_TRANSCRIPTS",
+        False,
+    ),
+    Setting(
         "attest",
         bool,
         True,

@@ -95,6 +95,7 @@ MEANINGS = {
     "run.hooked": "what a hook of an agent saw of a run",
     "brief.given": "a run was told this, with the kind, source and size of each fact",
     "stop.refused": "a run said that it was done, and was told what is not proven",
+    "transcript.shared": "the masked copy of a transcript in a shared store, as changes to its pieces",
     "request.served": "a server carried a request out that must not take effect twice",
     "hold.taken": "a run holds a session",
     "hold.renewed": "its lease was prolonged",

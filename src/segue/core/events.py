@@ -44,6 +44,7 @@ from .run_events import BriefGiven as BriefGiven
 from .run_events import RunHooked as RunHooked
 from .run_events import Served as Served
 from .run_events import StopRefused as StopRefused
+from .run_events import TranscriptShared as TranscriptShared
 from .values import Value
 
 

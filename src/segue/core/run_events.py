@@ -1,5 +1,5 @@
-"""What stands in the stream of a run: what hooks saw, what it was told, when it was kept from stopping; and
-in that of a request to a server: what it left."""
+"""What stands in the stream of a run: what hooks saw, what it was told, when it was kept from stopping; in
+that of its transcript: what others can read of it; and in that of a request to a server: what it left."""
 
 from __future__ import annotations
 
@@ -51,3 +51,19 @@ class Served(Body):
     KIND = "request.served"
     left: list[str] = []
     """Each stream that it wrote to, and its version then."""
+
+
+class TranscriptShared(Body):
+    KIND = "transcript.shared"
+    key: str
+    """Of the run."""
+    agent: str
+    native: str
+    size: int
+    """Bytes of the copy, not compressed."""
+    hash: str
+    """SHA-256 of these bytes."""
+    stays: int = 0
+    """How many of the pieces before stay."""
+    pieces: list[tuple[str, int]] = []
+    """Behind them come these: address, and how many bytes of the copy are in it."""

@@ -76,7 +76,9 @@ def of_place(
         found = capture.find_run(what) if what else capture.newest(agent)
     except UnknownRun:
         session, covered, seen = _session(folder, environment, what, alone=True)
-        if session is None:
+        if not what and not seen:
+            found = _newest_there(capture, folder, environment, agent, session.id if session else "")
+        if session is None and found is None:
             raise
     if found is None:
         world = probe(folder)
@@ -105,6 +107,24 @@ def of_place(
         kept=(Home(data_folder(environment)), found.native),
         more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline{seen}",
     )  # fmt: skip
+
+
+def _newest_there(
+    capture: Capture, folder: Path, environment: Mapping[str, str], agent: str, session: str
+) -> Found | None:
+    """The newest run that another machine left: of this session, or without one of the project."""
+    from segue.services.capture import found_of
+    from segue.services.segue import Segue
+
+    if capture.runs is None or capture.shelf is None:
+        return None
+    if session:
+        rows = capture.runs.rows(session=session)
+    else:
+        with Segue(folder=folder, environment=environment) as segue:
+            rows = capture.runs.rows(projects=segue.place.project_keys(segue.settings))
+    there = (found_of(row) for row in rows if agent in ("", row.agent))
+    return next((one for one in there if not one.parent), None)
 
 
 def _is_long(budget: int, form: Format) -> bool:

@@ -1,8 +1,9 @@
 """Which runs there are in a project, whichever agent made them, and what each of them says.
 
 Looking needs no store and makes none; where there is one, it saves opening files (its index of known
-transcripts, and the cursors) and brings back what the agent has deleted (the archive). No more files are
-opened than the agents' discovery opens. The run that asks is never the answer.
+transcripts, and the cursors) and brings back what the agent has deleted (the archive), or what an agent on
+another machine wrote (copies in a store that machines share). No more files are opened than the agents'
+discovery opens. The run that asks is never the answer.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..agents import agent as agent_of
 from ..agents import agents
@@ -32,6 +34,9 @@ from .home import Home
 from .reading import Clean, Reading, read, read_on, unreadable
 from .runs import key_of, run_in
 
+if TYPE_CHECKING:
+    from .sharing import Shelf
+
 ASKING = {
     "claude-code": ("CLAUDE_CODE_SESSION_ID",),
     "gemini-cli": ("GEMINI_SESSION_ID",),
@@ -48,16 +53,19 @@ _MANY = 8
 _AHEAD = 32
 
 
-def _runs_elsewhere(home: Home, where: str, key: str) -> Runs | None:
-    """What a server keeps of runs; None while it is down: agents' own files tell enough to go on."""
+def _elsewhere(home: Home, where: str, key: str) -> tuple[Runs, Shelf] | tuple[None, None]:
+    """What a server keeps of runs, and copies of transcripts; None while it is down: agents' own files tell
+    enough to go on."""
+    from .sharing import Shelf
     from .stores import open_store
 
-    runs: Runs = open_store(home, where, key=key).runs  # type: ignore[attr-defined]
+    journal = open_store(home, where, key=key)
+    runs: Runs = journal.runs  # type: ignore[attr-defined]
     try:
         runs.get("")
     except StoreUnavailable:
-        return None
-    return runs
+        return None, None
+    return runs, Shelf(journal)
 
 
 class Capture:
@@ -65,12 +73,14 @@ class Capture:
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
-        archive: Archive | None = None, everywhere: bool = False,
+        archive: Archive | None = None, shelf: Shelf | None = None, everywhere: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment
         self.runs = runs
         self.archive = archive
+        self.shelf = shelf
+        """Copies that others can read, too."""
         self.everywhere = everywhere
         self.host = host_name()
         self._seen: list[Found] | None = None
@@ -90,8 +100,8 @@ class Capture:
         if not home.has_store():
             return cls(folder, environment, archive=archive)
         if home.elsewhere:
-            there = _runs_elsewhere(home, where, api_key_of(environment))
-            return cls(folder, environment, runs=there, archive=archive)
+            there, shelf = _elsewhere(home, where, api_key_of(environment))
+            return cls(folder, environment, runs=there, archive=archive, shelf=shelf)
         from ..stores.sqlite import SqliteJournal
 
         return cls(folder, environment, runs=SqliteJournal(home.database, lock=True).runs, archive=archive)
@@ -239,7 +249,7 @@ class Capture:
     # -- what a run says -----------------------------------------------------------------------
 
     def reading(self, found: Found, clean: Clean | None = None) -> Reading:
-        """A run's reading: from the cursor on, from the start, or of the archived copy."""
+        """A run's reading: from the cursor on, from the start, or of a copy."""
         if self._seen is None:
             return self._read(found, clean)
         key = self.key(found)
@@ -267,9 +277,7 @@ class Capture:
         if self._is_archived(found):
             return read_blocks(self.blocks(found), found, agent)
         known = cursor.reading_of(kept) if kept is not None else None
-        if known is not None:
-            return known
-        raise unreadable(Path(found.path), "it is gone, and no copy was kept")
+        return known if known is not None else read_blocks(self.blocks(found), found, agent)
 
     def steps(self, found: Found, clean: Clean | None = None) -> Iterator[Step]:
         """The steps of a run, in order, from the transcript or its copy."""
@@ -280,7 +288,7 @@ class Capture:
             yield from reader.read(record)
 
     def blocks(self, found: Found) -> Iterator[bytes]:
-        """The bytes of a transcript, or of its copy if it is gone."""
+        """The bytes of a transcript, or if it is gone of its copy: in the archive, or in the store."""
         agent = agent_of(found.agent)
         if Path(found.path).exists():
             try:
@@ -289,10 +297,13 @@ class Capture:
             except (OSError, SegueError) as fault:
                 if not self._is_archived(found):
                     raise unreadable(Path(found.path), str(fault)) from fault
-        if not self._is_archived(found):
+        key = self.key(found)
+        if self.archive is not None and self._is_archived(found):
+            yield from self.archive.read(key)
+        elif self.shelf is not None and self.shelf.has(key):
+            yield from self.shelf.read(key)
+        else:
             raise unreadable(Path(found.path), "it is gone, and no copy was kept")
-        assert self.archive is not None
-        yield from self.archive.read(self.key(found))
 
     def _is_archived(self, found: Found) -> bool:
         return self.archive is not None and self.archive.find(self.key(found)) is not None

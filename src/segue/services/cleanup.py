@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._trip import trip
+from ..core.shared import PREFIX
 from ..core.status import Card
 from ..core.values import Value
 from ..effects.files import sync_folder, write_whole
@@ -40,6 +41,7 @@ from .book import fold_all, stream_of
 from .exchange import Parcel, deliver, named_pieces, pack, unpack
 from .holds import Hold, hold_stream, new_run
 from .sessions import Session
+from .sharing import leaving
 
 if TYPE_CHECKING:
     from .segue import Segue
@@ -167,7 +169,8 @@ class Cleanup:
         write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))
 
     def _drop(self, parcel: Parcel, ledger: Append) -> None:
-        """Out of the store: the stream, its holds, and pieces that no other session names."""
+        """Out of the store: the stream, its holds, pieces that no other session names, and the copies of
+        its runs' transcripts."""
         journal, stream = self._seg.journal, stream_of(parcel.session)
         whole = Append(stream, parcel.events[-1].version)
         while True:
@@ -176,11 +179,12 @@ class Cleanup:
             for name in beside:
                 others.update(named_pieces(journal.read(name)))
             own = [address for address in parcel.pieces if address not in others]
+            copies, theirs = leaving(self._seg, parcel.session)
             try:
-                journal.drop(whole, ledger, pieces=own, beside=beside)
+                journal.drop(whole, ledger, *copies, pieces=[*own, *theirs], beside=beside)
                 return
             except StaleVersion as stale:
-                if stale.stream != "session/":
+                if stale.stream != "session/" and not stale.stream.startswith(PREFIX):
                     raise
 
 

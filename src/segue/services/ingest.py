@@ -30,6 +30,7 @@ from .attach import Attaching
 from .cursor import Stamp
 from .reading import recognised
 from .runs import Run, facts_of, row_of, seen
+from .sharing import Unshared, share_runs
 from .switch import refuse_if_off, session_mark
 from .taking import Job, Shares, Taken, Taker, Worker
 
@@ -70,26 +71,32 @@ class Synced(Value):
     archive_bytes: int
     retention: dict[str, int]
     """Agent to the days after which it deletes its transcripts."""
+    shared: int = 0
+    """Copies of which something was put into a store that others share."""
+    unshared: list[Unshared] = []
+    """Those that were to be, and why they were not."""
 
 
 def sync(
     segue: Segue, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
     progress: Progress | None = None, workers: int = 1, found: Sequence[Found] = (),
-    wait_seconds: float = WAIT_SECONDS,
+    wait_seconds: float = WAIT_SECONDS, shares: bool = False,
 ) -> Synced:  # fmt: skip
-    """Take in all runs of the project, or the transcripts at these paths, or those that were found."""
+    """Take in all runs of the project, or the transcripts at these paths, or those that were found.
+    ``shares``: and put copies into a store that others share, if that is set."""
     segue.brake.check()
     refuse_if_off(segue.home, segue.place.root, session)
     lock = segue.home.path / "sync.lock"
     with only_one(lock, timeout_seconds=wait_seconds, what="segue sync"):
-        return _Sync(segue, session, progress).run(agent, paths, workers, found)
+        return _Sync(segue, session, progress, shares).run(agent, paths, workers, found)
 
 
 class _Sync:
     """One sync, from discovery to the limits of the archive."""
 
-    def __init__(self, segue: Segue, session: str, progress: Progress | None) -> None:
+    def __init__(self, segue: Segue, session: str, progress: Progress | None, shares: bool) -> None:
         self.segue = segue
+        self.shares = shares
         self.session = session
         self.progress = progress
         keeps = segue.settings.number("archive_bytes_max") > 0
@@ -109,6 +116,10 @@ class _Sync:
         names = sorted({one.agent for one in found})
         kept = {name: agent_of(name).retention(self.capture.where) for name in names}
         sessions = self._keep([taken for taken in read if taken.run is not None], same)
+        changed = {taken.run.key for taken in read if taken.run is not None}
+        shared, unshared = (
+            share_runs(self.segue, self.archive, self.project, changed) if self.shares else (0, [])
+        )
         dropped = self._limit()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.capture.faults]
         return Synced(
@@ -116,6 +127,7 @@ class _Sync:
             unreadable=self.unreadable, bytes_read=sum(taken.size for taken in read), sessions=sessions,
             dropped=dropped, archive_bytes=self.archive.size() if self.archive else 0,
             retention={name: days for name, days in kept.items() if days is not None},
+            shared=shared, unshared=unshared,
         )  # fmt: skip
 
     def _is_off(self, found: Found) -> bool:

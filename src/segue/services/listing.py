@@ -72,15 +72,16 @@ def one_run(segue: Segue, id: str) -> Run:
     found = capture.find_run(id)
     key = capture.key(found)
     archived = key in segue.observed.archive.sessions()
+    shared = capture.shelf is not None and capture.shelf.has(key)
     row = segue.observed.runs.get(key)
     present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
     known = run_in(row) if row is not None else None
     if not present and known is not None:
-        return replace(known, archived=archived, present=False)
+        return replace(known, archived=archived, shared=shared, present=False)
     run = _as_it_stands(capture, found, row is not None)
     if run is None:
         raise capture.faults[-1]
-    return replace(run, archived=archived, present=present)
+    return replace(run, archived=archived, shared=shared, present=present)
 
 
 def steps_of(segue: Segue, run: Run) -> list[Step]:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from .._trip import trip
 from ..core import events as ev
 from ..core.events import Draft, Event
+from ..core.shared import PREFIX
 from ..core.values import Value
 from ..errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ..settings import Settings
@@ -29,6 +30,7 @@ from .exchange import named_pieces
 from .home import Home, is_remote
 from .memories import searched
 from .place import TRUST_STREAM, Brake, tree_stream
+from .sharing import named
 from .stores import KINDS, check_kind, machine_of, open_store, shown
 
 Progress = Callable[[int, int, str], None]
@@ -148,6 +150,8 @@ class _Move:
             batch = self._whole_commits(stream, after)
             if stream.startswith("session/"):
                 self._copy_pieces(named_pieces(batch))
+            elif stream.startswith(PREFIX):
+                self._copy_pieces(named(batch))
             if not self.dry_run:
                 try:
                     _copy_in(self.target, stream, after, batch)

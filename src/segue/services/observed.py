@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..stores.base import Runs
     from .capture import Capture
     from .segue import Segue
+    from .sharing import Shelf
 
 
 class Observed:
@@ -41,6 +42,15 @@ class Observed:
 
         return Archive(self._segue.home.transcripts)
 
+    @property
+    def shelf(self) -> Shelf | None:
+        """Copies in a store that machines share; None for one of this machine."""
+        if not self._segue.home.elsewhere:
+            return None
+        from .sharing import Shelf
+
+        return Shelf(self._segue.journal)
+
     def capture(self, *, everywhere: bool = False) -> Capture:
         """The runs that agents left on this machine: of this project, or of all."""
         if self._looked is not None and not everywhere:
@@ -49,8 +59,9 @@ class Observed:
 
         segue = self._segue
         return Capture(
-            segue.folder, segue.environment, runs=self.runs, archive=self.archive, everywhere=everywhere
-        )
+            segue.folder, segue.environment, runs=self.runs, archive=self.archive, shelf=self.shelf,
+            everywhere=everywhere,
+        )  # fmt: skip
 
     @contextmanager
     def one_look(self) -> Iterator[None]:

@@ -17,21 +17,23 @@ from ..core.chain import Missing
 from ..core.commands import Command, Refusal, decide_all
 from ..core.digest import RunDigest
 from ..core.door import clean_command
+from ..core.shared import PREFIX, stream_of
 from ..core.state import SessionState
 from ..core.values import Value
-from ..effects.archive import Archive, Copy
+from ..effects.archive import About, Archive, Copy
 from ..effects.redact import redact
 from ..errors import SegueError, StaleVersion
 from ..settings import resolve
 from ..stores.base import Append
-from .book import stream_of
+from .book import stream_of as session_stream
 from .capture import Capture
 from .home import Home, now
 from .reading import final
-from .runs import goal_of, iso
+from .runs import goal_of, iso, run_in
+from .sharing import Shelf
 
 if TYPE_CHECKING:
-    from ..stores.base import Journal
+    from ..stores.base import Journal, Runs
 
 ACTOR = "segue recover"
 TEXT_CHARS = 300
@@ -47,16 +49,38 @@ class Told(Value):
     unreadable: int = 0
 
 
-def lost_sessions(home: Home, there: Collection[str]) -> list[Told]:
-    """Sessions that copies of transcripts name and that are nowhere else."""
+def lost_sessions(home: Home, there: Collection[str], journal: Journal | None = None) -> list[Told]:
+    """Sessions that copies of transcripts name and that are nowhere else; with a ``journal`` that machines
+    share, copies in it too."""
     archive = Archive(home.transcripts)
     found: dict[str, list[Copy]] = {}
-    for copy in archive.copies():
+    copies = archive.copies()
+    if journal is not None:
+        own = {copy.about.key for copy in copies}
+        copies += [copy for copy in _shared(journal) if copy.about.key not in own]
+    for copy in copies:
         ours = copy.about.store in ("", str(home.database))
         if copy.session and ours and copy.session not in there and not home.archived(copy.session).is_file():
             found.setdefault(copy.session, []).append(copy)
-    capture = Capture(home.path, {}, archive=archive)
+    shelf = Shelf(journal) if journal is not None else None
+    capture = Capture(home.path, {}, archive=archive, shelf=shelf)
     return [_told(session, copies, capture) for session, copies in found.items()]
+
+
+def _shared(journal: Journal) -> list[Copy]:
+    """Copies that are in the store, the oldest first. Those of a session that was archived left with it."""
+    runs: Runs | None = getattr(journal, "runs", None)
+    there = {name for name, _ in journal.streams(PREFIX)}
+    if runs is None or not there:
+        return []
+    found = []
+    for row in sorted(runs.rows(), key=lambda row: row.last):
+        if stream_of(row.key) in there:
+            run = run_in(row)
+            parent = run.parent if run is not None and run.side else ""
+            about = About(row.key, row.agent, row.native, row.path, row.cwd, row.project, parent=parent)
+            found.append(Copy(about, row.session, row.last, (), b"", b""))
+    return found
 
 
 def _told(session: str, copies: list[Copy], capture: Capture) -> Told:
@@ -85,7 +109,7 @@ def bring_back(journal: Journal, told: Told) -> bool:
     if isinstance(outcome, Refusal):
         return False
     try:
-        journal.append(Append(stream_of(told.session), 0, outcome.drafts))
+        journal.append(Append(session_stream(told.session), 0, outcome.drafts))
     except StaleVersion:
         return False  # it is there after all
     return True

@@ -2,12 +2,13 @@
 
 Every chain is proven; what is damaged there is named, and comes back from the server's own backup. Snapshots
 that are not what a refold gives are made anew, emergency files are merged, and sessions that only
-transcripts on this machine still know are brought back.
+transcripts still know, on this machine or in the store, are brought back.
 """
 
 from __future__ import annotations
 
 from ..core.chain import Missing, faults
+from ..core.shared import PREFIX
 from ..errors import SegueError
 from ..settings import Settings
 from ..stores.base import Journal
@@ -78,10 +79,10 @@ def _emergency(segue: Segue, *, dry_run: bool) -> Rung:
 
 
 def _transcripts(home: Home, journal: Journal, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
-    if not home.transcripts.is_file():
+    if not home.transcripts.is_file() and not journal.streams(PREFIX):
         return Rung("transcript", "none", "no transcripts are archived"), []
     there = {name.removeprefix("session/") for name, _ in journal.streams("session/")}
-    lost = recover_runs.lost_sessions(home, there)
+    lost = recover_runs.lost_sessions(home, there, journal)
     names = ", ".join(told.session for told in lost)
     if not lost:
         return Rung("transcript", "ok", "no session is known from transcripts alone"), []

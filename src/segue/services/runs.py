@@ -69,6 +69,8 @@ class Run(Value):
     pid: int = 0
     """Of its process, while it lives and where that is known."""
     archived: bool = False
+    shared: bool = False
+    """Whether a copy is in a store that machines share; told of a single run only."""
     present: bool = True
     """Whether the transcript is where the agent keeps it."""
 

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from ..core import canon
 from ..core import events as ev
 from ..core.session import fold
+from ..core.shared import PREFIX
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import write_whole
@@ -33,6 +34,7 @@ from . import cursor, emergency
 from .home import now
 from .runs import facts_of, row_of
 from .segue import Segue
+from .sharing import scrub_pieces
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
@@ -123,6 +125,7 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
     rewrites: list[Rewrite] = []
     appends: list[Append] = []
     pieces: dict[str, bytes] = {}
+    copies = 0
     for stream, version in journal.streams():
         events = journal.read(stream)
         mine = [
@@ -132,6 +135,8 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
         ]
         if stream.startswith("session/"):
             pieces.update(_pieces_with(journal, events, text))
+        elif stream.startswith(PREFIX):
+            copies += scrub_pieces(journal, stream, partial(mask_all, text=text), dry_run=dry_run)
         if mine:
             rewrites += mine
             hashes = [canon.digest(rewrite.body).hex() for rewrite in mine]
@@ -142,7 +147,7 @@ def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tup
     sessions = sorted(
         {r.stream.removeprefix("session/") for r in rewrites if r.stream.startswith("session/")}
     )
-    return len(rewrites), len(pieces), sessions
+    return len(rewrites), len(pieces) + copies, sessions
 
 
 _FIELDS = frozenset(field for body in ev.BODIES.values() for field in body.__struct_fields__) | frozenset(

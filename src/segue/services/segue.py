@@ -353,7 +353,9 @@ class Segue:
         process shares the work."""
         from .ingest import sync
 
-        return sync(self, agent=agent, paths=paths, session=session, progress=progress, workers=workers)
+        return sync(
+            self, agent=agent, paths=paths, session=session, progress=progress, workers=workers, shares=True
+        )
 
     # -- leaving and coming back ---------------------------------------------------------------
 

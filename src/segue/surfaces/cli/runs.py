@@ -82,6 +82,9 @@ def sync(context: Context) -> int:
             context.warn(_keeps(agent, days, context.segue.settings["archive_bytes_max"] > 0))
     for one in done.unreadable:
         context.warn(f"not read: {one_line(one.path or one.agent)}: {one_line(one.reason)}")
+    for left in done.unshared:
+        named = f"{one_line(left.path)}: " if left.path else ""
+        context.warn(f"{named}{one_line(left.reason)}")
     nothing = done.unreadable and not done.read and not done.unchanged
     return TranscriptUnreadable.exit_code if paths and nothing else 0
 
@@ -102,6 +105,8 @@ def _summary(done: Synced) -> list[str]:
         lines.append(
             f"{count(done.dropped, 'old copy', 'old copies')} removed: the archive keeps to its limits"
         )
+    if done.shared:
+        lines.append(f"{count(done.shared, 'transcript')} shared: masked copies in the store")
     return lines
 
 
@@ -138,7 +143,9 @@ def show_run(context: Context, run: Run) -> int:
 
 def run_lines(run: Run, style: Style) -> list[str]:
     """What is known of a run."""
-    kept = "kept in the archive" if run.archived else "no copy is kept"
+    copies = ["kept in the archive"] if run.archived else []
+    copies += ["a copy is in the store"] if run.shared else []
+    kept = ", ".join(copies) or "no copy is kept"
     where = one_line(run.path) + ("" if run.present else " (gone)")
     facts = {
         "Run": f"{one_line(run.id)} of {run.agent}",
@@ -262,7 +269,8 @@ COMMANDS = (
     ),
     Command(
         "sync", sync, _sync_arguments, session="flag",
-        json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention}`",
+        json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
+        "shared, unshared}`",
         examples=("segue sync", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
     ),
 )  # fmt: skip

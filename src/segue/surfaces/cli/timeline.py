@@ -110,6 +110,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.ChecksBegun: lambda b: f"feature {b.feature}: {len(b.checks)} of its checks begun",
     ev.CheckRan: _ran,
     ev.CheckReported: lambda b: f"feature {b.feature}: {b.source} says {b.passed} passed, {b.failed} failed",
+    ev.TranscriptShared: lambda b: f"transcript of {b.agent} {b.native} shared, {b.size:,} bytes",
     ev.EvidenceVoided: lambda b: f"evidence of {b.feature or 'all features'} no longer counts: {b.reason}",
 }
 _COLOURS = {
