@@ -80,6 +80,23 @@ def test_what_a_client_proved_is_not_known_to_hold_here(server: SegueServer, tmp
 # -- memories --------------------------------------------------------------------------------------
 
 
+def test_what_a_working_tree_keeps_for_its_project_is_seen_by_who_names_its_repository(
+    server: SegueServer, tmp_path: Path
+) -> None:
+    printed(server, tmp_path, "remember", "okapi needs a fence", "--scope=project")
+    printed(server, tmp_path, "start", "fences", "--id", "okapi")
+    listed = printed(server, tmp_path, "list", "--all")
+    key = next(card["project"] for card in listed if card["id"] == "okapi")
+    wish = {"query": "okapi fence"}
+    assert post(server, "/v1/memories/query", wish)["memories"] == []
+    found = post(server, "/v1/memories/query", wish, Segue_Repository=key)["memories"]
+    assert [one["content"] for one in found] == ["okapi needs a fence"]
+    post(server, "/v1/sessions", {"goal": "more", "id": "okapi-2"}, 201, Segue_Repository=key)
+    cards = done(server.ask("GET", "/v1/sessions"))["sessions"]
+    assert next(card["project"] for card in cards if card["id"] == "okapi-2") == key
+    assert post(server, "/v1/memories/query", wish, Segue_Repository="elsewhere")["memories"] == []
+
+
 def test_memories_are_found_as_the_command_finds_them(server: SegueServer, tmp_path: Path) -> None:
     kept = post(server, "/v1/memories", {"content": "gradle needs a daemon", "scope": "global"}, 201)
     again = post(server, "/v1/memories", {"content": "gradle needs a daemon", "scope": "global"}, 201)

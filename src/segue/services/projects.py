@@ -60,7 +60,7 @@ class Projects:
         self._lock = threading.Lock()
         self._stores: dict[str, Store] = {}
         self._indexes: dict[str, SessionIndex] = {}
-        self._handles: OrderedDict[tuple[str, str, str], Segue] = OrderedDict()
+        self._handles: OrderedDict[tuple[str, str, str, str], Segue] = OrderedDict()
         self.main = self.store(DEFAULT_PROJECT)
         self.folder = self.home.path / "server"
         """Where the server stands: no project's working tree."""
@@ -112,10 +112,12 @@ class Projects:
             return self.home
         return Home(self.home.path / "projects" / project)
 
-    def segue(self, access: Access, *, actor: str = "", run: str = "") -> Segue:
-        """The handle for a request: in its project, as its agent or as it says."""
+    def segue(self, access: Access, *, actor: str = "", run: str = "", repository: str = "") -> Segue:
+        """The handle for a request: in its project, as its agent or as it says; ``repository`` is the key by
+        which working trees know theirs, so that what was kept there for the project is seen."""
         name = access.act_as(clean_text(actor, what="actor", limit=256)) or "user"
-        ours = (access.project, name, clean_name(run, what="run id") if run else "")
+        inner = clean_text(repository, what="repository", limit=512).strip()
+        ours = (access.project, name, clean_name(run, what="run id") if run else "", inner)
         with self._lock:
             found = self._handles.get(ours)
             if found is not None:
@@ -128,12 +130,12 @@ class Projects:
                 self._handles.popitem(last=False)
         return kept
 
-    def _made(self, project: str, actor: str, run: str) -> Segue:
+    def _made(self, project: str, actor: str, run: str, repository: str) -> Segue:
         store, home = self.store(project), self._home_of(project)
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         return _Served(
-            home, store, folder=self.folder, actor=actor, run=run, project=project, embedder=self.embedder,
-            **self._settings,
+            home, store, folder=self.folder, actor=actor, run=run, project=repository or project,
+            whole=project, embedder=self.embedder, **self._settings,
         )  # fmt: skip
 
     @cached_property
@@ -149,7 +151,7 @@ class Projects:
         with self._lock:
             handles = list(self._handles.items())
         looked: set[str] = set()
-        for (project, _, _), segue in handles:
+        for (project, *_), segue in handles:
             if segue.backups.waits and project not in looked:
                 looked.add(project)
                 segue.backups.if_due()
@@ -170,16 +172,17 @@ class _Nowhere(Place):
 
     bare = True
 
-    def __init__(self, folder: Path, project: str) -> None:
+    def __init__(self, folder: Path, project: str, whole: str) -> None:
         self.folder = self.root = folder
         self.repository = None
         self._project = project
+        self._whole = whole
 
     def trusted(self) -> bool:
         return False
 
     def tree(self, *, fresh: bool = False) -> Tree:
-        return Tree(str(self.root), 0, (self._project,))
+        return Tree(str(self.root), 0, tuple(dict.fromkeys((self._whole, self._project))))
 
     def project_key(self, settings: Settings) -> tuple[str, str]:
         return self._project, ""
@@ -191,8 +194,10 @@ class _Nowhere(Place):
 class _Served(Segue):
     """Sessions of a project, for a request: what concerns a working tree is none of the server's."""
 
-    def __init__(self, home: Home, store: Store, *, folder: Path, project: str, **more: Any) -> None:
-        self._at = _Nowhere(folder, project)
+    def __init__(
+        self, home: Home, store: Store, *, folder: Path, project: str, whole: str, **more: Any
+    ) -> None:
+        self._at = _Nowhere(folder, project, whole)
         super().__init__(store, home=home, folder=folder, project=project, **more)
         self.observed = SentRuns(self)
         self.book.sessions_max = SESSIONS_MAX

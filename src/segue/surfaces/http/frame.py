@@ -32,7 +32,7 @@ from .front import Front
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-ACTOR, RUN, PROJECT = "segue-actor", "segue-run", "segue-project"
+ACTOR, RUN, PROJECT, REPOSITORY = "segue-actor", "segue-run", "segue-project", "segue-repository"
 OPEN = ("/", "/health", "/ready", "/openapi.json")
 """Paths that ask for no key."""
 OURS = ("visit", "request", "data")
@@ -47,11 +47,14 @@ _WRITING = (409, 422)
 class Visit:
     """A request: who asks, and the sessions of the project that is asked about."""
 
-    def __init__(self, front: Front, access: Access, actor: str = "", run: str = "") -> None:
+    def __init__(
+        self, front: Front, access: Access, actor: str = "", run: str = "", repository: str = ""
+    ) -> None:
         self.front = front
         self.access = access
         self._actor = actor
         self._run = run
+        self._repository = repository
 
     @cached_property
     def segue(self) -> Segue:
@@ -65,7 +68,7 @@ class Visit:
 
     def as_actor(self, actor: str) -> Segue:
         """The sessions as an agent that the request names."""
-        return self.front.projects.segue(self.access, actor=actor, run=self._run)
+        return self.front.projects.segue(self.access, actor=actor, run=self._run, repository=self._repository)
 
 
 def visit_of(request: Request[Any, Any, Any]) -> Visit:
@@ -74,7 +77,9 @@ def visit_of(request: Request[Any, Any, Any]) -> Visit:
     access: Access = request.scope["segue_access"]  # type: ignore[typeddict-item]
     actor = clean_text(headers.get(ACTOR, ""), what="actor", limit=256)
     run = headers.get(RUN, "")
-    return Visit(request.app.state.front, access, actor, clean_name(run, what="run id") if run else "")
+    repository = clean_text(headers.get(REPOSITORY, ""), what="repository", limit=512)
+    named = clean_name(run, what="run id") if run else ""
+    return Visit(request.app.state.front, access, actor, named, repository)
 
 
 def route(

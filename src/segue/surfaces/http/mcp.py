@@ -14,7 +14,7 @@ import msgspec
 
 from ..mcp.served import Asker, ServedCalls
 from . import problems
-from .frame import ACTOR, RUN, Visit
+from .frame import ACTOR, REPOSITORY, RUN, Visit
 from .front import Front
 
 PATH = "/mcp"
@@ -74,7 +74,8 @@ class McpMount:
 
     def _asker(self, context: Any) -> Asker:
         scope, headers = context.request.scope, context.request.headers
-        visit = Visit(self._front, scope["segue_access"], headers.get(ACTOR, ""), headers.get(RUN, ""))
+        told = [headers.get(name, "") for name in (ACTOR, RUN, REPOSITORY)]
+        visit = Visit(self._front, scope["segue_access"], *told)
         return Asker(visit.segue, visit.access, headers.get(SESSION, ""))
 
     async def stop(self) -> None:

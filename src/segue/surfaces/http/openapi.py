@@ -34,6 +34,11 @@ _HEADERS: dict[str, tuple[str, str]] = {
     "Project": ("Segue-Project", "The project, if the key is of all of them."),
     "Actor": ("Segue-Actor", "Who acts, if the key is not bound to an agent; `user` without it."),
     "Run": ("Segue-Run", "The run in which it is done."),
+    "Repository": (
+        "Segue-Repository",
+        "The key of the project as working trees know it (`project` in `segue list --json`): sessions are "
+        "begun for it, and memories of that scope are seen. Without it: the project's name on the server.",
+    ),
     "Repeat": ("Idempotency-Key", "1 to 255 printable characters: the request takes effect once."),
 }
 _TEXTS = {
@@ -111,7 +116,7 @@ class Description:
             place = "path" if name in inside else "query"
             entry = {"name": name, "in": place, "required": needed, "schema": schema}
             found.append(entry | ({"description": about} if about else {}))
-        headers = ["Project", "Actor", "Run"] if key else []
+        headers = ["Project", "Actor", "Run", "Repository"] if key else []
         if key and method != "GET":
             headers.append("Repeat")
         return found + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
@@ -180,6 +185,8 @@ def _header(name: str, about: str) -> Schema:
             schema["maxLength"] = 128
         case "Segue-Actor":
             schema = {"type": "string", "maxLength": 256}
+        case "Segue-Repository":
+            schema = {"type": "string", "maxLength": 512}
     return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
 
 
