@@ -250,3 +250,19 @@ def test_who_may_only_read_sees_the_timeline_on_the_command_line(
         assert "pytest -q t1.py" in shown and SECRET not in shown
         assert "a copy is in the store" in cli("show", "run-1").out
         assert "HS256" in cli("brief").out
+
+
+def test_a_run_that_is_forgotten_on_the_server_leaves_no_copy_there(tmp_path: Path) -> None:
+    server = shared()
+    name = "t" + hashlib.sha256(str(tmp_path).encode()).hexdigest()[:20]
+    key = server.key(role="writer", project=name)
+    ours = Machine(tmp_path / "ours", {"SEGUE_STORE": server.url, "SEGUE_API_KEY": key})
+    place(ours.home, ours.project)
+    with ours.segue(shares=True) as segue:
+        assert segue.sync().shared == 1
+        [(stream, _)] = segue.journal.streams(PREFIX)
+        pieces = sharing.named(segue.journal.read(stream))
+        route = f"/v1/runs/{stream.removeprefix(PREFIX)}"
+        assert server.ask("GET", route, token=key)[1]["run"]["shared"] is True
+        assert server.ask("DELETE", route, token=key)[0] in (200, 204)
+        assert segue.journal.streams(PREFIX) == [] and segue.journal.pieces(pieces) == {}

@@ -30,7 +30,6 @@ from .attach import Attaching
 from .cursor import Stamp
 from .reading import recognised
 from .runs import Run, facts_of, row_of, seen
-from .sharing import Unshared, share_runs
 from .switch import refuse_if_off, session_mark
 from .taking import Job, Shares, Taken, Taker, Worker
 
@@ -73,7 +72,7 @@ class Synced(Value):
     """Agent to the days after which it deletes its transcripts."""
     shared: int = 0
     """Copies of which something was put into a store that others share."""
-    unshared: list[Unshared] = []
+    unshared: list[Unreadable] = []
     """Those that were to be, and why they were not."""
 
 
@@ -116,10 +115,7 @@ class _Sync:
         names = sorted({one.agent for one in found})
         kept = {name: agent_of(name).retention(self.capture.where) for name in names}
         sessions = self._keep([taken for taken in read if taken.run is not None], same)
-        changed = {taken.run.key for taken in read if taken.run is not None}
-        shared, unshared = (
-            share_runs(self.segue, self.archive, self.project, changed) if self.shares else (0, [])
-        )
+        shared, unshared = self._share(read)
         dropped = self._limit()
         self.unreadable += [Unreadable("", "", fault.message) for fault in self.capture.faults]
         return Synced(
@@ -274,6 +270,16 @@ class _Sync:
             told = {key: s for key, s in sessions.items() if key in named or key in runs}
             self.archive.name_sessions({k: s for k, s in told.items() if named.get(k, "") != s})
         return made
+
+    def _share(self, taken: list[Taken]) -> tuple[int, list[Unreadable]]:
+        """Copies for others, if that is set."""
+        if not (self.shares and self.segue.settings["share_transcripts"]):
+            return 0, []
+        from .sharing import share_runs
+
+        changed = {one.run.key for one in taken if one.run is not None}
+        shared, unshared = share_runs(self.segue, self.archive, self.project, changed)
+        return shared, [Unreadable(*one) for one in unshared]
 
     def _limit(self) -> int:
         """Copies that must go, so that the archive keeps to its limits."""

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from ..core import events as ev
 from ..core.pieces import address as address_of
 from ..core.shared import PREFIX, Shared, fold, history, lengths, stream_of
-from ..core.values import Value
 from ..effects.archive import Archive, Copy, squeeze, unsqueeze
 from ..effects.redact import redact_bytes
 from ..errors import DamagedError, StaleVersion
@@ -39,12 +38,8 @@ LOOK_SECONDS = 30 * 86_400.0
 _TRIES = 3
 
 
-class Unshared(Value):
-    """A transcript that was to be shared, and was not."""
-
-    agent: str
-    path: str
-    reason: str
+Unshared = tuple[str, str, str]
+"""Agent, transcript and reason, of what was to be shared and was not."""
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -55,12 +50,12 @@ def share_runs(
 ) -> tuple[int, list[Unshared]]:
     """Bring the store up to what the archive has of a project's runs: how many copies grew, and what is not
     shared. ``changed``: keys of runs of which something was read just now."""
-    if not segue.settings["share_transcripts"] or not segue.home.elsewhere:
+    if not segue.home.elsewhere:
         return 0, []
     if archive is None:
-        return 0, [Unshared("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
+        return 0, [("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
     if not segue.settings["redact"]:
-        return 0, [Unshared("", "", "nothing is shared: secrets are not masked (redact is off)")]
+        return 0, [("", "", "nothing is shared: secrets are not masked (redact is off)")]
     there = dict(segue.journal.streams(PREFIX))
     weights: dict[str, int] = {}
     shared, unshared = 0, []
@@ -75,12 +70,12 @@ def share_runs(
             reason = (
                 f"not shared: {weight / 1e6:,.0f} MB compressed, of at most {SHARED_BYTES_MAX / 1e6:,.0f}"
             )
-            unshared.append(Unshared(about.agent, about.path, reason))
+            unshared.append((about.agent, about.path, reason))
             continue
         try:
             shared += _share_copy(segue, archive, copy)
         except DamagedError as fault:
-            unshared.append(Unshared(about.agent, about.path, f"not shared: {fault.message}"))
+            unshared.append((about.agent, about.path, f"not shared: {fault.message}"))
     return shared, unshared
 
 
@@ -298,6 +293,13 @@ def _erase(journal: Journal, masked: dict[str, bytes]) -> None:
             batch = {}
     if batch:
         journal.erase([], batch)
+
+
+def forget(journal: Journal, key: str) -> None:
+    """Remove the copy of a run's transcript from the store, if there is one."""
+    events = journal.read(stream_of(key))
+    if events:
+        journal.drop(Append(stream_of(key), events[-1].version), pieces=named(events))
 
 
 def leaving(segue: Segue, session: str) -> tuple[list[Append], list[str]]:

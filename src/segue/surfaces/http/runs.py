@@ -20,6 +20,7 @@ from ...core.restore import Restoration
 from ...errors import UnknownRun
 from ...services import elsewhere
 from ...services.runs import Run, run_in
+from ...services.sharing import Shelf, forget
 from ..render import plain
 from .frame import Visit, route
 from .wire import Cursor, Limit, Word, page, session_of
@@ -110,6 +111,7 @@ def get_run(visit: Visit, key: Word) -> KeptRun:
         raise UnknownRun(
             f"the run {key[:40]!r} is kept in another form", hint="send it again with `segue sync`"
         )
+    run = msgspec.structs.replace(run, shared=Shelf(visit.segue.journal).has(key))
     return KeptRun(key, run, elsewhere.digest_in(row) is not None)
 
 
@@ -144,9 +146,11 @@ def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
 
 @route("DELETE", "/v1/runs/{key:str}", need="writer", tags=TAGS)
 def drop_run(visit: Visit, key: Word) -> DroppedRun:
-    """Forget what was sent of a run; the transcript is where it was."""
+    """Forget what was sent of a run, a shared copy of its transcript too; the transcript is where it was."""
     runs = visit.segue.observed.runs
     there = runs.get(key) is not None
+    if there:
+        forget(visit.segue.journal, key)
     runs.drop([key])
     return DroppedRun(key, there)
 
