@@ -15,7 +15,9 @@ import pytest
 from tests.surfaces.rest_kit import begun, done
 
 from segue.core.access import without_secrets
+from segue.core.events import Draft
 from segue.core.memory import Memory
+from segue.stores.base import Append
 from segue.stores.remote import wire
 from segue.surfaces.http.metrics import Metrics
 from segue.testing.server import SegueServer
@@ -80,7 +82,7 @@ def test_an_answer_with_a_key_is_never_kept(server: SegueServer, path: str) -> N
 def test_a_key_that_somebody_puts_into_a_path_stands_in_no_log_and_no_audit(server: SegueServer) -> None:
     token = server.key(role="reader")
     assert server.ask("DELETE", f"/v1/keys/{token}")[0] == 200
-    secret = token.rpartition("_")[2]
+    secret = token.split("_", 2)[2]
     assert secret not in json.dumps(audited(server))
     assert secret not in server.log.read_text() and without_secrets(token) in server.log.read_text()
 
@@ -168,6 +170,38 @@ def test_numbers_and_pieces_that_cannot_be_are_refused_and_no_fault(server: Segu
     for pieces in ({"no hex": b"x"}, {"00" * 16: b"x"}):
         body = wire.encode(wire.AppendAsk([], pieces))
         assert asked(server, "POST", "/v1/store/journal/append", body)[0] == 400, pieces
+
+
+@pytest.mark.parametrize("name", ["../x", "", "a b", "a/b", "\0", "x" * 500])
+def test_a_stream_with_a_name_that_no_session_has_breaks_no_list(server: SegueServer, name: str) -> None:
+    draft = Draft("session.created", b"{}", "2026-11-15T00:00:00.000000Z", "user", "", 1)
+    body = wire.encode(wire.AppendAsk([Append(f"session/{name}", 0, [draft])]))
+    assert asked(server, "POST", "/v1/store/journal/append", body)[0] == 200
+    for path in ("/v1/sessions", "/v1/handoffs", "/memories/ace/features", "/memories/ace/dashboard/stats"):
+        assert server.ask("GET", path)[0] == 200, path
+
+
+def test_bytes_that_no_command_would_write_break_no_list(server: SegueServer) -> None:
+    token = server.key(role="writer", project="junk")
+    done(server.ask("POST", "/v1/sessions", {"goal": "g", "id": "good"}, token=token), 201)
+    streams = ("session/junk", "hold/good", "handover/x", "ledger/handoffs", "ledger/spend", "ledger/trust")
+    for stream in streams:
+        for kind in ("item.done", "no.such"):
+            draft = Draft(kind, b"not json", "never", "user", "", 1)
+            body = wire.encode(wire.AppendAsk([Append(stream, 0 if kind == "item.done" else 1, [draft])]))
+            path = "/v1/store/journal/append"
+            assert asked(server, "POST", path, body, Authorization=f"Bearer {token}")[0] == 200
+    for path in (
+        "/v1/sessions",
+        "/v1/handoffs",
+        "/v1/handovers",
+        "/v1/spend",
+        "/memories/ace/features",
+        "/memories/ace/dashboard/sessions",
+        "/memories/ace/dashboard/stats",
+    ):
+        assert server.ask("GET", path, token=token)[0] == 200, path
+    assert done(server.ask("GET", "/v1/sessions/good", token=token))["goal"] == "g"
 
 
 def test_a_packed_request_that_is_cut_off_is_refused(server: SegueServer) -> None:

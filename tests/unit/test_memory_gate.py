@@ -104,3 +104,18 @@ def test_the_beginning_of_an_id_must_say_which(seg: Segue):
     with pytest.raises(UsageError, match="several memories"):
         seg.memories.get("mabc")
     assert seg.memories.get("mabc1").content == "fact 1"
+
+
+def test_an_import_says_what_was_known_and_drops_no_text_whose_id_is_taken(seg: Segue) -> None:
+    kept = seg.remember("tokens last 15 minutes")
+    file = upkeep.export(seg.memories)
+    assert upkeep.import_(seg.memories, file) == (0, 1)
+    assert upkeep.import_(seg.memories, file.replace(b"15 minutes", b"an hour")) == (1, 0)
+    head, line = file.splitlines()[:2]
+    twice = [line.replace(b"tokens last 15 minutes", text) for text in (b"one", b"two")]
+    taken = [one.replace(kept.id.encode(), b"m00000000aaaa") for one in twice]
+    assert upkeep.import_(seg.memories, b"\n".join([head, *taken])) == (2, 0)
+    said = {one.memory.content for one in seg.recall("*")}
+    assert said == {"tokens last 15 minutes", "tokens last an hour", "one", "two"}
+    seg.memories.forget(kept.id)
+    assert upkeep.import_(seg.memories, file) == (0, 1)

@@ -56,6 +56,7 @@ def test_a_key_of_one_agent_acts_as_that_agent_only(server: Portal) -> None:
     for change in (
         MemoryChange([kept(memory("m1", agent="bob"))]),
         MemoryChange(votes=[Vote("own", "bob", "helpful", NOW)]),
+        MemoryChange(votes=[Vote("own", "ci", "harmful", NOW)]),
         MemoryChange(trail=[Trace("own", "update", NOW, "bob")]),
         MemoryChange(puts=[kept(replace(own, content="mine now", revision=2))]),
         MemoryChange(puts=[kept(replace(own, content="mine now", scope="global", revision=2))]),

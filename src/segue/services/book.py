@@ -83,6 +83,14 @@ def stream_of(session: str) -> str:
     return "session/" + clean_name(session, what="session id")
 
 
+def _can_be(stream: str) -> bool:
+    """Whether a stream has the name of a session: whoever writes a store without us can write any."""
+    with suppress(errors.BadName):
+        clean_name(stream.removeprefix("session/"))
+        return True
+    return False
+
+
 def refuse(refusal: Refusal) -> SegueError:
     """The error that a refusal stands for."""
     return _ERRORS.get(refusal.code, errors.RefusedError)(refusal.message, hint=refusal.hint)
@@ -215,7 +223,7 @@ class Book:
 
     def cards(self) -> list[Card]:
         """Every session, the most recently active first."""
-        heads = self.journal.streams("session/")
+        heads = [head for head in self.journal.streams("session/") if _can_be(head[0])]
         kept = self.journal.snapshots((name for name, _ in heads), cards=True)
         cards = []
         for name, version in heads:

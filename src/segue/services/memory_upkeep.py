@@ -18,7 +18,7 @@ from ..core import memory as mem
 from ..core.curate import Junk, Pair
 from ..core.dates import moment_of
 from ..core.evidence import PERSON
-from ..core.memory import Memory, Provenance, Trace, Where
+from ..core.memory import Memory, Provenance, Reader, Trace, Where
 from ..core.patterns import regex
 from ..core.values import Value
 from ..errors import BadImport, StaleVersion, UnknownSession, UsageError
@@ -340,10 +340,34 @@ def import_(
         for agent in {memory.agent for memory in rows}:
             allow(agent)
     ready = [_imported(service, memory, keep_trust) for memory in rows]
-    trail = [service.trace(memory, "import") for memory in ready]
-    ids = service.store.write(MemoryChange(adds=service.kept(ready), trail=trail))
-    known = sum(id != memory.id for id, memory in zip(ids, ready, strict=True))
-    return len(ready) - known, known
+    fresh = _unknown(service, ready)
+    trail = [service.trace(memory, "import") for memory in fresh]
+    ids = service.store.write(MemoryChange(adds=service.kept(fresh), trail=trail)) if fresh else []
+    new = sum(id == memory.id for id, memory in zip(ids, fresh, strict=True))
+    return new, len(ready) - new
+
+
+def _unknown(service: MemoryService, memories: Sequence[Memory]) -> list[Memory]:
+    """Those that are not there: neither with the same text, nor gone. One whose id another has gets its own:
+    a store that has the id would keep what it has, and say nothing."""
+    asked: dict[Reader, list[str]] = {}
+    for one in memories:
+        reader = Reader(one.agent, one.namespace, one.user, (one.session,), (one.project,), one.organization)
+        asked.setdefault(reader, []).append(one.id)
+    there = {
+        one.id: one
+        for reader, ids in asked.items()
+        for one in service.store.get(list(dict.fromkeys(ids)), reader)
+    }
+    fresh: list[Memory] = []
+    taken = set(there)
+    for one in memories:
+        found = there.get(one.id)
+        if found is not None and (found.content == one.content or not found.live):
+            continue
+        fresh.append(replace(one, id=f"m{os.urandom(6).hex()}") if one.id in taken else one)
+        taken.add(one.id)
+    return fresh
 
 
 def _imported(service: MemoryService, memory: Memory, keep_trust: bool) -> Memory:

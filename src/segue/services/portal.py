@@ -285,6 +285,10 @@ def _checked(store: Memories, change: MemoryChange, access: Access) -> MemoryCha
     other = next((name for name in told if name != agent), None)
     if other is not None:
         raise _not_as(access, other)
+    named = [vote.memory for vote in change.votes] + [id for id, _, _ in change.recalls]
+    for audience in store.meant(named).values() if named else ():
+        if audience.scope.startswith("agent-") and agent not in audience.names:
+            raise _not_as(access, audience.names[0])
     for kept in (*change.puts, *change.vectors):
         if not _may_see(kept.memory, agent) or not _sees(store, kept.memory, agent):
             raise _not_as(access, kept.memory.agent)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..core.door import slug
 from ..core.values import Value
-from ..errors import UnknownSession
+from ..errors import BadName, UnknownSession
 from .progress import Label, label_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class SessionIndex:
     def _look(self, segue: Segue, session: str) -> None:
         try:
             state = segue.book.state(session)
-        except UnknownSession:
+        except (UnknownSession, BadName):  # a stream of a name that no session has is none
             self._entries.pop(session, None)
             return
         self._entries[session] = Entry(
