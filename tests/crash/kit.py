@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +184,29 @@ class Proof:
 
 def _text(event: Event) -> str:
     return str(canon.decode(event.body).get("text", ""))
+
+
+def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) -> None:
+    """Three children write; ``again`` kills what they write to and starts it anew. Nobody gives up, nothing
+    acknowledged is lost, nothing is twice."""
+    lines = home / "lines"
+    children = [child("forever", home, f"w{n}", n) for n in range(3)]
+    deadline = time.monotonic() + 60
+    while not all(f'"w{n}-' in (lines.read_text() if lines.exists() else "") for n in range(3)):
+        assert time.monotonic() < deadline, "somebody does not write"
+        time.sleep(0.01)  # whoever never reached a server waits for it less long
+    proof = Proof(home)
+    try:
+        for number in range(kills):
+            wait_until_longer(lines, lines.stat().st_size + 1500, within_seconds=60)
+            time.sleep((number * 37 % 100) / 1000)
+            again()
+        wait_until_longer(lines, lines.stat().st_size + 1500, within_seconds=60)
+        for process in children:
+            assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
+    finally:
+        for process in children:
+            process.kill()
+            process.communicate()
+    proof()
+    assert len(proof.lines.acknowledged) > 30

@@ -29,7 +29,7 @@ from segue.testing.postgres import PostgresServer
 from segue.testing.stores import drafts, verify_chain
 
 from .cutting import Starting, Wire
-from .kit import WORK, Proof, child, finish, open_segue, wait_until_longer
+from .kit import WORK, Proof, child, finish, killed_while_three_write, open_segue
 
 pytestmark = [needs_postgres, pytest.mark.xdist_group("postgres")]
 
@@ -97,35 +97,18 @@ def test_four_processes_finish_a_hundred_items_each_and_four_hundred_are_kept(te
     Proof(team)()
 
 
-def _read(path: Path) -> bytes:
-    return path.read_bytes() if path.exists() else b""
-
-
 def test_postgres_killed_while_three_write_loses_nothing_and_does_nothing_twice(
     tmp_path: Path, kill_count: int
 ) -> None:
     server = PostgresServer(tcp=True).start()
     try:
         (tmp_path / "store").write_text(server.url(namespace="web"))
-        children = [child("forever", tmp_path, f"w{n}", n) for n in range(3)]
-        proof = Proof(tmp_path)
-        deadline = time.monotonic() + 60
-        while not all(f'"w{n}-'.encode() in _read(tmp_path / "lines") for n in range(3)):
-            assert time.monotonic() < deadline, "somebody does not write"
-            time.sleep(0.01)
-        for number in range(max(3, kill_count // 2)):
-            size = (tmp_path / "lines").stat().st_size if (tmp_path / "lines").exists() else 0
-            wait_until_longer(tmp_path / "lines", size + 1500, within_seconds=60)
-            time.sleep((number * 37 % 100) / 1000)
+
+        def again() -> None:
             server.kill()
             server.start()
-        wait_until_longer(tmp_path / "lines", (tmp_path / "lines").stat().st_size + 1500, within_seconds=60)
-        for process in children:
-            assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
-            process.kill()
-            process.communicate()
-        proof()
-        assert len(proof.lines.acknowledged) > 30
+
+        killed_while_three_write(tmp_path, max(3, kill_count // 2), again)
     finally:
         server.stop()
 

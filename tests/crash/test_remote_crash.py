@@ -24,7 +24,7 @@ from segue.testing.memories import HERE, NOW, kept, memory
 from segue.testing.server import SegueServer
 from segue.testing.stores import drafts, verify_chain
 
-from .kit import Proof, child, finish, open_segue, wait_until_longer
+from .kit import Proof, child, finish, killed_while_three_write, open_segue
 
 KIT = str(Path(remote_kit.__file__))
 
@@ -131,34 +131,16 @@ def test_a_server_that_dies_at_a_change_of_memories_does_it_once(server: Server,
     assert [trace.act for trace in store.trail(HERE)] == ["add"]
 
 
-def _wait_for_text(path: Path, text: str) -> None:
-    deadline = time.monotonic() + 30
-    while not path.exists() or text not in path.read_text():
-        assert time.monotonic() < deadline, f"{text} did not come"
-        time.sleep(0.01)
-
-
 def test_a_server_killed_while_three_write_loses_nothing_and_does_nothing_twice(
     real: SegueServer, tmp_path: Path, kill_count: int
 ) -> None:
     home = team(tmp_path, real.url, real.token)
-    children = [child("forever", home, f"w{n}", n) for n in range(3)]
-    for number in range(3):  # whoever never reached a server waits for it less long
-        _wait_for_text(home / "lines", f'"w{number}')
-    proof = Proof(home)
-    for number in range(max(3, kill_count // 2)):
-        size = (home / "lines").stat().st_size if (home / "lines").exists() else 0
-        wait_until_longer(home / "lines", size + 1500, within_seconds=60)
-        time.sleep((number * 37 % 100) / 1000)
+
+    def again() -> None:
         real.kill()
         real.start()
-    wait_until_longer(home / "lines", (home / "lines").stat().st_size + 1500, within_seconds=60)
-    for process in children:
-        assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
-        process.kill()
-        process.communicate()
-    proof()
-    assert len(proof.lines.acknowledged) > 30
+
+    killed_while_three_write(home, max(3, kill_count // 2), again)
 
 
 def test_a_wire_that_loses_answers_and_requests_costs_nothing(

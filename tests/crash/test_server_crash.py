@@ -19,7 +19,6 @@ from segue.testing.server import SegueServer
 
 from .kit import Proof, child, wait_until_longer
 
-WRITERS = 3
 OPTIONS = ["--rate", "0", "--log", "none"]
 
 
@@ -61,21 +60,6 @@ def proven(*homes: Path) -> int:
         proof()
         acknowledged += len(proof.lines.acknowledged)
     return acknowledged
-
-
-def test_a_server_that_is_killed_under_load_loses_nothing(tmp_path: Path, kill_count: int) -> None:
-    server = SegueServer(tmp_path / "there", options=OPTIONS).start()
-    home = client(tmp_path, server)
-    try:
-        with writing(*[home] * WRITERS) as more:
-            for _ in range(max(2, kill_count // 4)):
-                more(1500)
-                server.kill()
-                server.start()
-            more(1500)
-        assert proven(home) > 20
-    finally:
-        server.stop()
 
 
 @needs_postgres

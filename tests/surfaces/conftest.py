@@ -61,3 +61,19 @@ def started(cli: Cli) -> Cli:
     cli("start", "Refactor authentication to JWT", "--id", "jwt", *(f"--item={item}" for item in items))
     cli("checkpoint", "--done", "user model", "--begin", "auth middleware")
     return cli
+
+
+def a_day_of_work(started: Cli) -> None:
+    """What is done with a session in a day, on whichever store."""
+    started("done", "user model")
+    started("learn", "the pool has ten connections")
+    assert started("status", "--json").value["done"] == ["user model"]
+    assert "ten connections" in started("recall", "pool connections").out
+    started("checkpoint", "--name", "one", "--note", "half way")
+    started("pause", "--reason", "lunch")
+    started("resume")
+    assert started("list", "--json").value[0]["id"] == "jwt"
+    assert "user model" in started("log").out
+    assert "GOAL" in started("brief").out
+    assert started("rebuild", "--check", "--json").value["different"] == []
+    assert started("runs").code == started("sync").code == started("hold").code == 0

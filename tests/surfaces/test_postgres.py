@@ -10,7 +10,7 @@ from tests.postgres_kit import needs_postgres, shared, url_for
 
 from segue.testing.postgres import PostgresServer
 
-from .conftest import Cli
+from .conftest import Cli, a_day_of_work
 
 pytestmark = [needs_postgres, pytest.mark.xdist_group("postgres")]
 
@@ -24,18 +24,7 @@ def team(project: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_day_of_work_leaves_nothing_in_the_data_folder(team: str, started: Cli) -> None:
-    started("done", "user model")
-    started("learn", "the pool has ten connections")
-    assert started("status", "--json").value["done"] == ["user model"]
-    assert "ten connections" in started("recall", "pool connections").out
-    started("checkpoint", "--name", "one", "--note", "half way")
-    started("pause", "--reason", "lunch")
-    started("resume")
-    assert started("list", "--json").value[0]["id"] == "jwt"
-    assert "user model" in started("log").out
-    assert "GOAL" in started("brief").out
-    assert started("rebuild", "--check", "--json").value["different"] == []
-    assert started("runs").code == started("sync").code == started("hold").code == 0
+    a_day_of_work(started)
     home = Path(os.environ["SEGUE_HOME"])
     assert not list(home.rglob("segue.db*")) and not list(home.rglob("backups"))
 

@@ -24,7 +24,7 @@ from segue.stores.remote import client
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import armed
 
-from .conftest import Cli
+from .conftest import Cli, a_day_of_work
 from .hook_kit import Agent, own
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -91,18 +91,7 @@ def pending(home: Path | None = None) -> int:
 
 
 def test_a_day_of_work_leaves_no_store_here(there: There, started: Cli) -> None:
-    started("done", "user model")
-    started("learn", "the pool has ten connections")
-    assert started("status", "--json").value["done"] == ["user model"]
-    assert "ten connections" in started("recall", "pool connections").out
-    started("checkpoint", "--name", "one", "--note", "half way")
-    started("pause", "--reason", "lunch")
-    started("resume")
-    assert started("list", "--json").value[0]["id"] == "jwt"
-    assert "user model" in started("log").out
-    assert "GOAL" in started("brief").out
-    assert started("rebuild", "--check", "--json").value["different"] == []
-    assert started("runs").code == started("sync").code == started("hold").code == 0
+    a_day_of_work(started)
     assert started("undo").code == started("rewind", "one").code == 0
     home = Path(os.environ["SEGUE_HOME"])
     assert not list(home.rglob("segue.db*")) and not list(home.rglob("backups"))
