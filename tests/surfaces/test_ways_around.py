@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -222,3 +224,16 @@ def test_methods_that_nobody_knows_are_counted_as_one() -> None:
         metrics.ended(f"M{number}", "other", 401, 0.001)
     assert 'method="other",route="other",status="401"} 1000' in metrics.text()
     assert len(metrics.text()) < 10_000
+
+
+def test_a_server_takes_as_many_files_as_it_may() -> None:
+    resource = pytest.importorskip("resource")
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    script = (
+        "import resource as r; from segue.surfaces.http.running import FILES_MAX, more_files\n"
+        "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]; r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
+        "more_files(); print(*r.getrlimit(r.RLIMIT_NOFILE), FILES_MAX)"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    soft, same, most = map(int, ran.stdout.split())
+    assert same == hard and soft == (most if hard == resource.RLIM_INFINITY else min(hard, most))

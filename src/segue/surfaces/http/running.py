@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 
@@ -15,6 +16,7 @@ from .front import Front, Rules
 
 GRACE_SECONDS = 10
 BACKLOG = 2_048
+FILES_MAX = 65_536
 
 
 class Served(Value):
@@ -48,6 +50,7 @@ class _Server(uvicorn.Server):
 
 def run(served: Served) -> int:
     """Serve until SIGTERM or SIGINT; what is under way is answered first."""
+    more_files()
     listening = _listen(served.host, served.port)
     host = f"[{served.host}]" if ":" in served.host else served.host
     url = f"{'https' if served.tls[0] else 'http'}://{host}:{listening.getsockname()[1]}"
@@ -67,6 +70,18 @@ def run(served: Served) -> int:
     server = _Server(config, lambda: served.announce(url), front.watch.close)
     server.run(sockets=[listening])
     return 0 if server.started else 70
+
+
+def more_files() -> None:
+    """Take as many open files as this process may: each thread has its own connection to each embedded store
+    that it was asked about, and the usual 1,024 are used up by some ten projects at work."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = FILES_MAX if hard == resource.RLIM_INFINITY else min(hard, FILES_MAX)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _listen(host: str, port: int) -> socket.socket:
