@@ -66,6 +66,12 @@ def test_what_balancers_and_readers_of_the_description_need_asks_for_no_key(
     assert server.ask("GET", path, token="")[0] == 200
 
 
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+def test_a_balancer_may_ask_for_the_head_alone(server: SegueServer, path: str) -> None:
+    status, body, _ = raw(server, "HEAD", path)
+    assert (status, body) == (200, b"")
+
+
 def test_a_key_is_shown_once_and_kept_as_a_hash(server: SegueServer) -> None:
     status, made, _ = server.ask("POST", "/v1/keys", {"project": "web", "role": "reader", "expires": "90d"})
     assert status == 201 and made["key"].startswith("sgk_") and made["expires"]

@@ -58,6 +58,10 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if (
+            scope["method"] == "HEAD" and scope["path"] in OPEN
+        ):  # as balancers ask; the server sends no body then
+            scope = {**scope, "method": "GET"}
         visit = _Passage(self, scope, receive, send)
         self.front.metrics.begun()
         begun, path = time.perf_counter(), without_secrets(scope["path"])[:200]
