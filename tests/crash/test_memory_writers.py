@@ -72,5 +72,6 @@ def test_two_processes_add_memories_while_a_third_recalls_and_all_are_there(
                   for name in ("ana", "bert") for place in range(count)}  # fmt: skip
         assert {one.content for one in found if one.agent != "user"} == wanted
         assert len(found) == 2 * count + 1
-        assert seg.recall(f"ana learnt fact {count - 1}", top_k=3)[0].content.startswith("ana learnt fact")
+        last = f"ana learnt fact {count - 1} about"
+        assert any(one.content.startswith(last) for one in seg.recall(last, top_k=3))
     print(f"2 × {count:,} memories added, {asked:,} recalls beside them, no error")
