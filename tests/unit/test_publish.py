@@ -58,6 +58,22 @@ def test_what_the_user_has_staged_stays_staged_and_is_in_no_commit_of_ours(proje
     assert git(project, "status", "--porcelain", "memory") == ""
 
 
+class Overtaken(Publisher):
+    """Between its look and its commit, a git that an earlier handover left behind makes the commit."""
+
+    def _make_commit(self, index: Path, paths: list[str], message: str, head: str) -> bool:
+        git(self.root, "add", "memory")
+        git(self.root, "commit", "-q", "-m", "left behind", "--", "memory")
+        return super()._make_commit(index, paths, message, head)
+
+
+def test_what_an_earlier_git_committed_a_moment_ago_is_done(project: Path) -> None:
+    done = Overtaken(project, ["memory"]).publish("handover")
+    assert done.ok and not done.committed and done.commit == git(project, "rev-parse", "HEAD")
+    assert git(project, "status", "--porcelain", "memory") == ""
+    assert git(project, "log", "-1", "--format=%s") == "left behind"
+
+
 def test_without_push_the_remote_is_left_alone(project: Path) -> None:
     first = git(project, "rev-parse", "HEAD")
     done = publish(project)

@@ -166,7 +166,8 @@ class Publisher:
             if files:
                 self._no_secrets(files, message)
                 trip("handover.commit.before")
-                self._make_commit(index, paths, message)
+                if not self._make_commit(index, paths, message, head):
+                    files = ()
                 trip("handover.commit.after")
             if paths:
                 self._refresh(paths, original)
@@ -222,14 +223,19 @@ class Publisher:
         if found:
             raise Pending(f"something looks like a secret: {found[0]}", found)
 
-    def _make_commit(self, index: Path, paths: list[str], message: str) -> None:
+    def _make_commit(self, index: Path, paths: list[str], message: str, head: str) -> bool:
+        """Whether it was made here: a git that outlived a killed handover may just have made the same."""
         words = ["commit", "--quiet", "--cleanup=whitespace", "--file=-", "--only"]
         words += [] if self.hooks else ["--no-verify"]
         words += [] if self.sign is None else ["--gpg-sign" if self.sign else "--no-gpg-sign"]
         nobody = self._git("var", "GIT_COMMITTER_IDENT").returncode != 0
         told = self._git(*words, "--", *paths, index=index, text=message, who=nobody)
-        if told.returncode != 0:
+        if told.returncode == 0:
+            return True
+        now = self._git("rev-parse", "--verify", "-q", "HEAD").stdout.strip()
+        if now == head or self._changed(index, paths, now):
             raise Pending(f"git commit: {_complaint(told)}")
+        return False
 
     def _refresh(self, paths: list[str], original: Path) -> None:
         """Let the user's index know what is committed, of these paths and of nothing else."""
