@@ -186,9 +186,9 @@ def _text(event: Event) -> str:
     return str(canon.decode(event.body).get("text", ""))
 
 
-def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) -> None:
+def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) -> int:
     """Three children write; ``again`` kills what they write to and starts it anew. Nobody gives up, nothing
-    acknowledged is lost, nothing is twice."""
+    acknowledged is lost, nothing is twice; how many were acknowledged."""
     lines = home / "lines"
     children = [child("forever", home, f"w{n}", n) for n in range(3)]
     deadline = time.monotonic() + 60
@@ -209,4 +209,4 @@ def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) 
             process.kill()
             process.communicate()
     proof()
-    assert len(proof.lines.acknowledged) > 30
+    return len(proof.lines.acknowledged)
