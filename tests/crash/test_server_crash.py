@@ -144,11 +144,11 @@ def _ip(*words: str) -> None:
 @pytest.fixture
 def network() -> Iterator[Network]:
     if os.getuid() or shutil.which("ip") is None:
-        pytest.skip("namespaces of the network need root and ip(8)")
+        pytest.skip("NOT TESTED: namespaces of the network need root and ip(8)")
     try:
         made = Network()
     except subprocess.CalledProcessError as fault:
-        pytest.skip(f"no namespaces of the network here: {fault.stderr.decode()[:100]}")
+        pytest.skip(f"NOT TESTED: no namespaces of the network here: {fault.stderr.decode()[:100]}")
     yield made
     made.remove()
 

@@ -105,15 +105,17 @@ def test_long_texts_are_kept_and_percentages_are_true(client: Any) -> None:
 
 
 def test_what_is_missing_is_404_and_what_cannot_be_is_422(client: Any) -> None:
-    refused(404, lambda: client.get_session("nobody"))
-    refused(404, lambda: client.update_session("nobody", summary="x"))
-    refused(404, lambda: client.get_feature("nothing"))
-    refused(404, lambda: client.get("m000000000000"))
-    refused(422, lambda: client.create_session("a/b"))
-    refused(422, lambda: client.create_session("x" * 200))
-    refused(422, lambda: client.query("", agent_id="a"))
-    refused(422, lambda: client.query("x", top_k=100_000))
-    refused(422, lambda: client.add("text", scope="everywhere"))
+    missing = (
+        lambda: client.get_session("nobody"), lambda: client.update_session("nobody", summary="x"),
+        lambda: client.get_feature("nothing"), lambda: client.get("m000000000000"),
+    )  # fmt: skip
+    cannot = (
+        lambda: client.create_session("a/b"), lambda: client.create_session("x" * 200),
+        lambda: client.query("", agent_id="a"), lambda: client.query("x", top_k=100_000),
+        lambda: client.add("text", scope="everywhere"),
+    )  # fmt: skip
+    assert [refused(404, call)["status"] for call in missing] == [404] * 4
+    assert [refused(422, call)["status"] for call in cannot] == [422] * 5
 
 
 # -- features --------------------------------------------------------------------------------------
@@ -389,11 +391,11 @@ def test_what_was_acknowledged_is_read_on_another_connection(
 
 def test_a_wrong_key_is_401_whatever_is_asked(server: SegueServer) -> None:
     wrong = client_of(server, "dev-key")
-    for call in (
+    calls = (
         lambda: wrong.get_session("s"), lambda: wrong.add("x"), lambda: wrong.query("x"),
         lambda: wrong.create_feature("f", "F"), lambda: wrong.record_interaction("s", "x"),
-    ):  # fmt: skip
-        refused(401, call)
+    )  # fmt: skip
+    assert [refused(401, call)["code"] for call in calls] == ["not_known"] * 5
     wrong.close()
 
 

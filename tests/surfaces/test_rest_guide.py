@@ -55,7 +55,7 @@ def _alike(text: str) -> str:
     return text
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the tour is with curl")
+@pytest.mark.skipif(shutil.which("curl") is None, reason="NOT TESTED: the tour of the REST API needs curl")
 def test_the_tour_says_what_the_server_answers() -> None:
     text = PAGE.read_text(encoding="utf-8")
     shown = [match[2] for match in re.finditer(BLOCK, text, re.DOTALL)]
