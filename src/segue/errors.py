@@ -15,6 +15,8 @@ error texts, so no hint ever holds a destructive one.
     │  ├─ UnknownMemory         404
     │  ├─ UnknownHandoff        404
     │  ├─ UnknownKey            404
+    │  ├─ Misdirected           421    a request that names another host
+    │  ├─ KeyReused             422    an idempotency key that came with another request
     │  ├─ BudgetTooSmall
     │  ├─ BadName                      an id or a name that cannot be one
     │  ├─ TextTooLong
@@ -33,6 +35,7 @@ error texts, so no hint ever holds a destructive one.
     ├─ ConflictError         66 / 409   somebody else was faster
     │  ├─ StaleVersion                 (stream, expected, actual)
     │  ├─ HandoffSettled               somebody else took it, or it ran out
+    │  ├─ AlreadyDone                  (stream): a request that was carried out before
     │  └─ SessionHeld                  (holder)
     ├─ StoreError            74 / 503   the store did not take it; nothing was half-written
     │  ├─ StoreBusy *
@@ -124,6 +127,20 @@ class UnknownMemory(UsageError):
 
     code = "unknown_memory"
     http_status = 404
+
+
+class Misdirected(UsageError):
+    """A request names a host that this server is not."""
+
+    code = "misdirected"
+    http_status = 421
+
+
+class KeyReused(UsageError):
+    """An idempotency key came with another request before."""
+
+    code = "key_reused"
+    http_status = 422
 
 
 class UnknownKey(UsageError):
@@ -263,6 +280,16 @@ class StaleVersion(ConflictError):
 
     def facts(self) -> dict[str, object]:
         return {"stream": self.stream, "expected": self.expected, "actual": self.actual}
+
+
+class AlreadyDone(ConflictError):
+    """A request took effect already, and its answer is not known any more."""
+
+    code = "already_done"
+
+    def __init__(self, stream: str) -> None:
+        super().__init__("this request was carried out already", hint="look at what is there now")
+        self.stream = stream
 
 
 class HandoffSettled(ConflictError):

@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from ..core import events as ev
-from ..errors import ConflictError, SegueError, StaleVersion
+from ..errors import AlreadyDone, SegueError, StaleVersion
 from ..stores.base import Append, MemoryChange
 from ..stores.postgres import PostgresJournal
 from ..stores.sqlite import SqliteJournal
@@ -38,16 +38,6 @@ class Mark:
 
 
 serving: ContextVar[Mark | None] = ContextVar("serving", default=None)
-
-
-class AlreadyDone(ConflictError):
-    """This request took effect already; its answer is not known here."""
-
-    code = "already_done"
-
-    def __init__(self, stream: str) -> None:
-        super().__init__("this request was carried out already", hint="look at what is there now")
-        self.stream = stream
 
 
 class _Once:

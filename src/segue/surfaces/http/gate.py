@@ -21,7 +21,7 @@ import msgspec
 from anyio import to_thread
 
 from ...core.access import Access, Answer, without_secrets
-from ...errors import NotAllowed, SegueError, UsageError
+from ...errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
 from ...services import once
 from ...services.home import now
 from . import problems
@@ -279,7 +279,7 @@ class _Passage:
         if answer is None:
             return False
         if answer.request != request:
-            raise Reused("this idempotency key was used for another request", hint="take a new one")
+            raise KeyReused("this idempotency key was used for another request", hint="take a new one")
         self._front.metrics.count("requests_repeated")
         self.out.replace(answer.status, answer.type, answer.body, [REPLAYED])
         return True
@@ -300,20 +300,6 @@ class _Passage:
         name, version = left[0] if left else ("", 0)
         told = {"session": name.partition("/")[2], "version": version, "events": 0, "warnings": []}
         self.out.replace(200, "application/json", msgspec.json.encode(told), [REPLAYED])
-
-
-class Misdirected(UsageError):
-    """The request names a host that this server is not."""
-
-    code = "misdirected"
-    http_status = 421
-
-
-class Reused(UsageError):
-    """An idempotency key came with another request before."""
-
-    code = "key_reused"
-    http_status = 422
 
 
 def _again(body: bytes) -> Receive:

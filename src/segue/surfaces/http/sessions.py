@@ -11,9 +11,9 @@ from msgspec import Meta
 from ...core.door import clean_text
 from ...core.state import TYPES
 from ...core.status import Card, SessionStatus
-from ...errors import UsageError
+from ...errors import AlreadyDone, UsageError
 from ...services.book import Saved
-from ...services.once import AlreadyDone, done_before
+from ...services.once import done_before
 from ..cli.timeline import as_object
 from ..render import plain
 from .frame import Visit, route
