@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import subprocess
@@ -56,3 +57,16 @@ def begun(server: SegueServer, id: str, *items: str, **more: Any) -> str:
     )
     assert made["id"] == id
     return id
+
+
+def raw(
+    server: SegueServer, method: str, path: str, body: bytes = b"", **headers: str
+) -> tuple[int, bytes, Any]:
+    """A request as it is, without what a client would add."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body or None, {"Authorization": f"Bearer {server.token}", **named})
+    answer = connection.getresponse()
+    found = answer.status, answer.read(), answer.headers
+    connection.close()
+    return found

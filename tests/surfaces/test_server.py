@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import http.client
 import json
 import os
 import socket
@@ -12,10 +11,10 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.surfaces.conftest import Cli
+from tests.surfaces.rest_kit import raw
 
 from segue.testing.server import SegueServer
 
@@ -26,19 +25,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
         tmp_path_factory.mktemp("server"), options=["--rate", "0", "--max-body", "1"]
     ) as running:
         yield running
-
-
-def raw(
-    server: SegueServer, method: str, path: str, body: bytes = b"", **headers: str
-) -> tuple[int, bytes, Any]:
-    """A request as it is, without what a client would add."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body or None, {"Authorization": f"Bearer {server.token}", **named})
-    answer = connection.getresponse()
-    found = answer.status, answer.read(), answer.headers
-    connection.close()
-    return found
 
 
 # -- keys ------------------------------------------------------------------------------------------

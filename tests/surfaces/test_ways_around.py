@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import http.client
 import json
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.surfaces.rest_kit import begun, done
+from tests.surfaces.rest_kit import begun, done, raw
 
 from segue.core.access import without_secrets
 from segue.core.events import Draft
@@ -29,19 +28,6 @@ from segue.testing.server import SegueServer
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SegueServer]:
     with SegueServer(tmp_path_factory.mktemp("around"), options=["--rate", "0"]) as running:
         yield running
-
-
-def asked(
-    server: SegueServer, method: str, path: str, body: bytes = b"", **headers: str
-) -> tuple[int, bytes, Any]:
-    """A request whose path goes out as it is."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body or None, {"Authorization": f"Bearer {server.token}", **named})
-    answer = connection.getresponse()
-    found = answer.status, answer.read(), answer.headers
-    connection.close()
-    return found
 
 
 def audited(server: SegueServer) -> list[dict[str, Any]]:
@@ -73,9 +59,7 @@ def test_without_keys_no_web_page_can_write(tmp_path: Path) -> None:
 def test_an_answer_with_a_key_is_never_kept(server: SegueServer, path: str) -> None:
     tokens = set()
     for _ in range(2):
-        status, body, headers = asked(
-            server, "POST", path, b'{"role": "reader"}', Idempotency_Key=f"of {path}"
-        )
+        status, body, headers = raw(server, "POST", path, b'{"role": "reader"}', Idempotency_Key=f"of {path}")
         assert status == 201 and "idempotency-replayed" not in headers
         tokens.add(json.loads(body)["key"])
     assert len(tokens) == 2
@@ -128,7 +112,7 @@ def test_an_admin_that_is_an_agent_makes_and_sees_keys_of_that_agent_only(server
     assert done(server.ask("POST", "/v1/keys", {}, token=bo), 201)["agent"] == "bo"
     assert {one["agent"] for one in done(server.ask("GET", "/v1/keys", token=bo))["keys"]} == {"bo"}
     assert server.ask("POST", f"/v1/keys/{other}/rotate", {}, token=bo)[0] == 404
-    status, _, _ = asked(
+    status, _, _ = raw(
         server, "POST", "/v1/store/memories/everything", wire.encode(wire.NameAsk()),
         Authorization=f"Bearer {bo}",
     )  # fmt: skip
@@ -142,7 +126,7 @@ def test_looks_are_not_in_the_audit_and_answers_to_readers_are_not_kept(server: 
     writer, reader = (server.key(role=role, project="quiet") for role in ("writer", "reader"))
     path, read = "/v1/store/journal/read", wire.encode(wire.ReadAsk("session/x"))
     for token in (writer, reader):
-        assert asked(server, "POST", path, read, Authorization=f"Bearer {token}")[0] == 200
+        assert raw(server, "POST", path, read, Authorization=f"Bearer {token}")[0] == 200
     for _ in range(2):
         status, _, headers = server.ask(
             "POST", "/v1/memories/query", {"query": "*"}, token=reader, Idempotency_Key="once"
@@ -171,14 +155,14 @@ def test_numbers_and_pieces_that_cannot_be_are_refused_and_no_fault(server: Segu
     assert server.ask("GET", f"/v1/audit?before={10**20}")[0] == 400
     for pieces in ({"no hex": b"x"}, {"00" * 16: b"x"}):
         body = wire.encode(wire.AppendAsk([], pieces))
-        assert asked(server, "POST", "/v1/store/journal/append", body)[0] == 400, pieces
+        assert raw(server, "POST", "/v1/store/journal/append", body)[0] == 400, pieces
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a b", "a/b", "\0", "x" * 500])
 def test_a_stream_with_a_name_that_no_session_has_breaks_no_list(server: SegueServer, name: str) -> None:
     draft = Draft("session.created", b"{}", "2026-11-15T00:00:00.000000Z", "user", "", 1)
     body = wire.encode(wire.AppendAsk([Append(f"session/{name}", 0, [draft])]))
-    assert asked(server, "POST", "/v1/store/journal/append", body)[0] == 200
+    assert raw(server, "POST", "/v1/store/journal/append", body)[0] == 200
     for path in ("/v1/sessions", "/v1/handoffs", "/memories/ace/features", "/memories/ace/dashboard/stats"):
         assert server.ask("GET", path)[0] == 200, path
 
@@ -192,7 +176,7 @@ def test_bytes_that_no_command_would_write_break_no_list(server: SegueServer) ->
             draft = Draft(kind, b"not json", "never", "user", "", 1)
             body = wire.encode(wire.AppendAsk([Append(stream, 0 if kind == "item.done" else 1, [draft])]))
             path = "/v1/store/journal/append"
-            assert asked(server, "POST", path, body, Authorization=f"Bearer {token}")[0] == 200
+            assert raw(server, "POST", path, body, Authorization=f"Bearer {token}")[0] == 200
     for path in (
         "/v1/sessions",
         "/v1/handoffs",
@@ -208,12 +192,12 @@ def test_bytes_that_no_command_would_write_break_no_list(server: SegueServer) ->
 
 def test_a_packed_request_that_is_cut_off_is_refused(server: SegueServer) -> None:
     packed = gzip.compress(b'{"goal": "cut"}')
-    assert asked(server, "POST", "/v1/sessions", packed[:-6], Content_Encoding="gzip")[0] == 413
+    assert raw(server, "POST", "/v1/sessions", packed[:-6], Content_Encoding="gzip")[0] == 413
 
 
 def test_tools_over_http_hold_no_stream_open(server: SegueServer) -> None:
     begin = time.monotonic()
-    status, _, headers = asked(server, "GET", "/mcp", Accept="text/event-stream")
+    status, _, headers = raw(server, "GET", "/mcp", Accept="text/event-stream")
     assert status == 405 and headers["allow"] == "POST" and time.monotonic() - begin < 5
 
 
