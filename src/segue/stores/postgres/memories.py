@@ -13,18 +13,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-import msgspec
-from msgspec.structs import replace
-
 from ..._trip import trip
-from ...core import canon
 from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, fits
 from ...core.recall import Placed, Texts
-from ...core.values import json_decoder
-from ...errors import DamagedError
 from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
+from ..memory_rows import memory_of
 from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, cosine, index
 from .database import Database, Row, changed, plain, rows
 from .journal import tried
@@ -38,7 +33,6 @@ if TYPE_CHECKING:
 _PAGE = 200
 _TIES = 32
 """So many more than asked for are fetched: the server reckons in single precision."""
-_bodies = json_decoder(Memory)
 _WHOLE = (
     "SELECT m.no, m.body, m.body_hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0),"
     " coalesce(c.recalled, 0), coalesce(c.recalled_at, ''), m.created FROM segue.memories m"
@@ -107,7 +101,7 @@ class PostgresMemories:
     def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
         sql = f"{_WHOLE} AND m.no = ANY(%(numbers)s) AND m.audience = ANY(%(seen)s)"
         found = {
-            row[0]: _memory(row) for row in self._fetch(sql, numbers=list(numbers), seen=self._seen(reader))
+            row[0]: memory_of(row) for row in self._fetch(sql, numbers=list(numbers), seen=self._seen(reader))
         }
         return {no: found[no] for no in numbers if no in found}
 
@@ -122,7 +116,7 @@ class PostgresMemories:
             clauses.append("m.live")
         found: list[Memory] = []
         for row in self._pages(f"{_WHOLE} AND {' AND '.join(clauses)}", values, whole=not limit):
-            memory = _memory(row)
+            memory = memory_of(row)
             if fits(where, memory, now):
                 found.append(memory)
                 if limit and len(found) >= limit:
@@ -263,17 +257,17 @@ class PostgresMemories:
             " ORDER BY m.no DESC LIMIT %(limit)s"
         )
         found = self._fetch(sql, model=plain(model), limit=limit, within=within)
-        return [(row[0], _memory(row)) for row in found]
+        return [(row[0], memory_of(row)) for row in found]
 
     def everything(self) -> list[Kept]:
-        return [Kept(_memory(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no")]
+        return [Kept(memory_of(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no")]
 
     def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
         found = self._fetch(
             f"{_WHOLE} AND m.no > %(after)s ORDER BY m.no LIMIT %(limit)s", after=after, limit=limit
         )
         numbers = [row[0] for row in found]
-        ids = {row[0]: _memory(row).id for row in found}
+        ids = {row[0]: memory_of(row).id for row in found}
         tail = " WHERE namespace = %(namespace)s AND no = ANY(%(numbers)s)"
         sql = f"SELECT no, model, body FROM segue.memory_vectors{tail}"
         vectors = {row[0]: row[1:] for row in self._fetch(sql, numbers=numbers)}
@@ -287,7 +281,10 @@ class PostgresMemories:
             trail.setdefault(no, []).append(Trace(ids[no], *trace))
         return [
             Carried(
-                no, Kept(_memory(row), "", *vectors.get(no, ("", b""))), votes.get(no, []), trail.get(no, [])
+                no,
+                Kept(memory_of(row), "", *vectors.get(no, ("", b""))),
+                votes.get(no, []),
+                trail.get(no, []),
             )
             for no, row in zip(numbers, found, strict=True)
         ]
@@ -329,16 +326,3 @@ def _narrow(where: Where) -> list[str]:
 
 def _narrow_values(where: Where) -> dict[str, list[str]]:
     return {name: [plain(text) for text in getattr(where, name)] for name in ("types", "agents", "sessions")}
-
-
-def _memory(row: Row) -> Memory:
-    no, body, own, helpful, harmful, recalled, at = row[:7]
-    try:
-        if canon.digest(body)[:8] == own:
-            memory = _bodies.decode(body)
-            if not (helpful or harmful or recalled):
-                return memory
-            return replace(memory, helpful=helpful, harmful=harmful, recalled=recalled, recalled_at=at)
-    except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
-        pass
-    raise DamagedError("a memory", f"row {no}", "its bytes do not have the hash that they were stored with")

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import msgspec
-from msgspec.structs import replace
 
-from ...core import canon
 from ...core.memory import Memory, audience_of, hash_of
 from ...core.recall import length_of
 from ...errors import StaleVersion
 from ..base import Kept, MemoryChange
+from ..memory_rows import body_of
 from ..vectors import bits_of
 from .database import Row, changed, driver, many, plain, rows
 from .journal import remember
@@ -145,7 +144,7 @@ class Writer:
         made: list[Row] = []
         for no, audience, kept in new:
             memory = kept.memory
-            body, own = _body(memory)
+            body, own = body_of(memory)
             made.append((
                 self._namespace, no, plain(memory.id), audience, memory.live, length_of(kept.words),
                 hash_of(memory) if memory.live else b"", plain(memory.type), plain(memory.agent),
@@ -215,7 +214,7 @@ class Writer:
             changed(db, _WEIGHED, (-1, -length, namespace, before))
         self._unvector(no)
         [audience] = self._audiences([memory])
-        body, own = _body(memory)
+        body, own = body_of(memory)
         sql = (
             "UPDATE segue.memories SET audience = %s, live = %s, length = %s, hash = %s, type = %s,"
             " agent = %s, session = %s, revision = %s, body_hash = %s, body = %s"
@@ -246,9 +245,3 @@ class Writer:
     def _last(self, table: str, column: str) -> int:
         sql = f"SELECT coalesce(max({column}), 0) FROM segue.{table} WHERE namespace = %s"
         return int(rows(self._db, sql, (self._namespace,))[0][0])
-
-
-def _body(memory: Memory) -> tuple[bytes, bytes]:
-    """What a memory says, and its hash; votes and recalls are counted elsewhere."""
-    body = msgspec.json.encode(replace(memory, helpful=0, harmful=0, recalled=0, recalled_at=""))
-    return body, canon.digest(body)[:8]

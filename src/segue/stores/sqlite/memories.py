@@ -16,17 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
-from msgspec.structs import replace
 
 from ..._trip import trip
-from ...core import canon
 from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
 from ...core.recall import Placed, Texts, length_of
-from ...core.values import json_decoder
 from ...errors import DamagedError, StaleVersion
 from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
+from ..memory_rows import body_of, memory_of
 from ..vectors import (
     PLAIN_ROWS_MAX,
     PLAIN_SCANS_MAX,
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from .journal import SqliteJournal
 
 Row = tuple[Any, ...]
-_bodies = json_decoder(Memory)
 _WHOLE = (
     "SELECT m.no, b.body, b.hash, coalesce(c.helpful, 0), coalesce(c.harmful, 0), coalesce(c.recalled, 0),"
     " coalesce(c.recalled_at, '') FROM memories m JOIN memory_bodies b ON b.no = m.no"
@@ -187,11 +184,8 @@ class SqliteMemories:
             db.execute("UPDATE memory_votes SET context = '' WHERE no = ?", (no,))
 
     def _body(self, db: apsw.Connection, no: int, memory: Memory) -> None:
-        plain = replace(memory, helpful=0, harmful=0, recalled=0, recalled_at="")
-        body = msgspec.json.encode(plain)
-        db.execute(
-            "INSERT OR REPLACE INTO memory_bodies VALUES (?, ?, ?)", (no, canon.digest(body)[:8], body)
-        )
+        body, own = body_of(memory)
+        db.execute("INSERT OR REPLACE INTO memory_bodies VALUES (?, ?, ?)", (no, own, body))
         if memory.helpful or memory.harmful or memory.recalled:
             counts = (no, memory.helpful, memory.harmful, memory.recalled, memory.recalled_at)
             db.execute("INSERT OR IGNORE INTO memory_counts VALUES (?, ?, ?, ?, ?)", counts)
@@ -273,7 +267,7 @@ class SqliteMemories:
             " AND m.audience IN (SELECT value FROM json_each(?2))"
         )
         rows = self._fetch(sql, (_array(numbers), _array(self._seen(reader))))
-        found = {row[0]: self._memory(row) for row in rows}
+        found = {row[0]: memory_of(row) for row in rows}
         return {no: found[no] for no in numbers if no in found}
 
     def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
@@ -291,7 +285,7 @@ class SqliteMemories:
         sql = f"{_WHOLE} WHERE {' AND '.join(clauses)} ORDER BY m.created DESC, m.no DESC"
         found: list[Memory] = []
         for row in self._rows(sql, tuple(values)):
-            memory = self._memory(row)
+            memory = memory_of(row)
             if fits(where, memory, now):
                 found.append(memory)
                 if limit and len(found) >= limit:
@@ -390,15 +384,15 @@ class SqliteMemories:
         )
         if within:  # so that SQLite looks at no others
             sql = sql.replace("(NOT ?3 OR m.no", "(m.no")
-        return [(row[0], self._memory(row)) for row in self._fetch(sql, (model, limit, within))]
+        return [(row[0], memory_of(row)) for row in self._fetch(sql, (model, limit, within))]
 
     def everything(self) -> list[Kept]:
-        return [Kept(self._memory(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
+        return [Kept(memory_of(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
 
     def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
         found = []
         for row in self._fetch(f"{_WHOLE} WHERE m.no > ? ORDER BY m.no LIMIT ?", (after, limit)):
-            no, memory = row[0], self._memory(row)
+            no, memory = row[0], memory_of(row)
             vector = self._fetch("SELECT model, body FROM memory_vectors WHERE no = ?", (no,))
             sql = "SELECT voter, vote, at, context FROM memory_votes WHERE no = ? ORDER BY voter"
             votes = [Vote(memory.id, *vote) for vote in self._fetch(sql, (no,))]
@@ -428,20 +422,6 @@ class SqliteMemories:
             self._connected()
             sql = "SELECT no, key FROM audiences WHERE no > ?"
             return self._audiences.seen(reader, lambda last: self._fetch(sql, (last,)))
-
-    def _memory(self, row: Row) -> Memory:
-        no, body, own, helpful, harmful, recalled, at = row
-        try:
-            if canon.digest(body)[:8] == own:
-                memory = _bodies.decode(body)
-                if not (helpful or harmful or recalled):
-                    return memory
-                return replace(memory, helpful=helpful, harmful=harmful, recalled=recalled, recalled_at=at)
-        except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
-            pass
-        raise DamagedError(
-            "a memory", f"row {no}", "its bytes do not have the hash that they were stored with"
-        )
 
     def _connected(self) -> apsw.Connection:
         database = self._journal.database
