@@ -9,24 +9,11 @@ from pathlib import Path
 
 import pytest
 from tests.git_kit import Repository
-from tests.run_kit import opened
 
 from segue import Segue, UsageError
 from segue.core.manifest import Preparation, read
 from segue.services.checkpointer import TRIGGERS, Checkpointed, Checkpointer
 from segue.services.sessions import Session
-
-
-@pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    repository = Repository(tmp_path / "shop")
-    repository.commit("first", {"a.py": "a\n"})
-    return repository
-
-
-@pytest.fixture
-def seg(home: Path, repo: Repository) -> Segue:
-    return opened(home, repo.folder)
 
 
 @pytest.fixture

@@ -24,18 +24,6 @@ from segue.services.sessions import Session
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    repository = Repository(tmp_path / "shop")
-    repository.commit("first", {"a.py": "a\n"})
-    return repository
-
-
-@pytest.fixture
-def seg(home: Path, repo: Repository) -> Segue:
-    return opened(home, repo.folder)
-
-
-@pytest.fixture
 def session(seg: Segue) -> Session:
     one = seg.start("Use tokens", id="jwt", items=["model", "routes", "docs"])
     one.checkpoint(done=["model"], begin=["routes"], thread=["which algorithm"], decide=["HS256"])
