@@ -32,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[Portal]:
 
 def certificate(folder: Path) -> Path:
     """A certificate for localhost that nobody has signed but itself, with its key."""
-    x509 = pytest.importorskip("cryptography.x509")
+    from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
