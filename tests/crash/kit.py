@@ -18,7 +18,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -186,27 +187,48 @@ def _text(event: Event) -> str:
     return str(canon.decode(event.body).get("text", ""))
 
 
-def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) -> int:
-    """Three children write; ``again`` kills what they write to and starts it anew. Nobody gives up, nothing
-    acknowledged is lost, nothing is twice; how many were acknowledged."""
-    lines = home / "lines"
-    children = [child("forever", home, f"w{n}", n) for n in range(3)]
-    deadline = time.monotonic() + 60
-    while not all(f'"w{n}-' in (lines.read_text() if lines.exists() else "") for n in range(3)):
-        assert time.monotonic() < deadline, "somebody does not write"
-        time.sleep(0.01)  # whoever never reached a server waits for it less long
-    proof = Proof(home)
-    try:
-        for number in range(kills):
-            wait_until_longer(lines, lines.stat().st_size + 1500, within_seconds=60)
-            time.sleep((number * 37 % 100) / 1000)
-            again()
-        wait_until_longer(lines, lines.stat().st_size + 1500, within_seconds=60)
+@contextmanager
+def writing(*homes: Path) -> Iterator[Callable[[int], None]]:
+    """A child for each home that writes until it is killed, all of them under way (whoever never reached a
+    server waits for it less long). Call what is given to wait until every home got so many bytes more."""
+    children = [child("forever", home, f"w{n}", n) for n, home in enumerate(homes)]
+    files = [home / "lines" for home in dict.fromkeys(homes)]
+
+    def nobody_gave_up() -> None:
         for process in children:
             assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
+
+    def more(size: int) -> None:
+        for path in files:
+            try:
+                wait_until_longer(path, path.stat().st_size + size, within_seconds=90)
+            finally:
+                nobody_gave_up()
+
+    try:
+        for number, home in enumerate(homes):
+            deadline = time.monotonic() + 60
+            while not ((home / "lines").exists() and f'"w{number}-' in (home / "lines").read_text()):
+                nobody_gave_up()
+                assert time.monotonic() < deadline, f"w{number} does not write"
+                time.sleep(0.01)
+        yield more
+        nobody_gave_up()
     finally:
         for process in children:
             process.kill()
             process.communicate()
+
+
+def killed_while_three_write(home: Path, kills: int, again: Callable[[], None]) -> int:
+    """Three children write; ``again`` kills what they write to and starts it anew. Nobody gives up, nothing
+    acknowledged is lost, nothing is twice; how many were acknowledged."""
+    with writing(*[home] * 3) as more:
+        for number in range(kills):
+            more(1500)
+            time.sleep((number * 37 % 100) / 1000)
+            again()
+        more(1500)
+    proof = Proof(home)
     proof()
     return len(proof.lines.acknowledged)

@@ -7,8 +7,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from tests.postgres_kit import needs_postgres
 from segue.testing.postgres import PostgresServer
 from segue.testing.server import SegueServer
 
-from .kit import Proof, child, wait_until_longer
+from .kit import Proof, writing
 
 OPTIONS = ["--rate", "0", "--log", "none"]
 
@@ -29,27 +28,6 @@ def client(tmp_path: Path, server: SegueServer, name: str = "home", *, url: str 
     (home / "store").write_text(url or server.url)
     (home / "key").write_text(server.token)
     return home
-
-
-@contextmanager
-def writing(*homes: Path) -> Iterator[Callable[[int], None]]:
-    """Children that write until killed; call what is given to wait until they wrote so many bytes more."""
-    children = [child("forever", home, f"w{n}", n) for n, home in enumerate(homes)]
-    files = [home / "lines" for home in dict.fromkeys(homes)]
-
-    def more(size: int) -> None:
-        for path in files:
-            before = path.stat().st_size if path.exists() else 0
-            wait_until_longer(path, before + size, within_seconds=90)
-
-    try:
-        yield more
-        for process in children:
-            assert process.poll() is None, f"a writer gave up: {process.communicate()[1]}"
-    finally:
-        for process in children:
-            process.kill()
-            process.communicate()
 
 
 def proven(*homes: Path) -> int:

@@ -281,7 +281,9 @@ def _is_starting(fault: Error) -> bool:
 def _may_try_again(fault: Error) -> bool:
     """Whether the same may work in a moment; a name that does not resolve or a wrong password does not."""
     psycopg = driver()
-    if not isinstance(fault, psycopg.OperationalError | psycopg.InternalError | psycopg.InterfaceError):
+    kinds = psycopg.OperationalError | psycopg.InternalError | psycopg.InterfaceError
+    unnamed = type(fault) is psycopg.DatabaseError and not fault.sqlstate  # an answer that broke off
+    if not (unnamed or isinstance(fault, kinds)):
         return False
     text = str(fault)
     hopeless = (
