@@ -19,7 +19,7 @@ from segue.core import canon, snapshot
 from segue.core.events import Erased, draft
 from segue.core.evidence import Check
 from segue.effects.files import write_whole
-from segue.errors import NothingToUndo, SegueError, SessionHeld, StaleVersion
+from segue.errors import NothingToUndo, SegueError, SessionHeld, StaleVersion, UnknownAgent, UnknownCheckpoint
 from segue.services.book import Saved, stream_of
 from segue.services.cleanup import Cleanup
 from segue.services.home import Home, now
@@ -142,8 +142,8 @@ def forever(home: str, name: str, seed: str) -> None:
         for _ in range(100_000):
             try:
                 step(pen, rng, seg, session)
-            except StaleVersion:
-                pass  # another process was faster, and was not run over
+            except (StaleVersion, UnknownAgent, UnknownCheckpoint):
+                pass  # another process was faster (perhaps it took back what we saw), and was not run over
             if rng.random() < 0.02:
                 session = begin(pen, seg)
 

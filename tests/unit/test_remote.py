@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -395,6 +397,18 @@ def test_nobody_there_is_said_soon_and_the_second_time_at_once() -> None:
             journal.streams()
         times.append(time.monotonic() - begun)
     assert times[0] < 1 and max(times[1:]) < 0.05
+
+
+def test_a_connection_that_met_itself_leaves_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as probe:  # nobody listens there: whoever asks from this port finds itself
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    journal = RemoteJournal(f"http://127.0.0.1:{port}", KEY, busy_timeout_ms=200)
+    here = ("127.0.0.1", port)
+    monkeypatch.setattr(journal.client._pool, "_new", lambda: HTTPConnection(*here, source_address=here))
+    with pytest.raises(StoreUnavailable, match=r"refused|in use") as caught:
+        journal.append(Append("s", 0, drafts("x")))
+    assert not caught.value.doubt
 
 
 def test_a_server_that_hangs_is_left_within_the_time(server: Portal) -> None:

@@ -202,6 +202,9 @@ class Client:
         try:
             connection.connect()
             opened: Any = connection.sock
+            if opened.getsockname() == opened.getpeername():  # nobody listens, and we got that very port
+                connection.close()
+                raise Unsent("connection refused")
             opened.settimeout(max(0.001, deadline - time.monotonic()))
         except ssl.SSLCertVerificationError as fault:
             raise self._hopeless(
