@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from litestar.handlers import HTTPRouteHandler
 from tests.surfaces.rest_kit import done
 
 from segue.core.access import ROLES
@@ -156,11 +155,8 @@ OPEN = {"/", "/health", "/ready", "/openapi.json"}
 def declared() -> dict[tuple[str, str], str]:
     """(method, path) to the role that each route needs, of every route of the application."""
     found: dict[tuple[str, str], str] = {}
-    for handler in routes():
-        assert isinstance(handler, HTTPRouteHandler)
-        for path in handler.paths:
-            for method in handler.http_methods:
-                found[str(method), _shape(path)] = handler.opt["need"]
+    for route in routes():
+        found[route.method, _shape(route.path)] = route.about.need
     return found
 
 

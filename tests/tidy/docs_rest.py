@@ -20,7 +20,7 @@ def described() -> dict[str, Any]:
     from segue.surfaces.http.app import routes
     from segue.surfaces.http.openapi import Description
 
-    return Description().document([one for one in routes() if one.include_in_schema is not False])
+    return Description().document(routes())
 
 
 def rest_page(notice: str) -> str:

@@ -41,7 +41,7 @@ def serve(context: Context) -> int:
     """Serve until a signal ends it."""
     from importlib.util import find_spec
 
-    if find_spec("litestar") is None or find_spec("uvicorn") is None:
+    if find_spec("uvicorn") is None:
         raise NotInstalled("what the server needs is not installed", hint="pip install 'segue[server]'")
     from ...services.serving import Place, prepared
 

@@ -58,13 +58,13 @@ def create_session(visit: Visit, data: forms.NewSession) -> Progress:
     return progress.create(visit.as_actor(agent), data.session_id, label)
 
 
-@aegis_route("GET", "/memories/ace/session/{id:str}", need="reader")
+@aegis_route("GET", "/memories/ace/session/{id}", need="reader")
 def get_session(visit: Visit, id: str) -> Progress:
     """How far a session is."""
     return progress.get(visit.segue, id)
 
 
-@aegis_route("PATCH", "/memories/ace/session/{id:str}", need="writer")
+@aegis_route("PATCH", "/memories/ace/session/{id}", need="writer")
 def update_session(visit: Visit, id: str, data: forms.SessionChange) -> Progress:
     """Say how far a session is; nobody else's word is lost by it."""
     blocked = data.blocked_items
@@ -102,13 +102,13 @@ def create_feature(visit: Visit, data: forms.NewFeature) -> forms.FeatureOut:
     return _feature(session, data.feature_id)
 
 
-@aegis_route("GET", "/memories/ace/feature/{id:str}", need="reader")
+@aegis_route("GET", "/memories/ace/feature/{id}", need="reader")
 def get_feature(visit: Visit, id: str, namespace: str = forms.DEFAULT) -> forms.FeatureOut:
     """A feature as it is now."""
     return _feature(_home(visit, id, namespace), id)
 
 
-@aegis_route("PATCH", "/memories/ace/feature/{id:str}", need="writer", errors=(404, 409))
+@aegis_route("PATCH", "/memories/ace/feature/{id}", need="writer", errors=(404, 409))
 def update_feature(
     visit: Visit, id: str, data: forms.FeatureChange, namespace: str = forms.DEFAULT
 ) -> forms.FeatureOut:

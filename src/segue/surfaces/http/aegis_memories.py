@@ -214,13 +214,13 @@ def _live(service: MemoryService, id: str, asks: dict[str, str]) -> Memory:
     return memory
 
 
-@aegis_route("GET", "/memories/{id:str}", need="reader")
+@aegis_route("GET", "/memories/{id}", need="reader")
 def get_memory(visit: Visit, id: str) -> forms.MemoryOut:
     """A memory, also one that was deprecated."""
     return shown(_live(visit.segue.memories, id, asks_of(visit, id)))
 
 
-@aegis_route("PATCH", "/memories/{id:str}", need="writer", errors=(404, 409))
+@aegis_route("PATCH", "/memories/{id}", need="writer", errors=(404, 409))
 def update_memory(visit: Visit, id: str, data: forms.MemoryChangeIn) -> forms.MemoryOut:
     """Change what a memory says; metadata is added to what is there."""
     service, asks = visit.segue.memories, asks_of(visit, id)
@@ -235,7 +235,7 @@ def update_memory(visit: Visit, id: str, data: forms.MemoryChangeIn) -> forms.Me
     return shown(service.get(id, **asks))
 
 
-@aegis_route("DELETE", "/memories/{id:str}", need="writer", status=204)
+@aegis_route("DELETE", "/memories/{id}", need="writer", status=204)
 def delete_memory(visit: Visit, id: str) -> None:
     """Erase what a memory says; that there was one stays in the trail."""
     service, asks = visit.segue.memories, asks_of(visit, id)
@@ -243,7 +243,7 @@ def delete_memory(visit: Visit, id: str) -> None:
     service.forget(id, reason="deleted", **asks)
 
 
-@aegis_route("POST", "/memories/ace/vote/{id:str}", need="writer")
+@aegis_route("POST", "/memories/ace/vote/{id}", need="writer")
 def vote(visit: Visit, id: str, data: forms.Ballot) -> forms.Voted:
     """Say whether a memory was of help; one vote a voter, the last one counts."""
     voter = acting(visit, data.voter_agent_id)

@@ -130,7 +130,7 @@ def search_interactions(visit: Visit, data: InteractionQuery) -> InteractionHits
     return InteractionHits(hits, since_ms(begun))
 
 
-@aegis_route("GET", "/interaction-events/session/{id:str}", need="reader")
+@aegis_route("GET", "/interaction-events/session/{id}", need="reader")
 def session_interactions(
     visit: Visit, id: str, namespace: str = forms.DEFAULT, limit: Limit = 100, offset: int = 0
 ) -> SessionTimeline:
@@ -139,7 +139,7 @@ def session_interactions(
     return SessionTimeline(id, namespace, events[max(0, offset) :][:limit], len(events))
 
 
-@aegis_route("GET", "/interaction-events/agent/{id:str}", need="reader")
+@aegis_route("GET", "/interaction-events/agent/{id}", need="reader")
 def agent_interactions(
     visit: Visit, id: str, namespace: str = forms.DEFAULT, limit: Limit = 100, offset: int = 0
 ) -> AgentTimeline:
@@ -148,7 +148,7 @@ def agent_interactions(
     return AgentTimeline(id, namespace, events[max(0, offset) :][:limit], len(events))
 
 
-@aegis_route("GET", "/interaction-events/{id:str}", need="reader")
+@aegis_route("GET", "/interaction-events/{id}", need="reader")
 def interaction_chain(visit: Visit, id: str) -> Chain:
     """An interaction and what led to it."""
     chain = _interactions(visit).chain(id)
@@ -167,13 +167,13 @@ def start_run(visit: Visit, data: NewRun) -> TrackedRun:
     )  # fmt: skip
 
 
-@aegis_route("GET", "/memories/ace/run/{id:str}", need="reader")
+@aegis_route("GET", "/memories/ace/run/{id}", need="reader")
 def get_run(visit: Visit, id: str) -> TrackedRun:
     """A run as it stands."""
     return TrackedRuns(visit.segue.memories).get(id)
 
 
-@aegis_route("POST", "/memories/ace/run/{id:str}/complete", need="writer")
+@aegis_route("POST", "/memories/ace/run/{id}/complete", need="writer")
 def complete_run(visit: Visit, id: str, data: RunResult) -> TrackedRun:
     """What came of a run; the memories that it used are voted for, and a failure leaves a reflection."""
     runs = TrackedRuns(visit.segue.memories)

@@ -143,7 +143,7 @@ def checked(command: do.Command) -> do.Command:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/commands", need="writer", tags=TAGS, answer=SAVED,
+    "POST", "/v1/sessions/{id}/commands", need="writer", tags=TAGS, answer=SAVED,
     body={
         "commands": [
             {"command": "Done", "item": "user model"}, {"command": "Begin", "item": "auth middleware"},
@@ -169,13 +169,13 @@ def _fenced(visit: Visit, session: Session, commands: list[do.Command], data: Co
     return segue.book.commit(session.id, commands, guards=hold.guard, since=data.since)
 
 
-@route("POST", "/v1/sessions/{id:str}/pause", need="writer", tags=TAGS, body={"reason": "waiting for review"})
+@route("POST", "/v1/sessions/{id}/pause", need="writer", tags=TAGS, body={"reason": "waiting for review"})
 def pause_session(visit: Visit, id: str, data: PauseWish) -> Interruption:
     """Stop for now. Processes of agents and manifests are those of other machines: they are left alone."""
     return session_of(visit, id).pause(data.reason, cause=data.cause)
 
 
-@route("POST", "/v1/sessions/{id:str}/resume", need="writer", tags=TAGS, answer=SAVED)
+@route("POST", "/v1/sessions/{id}/resume", need="writer", tags=TAGS, answer=SAVED)
 def resume_session(visit: Visit, id: str) -> Saved:
     """Go on. If it was left alone for too long, a pause by timeout is recorded first. A session that is over
     stays over."""
@@ -183,7 +183,7 @@ def resume_session(visit: Visit, id: str) -> Saved:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/complete", need="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/complete", need="writer", tags=TAGS,
     body={"summary": "JWT everywhere, sessions gone"},
     answer={**SAVED, "left_open": [], "proven": False, "unproven": [], "changes": []},
 )  # fmt: skip
@@ -206,7 +206,7 @@ def complete_session(visit: Visit, id: str, data: Completion) -> Completed:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/abandon", need="writer", tags=TAGS, body={"reason": "the customer left"},
+    "POST", "/v1/sessions/{id}/abandon", need="writer", tags=TAGS, body={"reason": "the customer left"},
     answer=SAVED,
 )  # fmt: skip
 def abandon_session(visit: Visit, id: str, data: Reason) -> Saved:
@@ -215,7 +215,7 @@ def abandon_session(visit: Visit, id: str, data: Reason) -> Saved:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/rewind", need="writer", tags=TAGS, body={"name": "before-refactor"},
+    "POST", "/v1/sessions/{id}/rewind", need="writer", tags=TAGS, body={"name": "before-refactor"},
     answer=SAVED,
 )  # fmt: skip
 def rewind_session(visit: Visit, id: str, data: Rewinding) -> Saved:
@@ -224,7 +224,7 @@ def rewind_session(visit: Visit, id: str, data: Rewinding) -> Saved:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/undo", need="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/undo", need="writer", tags=TAGS,
     answer={**SAVED, "undone": ["done: user model"]},
 )  # fmt: skip
 def undo_session(visit: Visit, id: str) -> Undone:

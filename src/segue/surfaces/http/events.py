@@ -9,15 +9,13 @@ a hold) cannot be appended: they have routes of their own.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from anyio import to_thread
-from litestar import Request, Response
-from litestar.response import Stream
 from msgspec import Meta
 
 from ...core import budget as money
@@ -31,6 +29,8 @@ from ..cli.timeline import as_object
 from ..render import compact
 from .commanding import checked, wire_of
 from .frame import Visit, route
+from .messages import header
+from .routing import Answer, Request
 from .sessions import LoggedEvent
 from .wire import SAVED, WHOLE_MAX, Cursor, Limit, Version, cursor_of, keys_in, session_of
 
@@ -128,7 +128,7 @@ def event_of(event: ev.Event) -> LoggedEvent:
 
 
 @route(
-    "GET", "/v1/sessions/{id:str}/events", need="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/events", need="reader", tags=TAGS,
     answer={"events": [EVENT], "head": 5, "next": "WzVd"},
 )  # fmt: skip
 def list_events(
@@ -145,7 +145,7 @@ def list_events(
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/events", need="writer", tags=TAGS, answer=SAVED,
+    "POST", "/v1/sessions/{id}/events", need="writer", tags=TAGS, answer=SAVED,
     body={"events": [{"kind": "item.done", "body": {"text": "user model"}}], "expect": 4},
 )  # fmt: skip
 def append_events(visit: Visit, id: str, data: EventList) -> Saved:
@@ -171,12 +171,10 @@ class _Following(Value):
 
 
 @route(
-    "GET", "/v1/sessions/{id:str}/events/follow", need="reader", tags=TAGS, media_type="text/event-stream",
+    "GET", "/v1/sessions/{id}/events/follow", need="reader", tags=TAGS, media_type="text/event-stream",
     answer="id: 5\nevent: item.done\ndata: {\"version\": 5, …}\n\n",
 )  # fmt: skip
-async def follow_events(
-    visit: Visit, request: Request[Any, Any, Any], id: str, after: Version = 0
-) -> Response[Any]:
+async def follow_events(visit: Visit, request: Request, id: str, after: Version = 0) -> Answer:
     """Events as they happen, as server-sent events: ``id`` is the version, so that a client that lost the
     connection goes on with `Last-Event-ID`. Comments keep the connection open; it ends with the server, or
     when the key no longer holds."""
@@ -187,10 +185,10 @@ async def follow_events(
             raise UsageError("Last-Event-ID is no version", hint="send the id of the last event, or none")
         after = int(last)
     told = _told(_Following(visit, stream_of(session.id), after))
-    return Stream(told, media_type="text/event-stream", headers={"cache-control": "no-store"})
+    return Answer(told, "text/event-stream", headers=[header("cache-control", "no-store")])
 
 
-async def _told(asked: _Following) -> AsyncIterator[bytes]:
+async def _told(asked: _Following) -> AsyncGenerator[bytes, None]:
     visit, after, beat = asked.visit, asked.after, time.monotonic()
     watch, project = visit.front.watch, visit.access.project
     yield b"retry: 1000\n: following\n\n"

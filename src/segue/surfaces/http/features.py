@@ -24,7 +24,7 @@ from .frame import Visit, route
 from .wire import SAVED, Id, Name, Reason, Text, Wish, Word, session_of, with_more
 
 TAGS = ("features",)
-PATH = "/v1/sessions/{id:str}/features"
+PATH = "/v1/sessions/{id}/features"
 Many = Annotated[list[Text], Meta(max_length=1_000)]
 VERDICT = {
     "id": "jwt", "description": "Users log in with a JWT", "status": "not_started",
@@ -150,7 +150,7 @@ def add_feature(visit: Visit, id: str, data: NewFeature) -> SavedFeature:
     return _told(features, saved, data.id)  # type: ignore[no-any-return]
 
 
-@route("GET", PATH + "/{feature:str}", need="reader", tags=TAGS)
+@route("GET", PATH + "/{feature}", need="reader", tags=TAGS)
 def show_feature(visit: Visit, id: str, feature: Word) -> dict[str, Any]:
     """A feature with its verdict and all evidence: runs of checks, attestations, reports, changes."""
     features = features_of(visit, id)
@@ -173,7 +173,7 @@ class EvidenceList(msgspec.Struct):
     evidence: list[dict[str, Any]]
 
 
-@route("GET", PATH + "/{feature:str}/evidence", need="reader", tags=TAGS)
+@route("GET", PATH + "/{feature}/evidence", need="reader", tags=TAGS)
 def list_evidence(
     visit: Visit, id: str, feature: Word, trust: Literal["", "run", "attested", "reported"] = ""
 ) -> EvidenceList:
@@ -189,7 +189,7 @@ def list_evidence(
 
 
 @route(
-    "PATCH", PATH + "/{feature:str}", need="writer", tags=TAGS, body={"steps": ["log in", "log out"]},
+    "PATCH", PATH + "/{feature}", need="writer", tags=TAGS, body={"steps": ["log in", "log out"]},
     answer={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def change_feature(visit: Visit, id: str, feature: Word, data: ChangedFeature) -> SavedFeature:
@@ -202,20 +202,20 @@ def change_feature(visit: Visit, id: str, feature: Word, data: ChangedFeature) -
     return _told(features, saved, feature)  # type: ignore[no-any-return]
 
 
-@route("DELETE", PATH + "/{feature:str}", need="writer", tags=TAGS, answer=SAVED)
+@route("DELETE", PATH + "/{feature}", need="writer", tags=TAGS, answer=SAVED)
 def remove_feature(visit: Visit, id: str, feature: Word, reason: Word = "") -> Saved:
     """Drop a feature; the completion tells of it. An agent cannot drop what a person set: 409."""
     return features_of(visit, id).remove(feature, reason)
 
 
-@route("POST", PATH + "/{feature:str}/begin", need="writer", tags=TAGS, body={"by": "codex"}, answer=SAVED)
+@route("POST", PATH + "/{feature}/begin", need="writer", tags=TAGS, body={"by": "codex"}, answer=SAVED)
 def begin_feature(visit: Visit, id: str, feature: Word, data: Begin) -> Saved:
     """Work on it is under way."""
     return features_of(visit, id).begin(feature, implemented_by=data.by)
 
 
 @route(
-    "POST", PATH + "/{feature:str}/block", need="writer", tags=TAGS, body={"reason": "no credentials"},
+    "POST", PATH + "/{feature}/block", need="writer", tags=TAGS, body={"reason": "no credentials"},
     answer=SAVED,
 )  # fmt: skip
 def block_feature(visit: Visit, id: str, feature: Word, data: Reason) -> Saved:
@@ -224,7 +224,7 @@ def block_feature(visit: Visit, id: str, feature: Word, data: Reason) -> Saved:
 
 
 @route(
-    "POST", PATH + "/{feature:str}/fail", need="writer", tags=TAGS, body={"reason": "seen to fail"},
+    "POST", PATH + "/{feature}/fail", need="writer", tags=TAGS, body={"reason": "seen to fail"},
     answer=SAVED,
 )  # fmt: skip
 def fail_feature(visit: Visit, id: str, feature: Word, data: Reason) -> Saved:
@@ -233,7 +233,7 @@ def fail_feature(visit: Visit, id: str, feature: Word, data: Reason) -> Saved:
 
 
 @route(
-    "POST", PATH + "/{feature:str}/attest", need="writer", tags=TAGS,
+    "POST", PATH + "/{feature}/attest", need="writer", tags=TAGS,
     body={"note": "looked at every screen", "by": "ana"}, answer={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def attest_feature(visit: Visit, id: str, feature: Word, data: Attestation) -> SavedFeature:
@@ -245,7 +245,7 @@ def attest_feature(visit: Visit, id: str, feature: Word, data: Attestation) -> S
 
 
 @route(
-    "POST", PATH + "/{feature:str}/update", need="writer", tags=TAGS,
+    "POST", PATH + "/{feature}/update", need="writer", tags=TAGS,
     body={"status": "in_progress", "implemented_by": "codex"}, answer=VERDICT,
 )  # fmt: skip
 def update_feature(visit: Visit, id: str, feature: Word, data: Update) -> Verdict:
@@ -263,7 +263,7 @@ class Audited(Audit, kw_only=True):
     ok: bool
 
 
-@route("GET", "/v1/sessions/{id:str}/audit", need="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/audit", need="reader", tags=TAGS)
 def audit_session(visit: Visit, id: str, head: Word = "") -> Audited:
     """Prove the chain of events up to its head. With ``head``, a hash that was noted elsewhere: it must be in
     the chain. Outputs of checks are kept by the client that ran them."""

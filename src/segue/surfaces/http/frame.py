@@ -7,7 +7,7 @@ becomes problem details. Its role is checked here and nowhere else: one without 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cached_property, partial
@@ -16,21 +16,17 @@ from inspect import iscoroutinefunction, signature
 from typing import Any, TypeVar, get_type_hints
 
 import msgspec
-from litestar import MediaType, Request, Response, delete, get, patch, post, put
-from litestar.exceptions import HTTPException
-from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
 
 from ...core.access import ROLES, Access
 from ...core.door import clean_name, clean_text
-from ...errors import SegueError, UsageError
+from ...errors import UsageError
 from ...services.book import Saved
 from ...services.segue import Segue
 from ...services.session_index import SessionIndex
 from ..render import compact
-from . import problems
 from .front import Front
+from .routing import JSON, About, Answer, Request, Route
 
-F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 ACTOR, RUN, PROJECT, REPOSITORY = "segue-actor", "segue-run", "segue-project", "segue-repository"
 OPEN = ("/", "/health", "/ready", "/openapi.json")
@@ -39,7 +35,6 @@ OURS = ("visit", "request", "data")
 """Arguments that are no parameters."""
 WORKERS = 40
 """So many requests are worked on at once; the others wait their turn."""
-_METHODS = {"GET": get, "POST": post, "PUT": put, "PATCH": patch, "DELETE": delete}
 _USUAL = (400, 401, 403, 413, 421, 429, 500, 503)
 _WRITING = (409, 422)
 
@@ -71,26 +66,27 @@ class Visit:
         return self.front.projects.segue(self.access, actor=actor, run=self._run, repository=self._repository)
 
 
-def visit_of(request: Request[Any, Any, Any]) -> Visit:
+def visit_of(request: Request) -> Visit:
     """The visit of a request that the gate has let in."""
     headers = request.headers
-    access: Access = request.scope["segue_access"]  # type: ignore[typeddict-item]
     actor = clean_text(headers.get(ACTOR, ""), what="actor", limit=256)
     run = headers.get(RUN, "")
     repository = clean_text(headers.get(REPOSITORY, ""), what="repository", limit=512)
     named = clean_name(run, what="run id") if run else ""
-    return Visit(request.app.state.front, access, actor, named, repository)
+    return Visit(request.front, request.access, actor, named, repository)
 
 
 def route(
     method: str, path: str, *, need: str, status: int = 200, tags: Sequence[str] = (),
-    errors: Sequence[int] = (404,), media_type: str = MediaType.JSON, body: Any = None, answer: Any = None,
-    also: Sequence[str] = (), invalid: int = 400, encode: Callable[[Any], bytes] = compact, **more: Any,
-) -> Callable[[F], HTTPRouteHandler]:  # fmt: skip
+    errors: Sequence[int] = (404,), media_type: str = JSON, body: Any = None, answer: Any = None,
+    also: Sequence[str] = (), invalid: int = 400, encode: Callable[[Any], bytes] = compact,
+    shown: bool = True, threaded: bool = True,
+) -> Callable[[Callable[..., Any]], Route]:  # fmt: skip
     """Declare a route; ``need`` is the lowest role that may use it, or empty for an open one. ``body`` and
     ``answer`` are examples; ``also`` are other types of content; ``errors`` what can go wrong beyond the
-    usual; ``invalid`` is the status of what is not what the route takes. What the function gives is answered
-    as `--json` prints it, every field named."""
+    usual; ``invalid`` is the status of what is not what the route takes; one that is not ``shown`` is not
+    described. What the function gives is answered as `--json` prints it, every field named. Unless it is
+    ``threaded`` it must not wait for anything."""
     assert need in ROLES or (not need and path in OPEN), f"{path} needs a role"
     foreseen = {
         *(_USUAL if need else ()),
@@ -98,56 +94,46 @@ def route(
         *errors,
         *((invalid,) if need else ()),
     }
-    threaded = more.pop("sync_to_thread", True)
-    opt = {"need": need, "body": body, "answer": answer, "also": also, "errors": sorted(foreseen)}
-    opt["invalid"] = invalid
-    made = _METHODS[method](path, status_code=status, opt=opt, tags=list(tags), media_type=media_type, **more)
 
-    def declared(function: F) -> HTTPRouteHandler:
-        handler: HTTPRouteHandler = made(_answering(function, need, status, media_type, threaded, encode))
-        handler.opt["saves"] = get_type_hints(function).get("return") is Saved
-        return handler
+    def declared(function: Callable[..., Any]) -> Route:
+        saves = get_type_hints(function).get("return") is Saved
+        about = About(
+            need, status, tuple(tags), media_type, tuple(sorted(foreseen)), body, answer, tuple(also),
+            invalid, shown, saves,
+        )  # fmt: skip
+        return Route(method, path, function, _serving(function, about, threaded, encode), about)
 
     return declared
 
 
-def _answering(
-    function: F, need: str, status: int, media_type: str, threaded: bool, encode: Callable[[Any], bytes]
-) -> Callable[..., Any]:
-    """The function as the framework calls it: with a request, of which it takes what it names, if the role
-    of the key is enough."""
-    takes = Taking(function)
+def _serving(
+    function: Callable[..., Any], about: About, threaded: bool, encode: Callable[[Any], bytes]
+) -> Callable[[Request], Awaitable[Answer]]:
+    """The function as it is asked: with a request, of which it takes what it names, if the role of the key
+    is enough."""
+    takes, need = Taking(function), about.need
+    status, kind = about.status, about.media_type
 
-    def ready(given: dict[str, Any]) -> Any:
+    def ready(given: dict[str, Any]) -> Answer:
         """What is answered, as bytes: made where the work is done, not where all others wait."""
         found = function(**given)
-        if isinstance(found, Response) or media_type != MediaType.JSON or status == 204:
-            return found
-        return Response(encode(found), status_code=status, media_type=media_type)
-
-    async def answered(request: Request[Any, Any, Any]) -> Response[Any] | None:
-        if need:
-            access: Access = request.scope["segue_access"]  # type: ignore[typeddict-item]
-            request.scope["segue_need"] = need  # type: ignore[typeddict-unknown-key]
-            access.demand(need)
-        body = await request.body() if takes.body is not None else b""
-        given = takes.from_request(request, body)
-        if takes.waits:
-            found = await function(**given)
-        else:
-            found = await in_thread(partial(ready, given)) if threaded else ready(given)
-        if isinstance(found, Response):
+        if isinstance(found, Answer):
             return found
         if status == 204:
-            return None
-        content = encode(found) if media_type == MediaType.JSON else found
-        return Response(content, status_code=status, media_type=media_type)
+            return Answer(b"", "", status)
+        return Answer(encode(found) if kind == JSON else found.encode("utf-8", "replace"), kind, status)
 
-    answered.__name__, answered.__doc__ = function.__name__, function.__doc__
-    answered.__annotations__["return"] = "None" if status == 204 else "Response[Any]"
-    answered.__wrapped__ = function  # type: ignore[attr-defined]
-    answered.__signature__ = signature(answered, follow_wrapped=False)  # type: ignore[attr-defined]
-    return answered
+    async def serve(request: Request) -> Answer:
+        if need:
+            request.scope["segue_need"] = need
+            request.access.demand(need)
+        given = takes.from_request(request, await request.body() if takes.body is not None else b"")
+        if takes.waits:
+            found: Answer = await function(**given)
+            return found
+        return await in_thread(partial(ready, given)) if threaded else ready(given)
+
+    return serve
 
 
 async def in_thread(call: Callable[[], T]) -> T:
@@ -173,9 +159,9 @@ class Taking:
         }
         self.ours = [name for name in signature(function).parameters if name in ("visit", "request")]
 
-    def from_request(self, request: Request[Any, Any, Any], body: bytes) -> dict[str, Any]:
+    def from_request(self, request: Request, body: bytes) -> dict[str, Any]:
         """The arguments of a call; UsageError if the request does not fit."""
-        given = {**dict(request.query_params), **request.path_params}
+        given = request.named()
         unknown = next((name for name in given if name not in self.named), None)
         if unknown is not None:
             raise UsageError(f"there is no parameter {unknown[:60]!r}", hint="see /openapi.json")
@@ -206,51 +192,3 @@ def _decoded(body: bytes, hint: Any) -> Any:
         return msgspec.json.decode(body or b"{}", type=hint)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         raise UsageError(f"the body does not fit: {str(fault)[:500]}", hint="see /openapi.json") from None
-
-
-# -- what went wrong -------------------------------------------------------------------------------
-
-
-def answer_error(request: Request[Any, Any, Any], fault: SegueError) -> Response[bytes]:
-    """One of ours."""
-    status, body, headers = problems.of_error(fault)
-    if status == 400:
-        status = body["status"] = _invalid(request)
-    return _problem(status, body, headers)
-
-
-def _invalid(request: Request[Any, Any, Any]) -> int:
-    """What the route that was asked answers to what it does not take."""
-    handler: BaseRouteHandler | None = request.scope.get("route_handler")
-    return int(handler.opt.get("invalid", 400)) if handler is not None else 400
-
-
-def answer_http(request: Request[Any, Any, Any], fault: HTTPException) -> Response[bytes]:
-    """One of the framework's: a path, a method or a body that does not fit."""
-    detail = fault.detail or "the request does not fit"
-    extra = fault.extra
-    if isinstance(extra, list) and extra:
-        told = [
-            f"{one.get('key', '')}: {one.get('message', '')}".strip(": ")
-            for one in extra
-            if isinstance(one, dict)
-        ]
-        detail = "; ".join(told[:5]) or detail
-    headers = {n.lower(): v for n, v in (fault.headers or {}).items() if n.lower() == "allow"}
-    status = _invalid(request) if fault.status_code == 400 else fault.status_code
-    return _problem(status, problems.body_of(status, str(detail)[:2000]), headers)
-
-
-def answer_unforeseen(request: Request[Any, Any, Any], fault: Exception) -> Response[bytes]:
-    """A fault of ours: logged by its kind and place. Its text may hold what was asked, and stands nowhere."""
-    import traceback
-
-    places = traceback.extract_tb(fault.__traceback__)[-6:]
-    where = [f"{one.filename.rpartition('segue/')[2]}:{one.lineno}" for one in places]
-    request.app.state.front.log(event="fault", kind=type(fault).__name__, where=where)
-    return _problem(500, problems.body_of(500, "a fault of the server, which it has logged"), {})
-
-
-def _problem(status: int, body: dict[str, Any], headers: dict[str, str]) -> Response[bytes]:
-    content = msgspec.json.encode(body, enc_hook=str)
-    return Response(content, status_code=status, media_type=problems.TYPE, headers=headers)

@@ -12,7 +12,7 @@ import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -28,10 +28,8 @@ from . import problems
 from .frame import ACTOR, OPEN, PROJECT, RUN, in_thread
 from .front import Front
 from .messages import Messages, TooLarge, gzipped, header, headers_of, whole
+from .routing import Receive, Route, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Any]]
-Send = Callable[[Any], Awaitable[None]]
 ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 REPEAT = "idempotency-key"
@@ -137,7 +135,7 @@ class _Passage:
         self._front = gate.front
         self._scope = scope
         self._receive = receive
-        self._headers = headers_of(scope)
+        self._headers = scope["segue_headers"] = headers_of(scope)
         given = self._headers.get("x-request-id", "")
         self.id = (
             given
@@ -154,8 +152,8 @@ class _Passage:
     @property
     def route(self) -> str:
         """The path as it was declared, for counts."""
-        found = self._scope.get("path_template")
-        return str(found) if found else self._mount or "other"
+        found: Route | None = self._scope.get("segue_route")
+        return found.path if found is not None else self._mount or "other"
 
     @property
     def _mount(self) -> str:
@@ -291,8 +289,8 @@ class _Passage:
             if await self._replayed(id, request):
                 return
             await asyncio.sleep(0.05)
-        handler: Any = self._scope.get("route_handler")
-        if 200 <= self.out.status < 300 or handler is None or not handler.opt.get("saves"):
+        route: Route | None = self._scope.get("segue_route")
+        if 200 <= self.out.status < 300 or route is None or not route.about.saves:
             return  # the route told what it left, or says that it was carried out already
         assert self.access is not None
         store = self._front.projects.store(self.access.project)

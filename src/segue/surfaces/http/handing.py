@@ -71,7 +71,7 @@ def _offer(visit: Visit, id: str) -> Offer:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/handoffs", need="writer", status=201, tags=TAGS,
+    "POST", "/v1/sessions/{id}/handoffs", need="writer", status=201, tags=TAGS,
     body={"to": "codex", "note": "the tests are left"},
     answer={**SAVED, "offer": OFFER, "restoration": "# Session …"},
 )  # fmt: skip
@@ -103,14 +103,14 @@ def list_offers(
     return OfferPage(offers, following)
 
 
-@route("GET", "/v1/handoffs/{offer:str}", need="reader", tags=TAGS, answer=OFFER)
+@route("GET", "/v1/handoffs/{offer}", need="reader", tags=TAGS, answer=OFFER)
 def get_offer(visit: Visit, offer: Word) -> Offer:
     """An offer by its id."""
     return _offer(visit, offer)
 
 
 @route(
-    "POST", "/v1/handoffs/{offer:str}/accept", need="writer", tags=TAGS, body={"by": "codex"},
+    "POST", "/v1/handoffs/{offer}/accept", need="writer", tags=TAGS, body={"by": "codex"},
     answer={**SAVED, "offer": {**OFFER, "status": "taken", "taker": "codex"}, "restoration": "# Session …"},
 )  # fmt: skip
 def accept_offer(visit: Visit, offer: Word, data: Settling) -> Offered:
@@ -120,14 +120,14 @@ def accept_offer(visit: Visit, offer: Word, data: Settling) -> Offered:
     return _told(visit, handed)  # type: ignore[no-any-return]
 
 
-@route("POST", "/v1/handoffs/{offer:str}/decline", need="writer", tags=TAGS, body={"reason": "no time"})
+@route("POST", "/v1/handoffs/{offer}/decline", need="writer", tags=TAGS, body={"reason": "no time"})
 def decline_offer(visit: Visit, offer: Word, data: Settling) -> Offer:
     """Say no to an offer."""
     by = visit.access.act_as(data.by)
     return visit.segue.handoffs.decline(_offer(visit, offer).id, by=by, reason=data.reason)
 
 
-@route("POST", "/v1/handoffs/{offer:str}/withdraw", need="writer", tags=TAGS, body={"reason": "done by me"})
+@route("POST", "/v1/handoffs/{offer}/withdraw", need="writer", tags=TAGS, body={"reason": "done by me"})
 def withdraw_offer(visit: Visit, offer: Word, data: Settling) -> Offer:
     """Take an offer back."""
     return visit.segue.handoffs.withdraw(_offer(visit, offer).id, reason=data.reason)
@@ -187,7 +187,7 @@ def list_handovers(visit: Visit) -> HandoverList:
     return HandoverList([one for one in found if one is not None])
 
 
-@route("GET", "/v1/handovers/{tree:str}", need="reader", tags=("handovers",))
+@route("GET", "/v1/handovers/{tree}", need="reader", tags=("handovers",))
 def get_handover(visit: Visit, tree: Word) -> HandoverHistory:
     """The handovers of a working tree: how far the newest came, all that was written, and what they were
     worth to the runs that came after."""

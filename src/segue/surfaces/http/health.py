@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
-
-from litestar import Request, Response
 
 from ... import __version__
 from ...errors import SegueError
+from ..render import compact
 from .frame import Visit, route
 from .metrics import TYPE
-from .openapi import described
+from .openapi import Description
 from .problems import body_of
+from .routing import Answer, Request, Router, problem
 
 TAGS = ("operations",)
 
 
 @route(
-    "GET", "/", need="", errors=(), tags=TAGS, sync_to_thread=False,
+    "GET", "/", need="", errors=(), tags=TAGS, threaded=False,
     answer={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
 )  # fmt: skip
 def root() -> dict[str, str]:
@@ -26,7 +27,7 @@ def root() -> dict[str, str]:
 
 
 @route(
-    "GET", "/health", need="", errors=(), tags=TAGS, sync_to_thread=False,
+    "GET", "/health", need="", errors=(), tags=TAGS, threaded=False,
     answer={"status": "healthy", "version": __version__},
 )  # fmt: skip
 def health() -> dict[str, str]:
@@ -35,17 +36,15 @@ def health() -> dict[str, str]:
 
 
 @route("GET", "/ready", need="", errors=(503,), tags=TAGS, answer={"status": "ready", "store": "sqlite"})
-def ready(request: Request[Any, Any, Any]) -> Response[Any]:
+def ready(request: Request) -> Answer:
     """The store answers."""
-    front = request.app.state.front
+    front = request.front
     try:
         front.projects.main.head("ledger/ready")
     except SegueError as fault:
         detail = f"the store does not answer: {fault.message}"
-        return Response(
-            body_of(503, detail, code=fault.code), status_code=503, media_type="application/problem+json"
-        )
-    return Response({"status": "ready", "store": front.projects.shown.partition("://")[0]})
+        return problem(503, body_of(503, detail, code=fault.code))
+    return Answer(compact({"status": "ready", "store": front.projects.shown.partition("://")[0]}))
 
 
 @route(
@@ -57,10 +56,15 @@ def metrics(visit: Visit) -> str:
     return visit.front.metrics.text()
 
 
-@route("GET", "/openapi.json", need="", errors=(), tags=TAGS, sync_to_thread=False, include_in_schema=False)
-def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
+@route("GET", "/openapi.json", need="", errors=(), tags=TAGS, threaded=False, shown=False)
+def openapi(request: Request) -> dict[str, Any]:
     """This description."""
-    return described(request.app)
+    return _described(request.app)
+
+
+@lru_cache(maxsize=1)
+def _described(app: Router) -> dict[str, Any]:
+    return Description().document(app.routes)
 
 
 ROUTES = [root, health, ready, metrics, openapi]

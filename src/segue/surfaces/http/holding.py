@@ -70,7 +70,7 @@ class Holders(msgspec.Struct):
 
 
 @route(
-    "GET", "/v1/sessions/{id:str}/hold", need="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/hold", need="reader", tags=TAGS,
     answer={"session": SAVED["session"], "holders": [HOLDER], "crashed": []},
 )  # fmt: skip
 def get_hold(visit: Visit, id: str) -> Holders:
@@ -80,7 +80,7 @@ def get_hold(visit: Visit, id: str) -> Holders:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/hold", need="writer", status=201, tags=TAGS, body={"lease_seconds": 900},
+    "POST", "/v1/sessions/{id}/hold", need="writer", status=201, tags=TAGS, body={"lease_seconds": 900},
     answer={"session": SAVED["session"], "run": "run-5f3a", "fence": 3, "until": HOLDER["until"]},
 )  # fmt: skip
 def take_hold(visit: Visit, id: str, data: HoldWish) -> Held:
@@ -95,7 +95,7 @@ def take_hold(visit: Visit, id: str, data: HoldWish) -> Held:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/hold/renew", need="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/hold/renew", need="writer", tags=TAGS,
     body={"run": "run-5f3a", "fence": 3},
     answer={"session": SAVED["session"], "run": "run-5f3a", "fence": 3, "until": HOLDER["until"]},
 )  # fmt: skip
@@ -108,7 +108,7 @@ def renew_hold(visit: Visit, id: str, data: HeldWish) -> Held:
 
 
 @route(
-    "POST", "/v1/sessions/{id:str}/hold/release", need="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/hold/release", need="writer", tags=TAGS,
     body={"run": "run-5f3a", "fence": 3},
     answer={"session": SAVED["session"], "holders": [], "crashed": []},
 )  # fmt: skip
@@ -143,14 +143,14 @@ class LoadedAgent(msgspec.Struct):
     value: Any
 
 
-@route("GET", "/v1/sessions/{id:str}/agents", need="reader", tags=AGENTS)
+@route("GET", "/v1/sessions/{id}/agents", need="reader", tags=AGENTS)
 def list_agents(visit: Visit, id: str) -> Agents:
     """What is noted of a session's agents, by name; their states have routes of their own."""
     return Agents(session_of(visit, id).state.agents)
 
 
 @route(
-    "GET", "/v1/sessions/{id:str}/agents/{agent:str}", need="reader", tags=AGENTS,
+    "GET", "/v1/sessions/{id}/agents/{agent}", need="reader", tags=AGENTS,
     answer={"agent": "planner", "version": 9, "value": {"queue": ["a", "b"]}},
 )  # fmt: skip
 def load_agent(visit: Visit, id: str, agent: Word) -> LoadedAgent:
@@ -161,7 +161,7 @@ def load_agent(visit: Visit, id: str, agent: Word) -> LoadedAgent:
 
 
 @route(
-    "PUT", "/v1/sessions/{id:str}/agents/{agent:str}", need="writer", tags=AGENTS, answer=SAVED,
+    "PUT", "/v1/sessions/{id}/agents/{agent}", need="writer", tags=AGENTS, answer=SAVED,
     body={"value": {"queue": ["a", "b"]}, "since": 9},
 )  # fmt: skip
 def save_agent(visit: Visit, id: str, agent: Word, data: AgentValue) -> Saved:
@@ -172,7 +172,7 @@ def save_agent(visit: Visit, id: str, agent: Word, data: AgentValue) -> Saved:
     return states.save(session, clean_name(agent, what="agent's name"), data.value, since=data.since)
 
 
-@route("DELETE", "/v1/sessions/{id:str}/agents/{agent:str}", need="writer", tags=AGENTS, answer=SAVED)
+@route("DELETE", "/v1/sessions/{id}/agents/{agent}", need="writer", tags=AGENTS, answer=SAVED)
 def drop_agent(visit: Visit, id: str, agent: Word) -> Saved:
     """Forget an agent; an undo takes that back."""
     session = session_of(visit, id)
@@ -199,19 +199,19 @@ class Spent(Wish):
     tokens: Annotated[int, Meta(ge=0, le=10**12)] = 0
 
 
-@route("GET", "/v1/sessions/{id:str}/budget", need="reader", tags=MONEY)
+@route("GET", "/v1/sessions/{id}/budget", need="reader", tags=MONEY)
 def get_budget(visit: Visit, id: str) -> Standing:
     """What was spent on a session, of what."""
     return session_of(visit, id).budget()
 
 
-@route("PUT", "/v1/sessions/{id:str}/budget", need="writer", tags=MONEY, body={"cost": 5.0})
+@route("PUT", "/v1/sessions/{id}/budget", need="writer", tags=MONEY, body={"cost": 5.0})
 def set_budget(visit: Visit, id: str, data: Limits) -> Standing:
     """Set limits, or let it go on sparingly beyond them."""
     return session_of(visit, id).budget(cost=data.cost, tokens=data.tokens, limited=data.limited)
 
 
-@route("POST", "/v1/sessions/{id:str}/spend", need="writer", tags=MONEY, body={"cost": 0.12, "tokens": 4_000})
+@route("POST", "/v1/sessions/{id}/spend", need="writer", tags=MONEY, body={"cost": 0.12, "tokens": 4_000})
 def spend(visit: Visit, id: str, data: Spent) -> Standing | Interruption:
     """Count what was spent; at a limit the session is paused, and the answer says so."""
     return session_of(visit, id).spend(data.cost, data.tokens)

@@ -106,13 +106,13 @@ def list_keys(visit: Visit) -> KeyList:
     )
 
 
-@route("DELETE", "/v1/keys/{id:str}", need="admin", status=200, tags=TAGS)
+@route("DELETE", "/v1/keys/{id}", need="admin", status=200, tags=TAGS)
 def revoke_key(visit: Visit, id: str) -> ShownKey:
     """From now on the key is not known."""
     return _shown(visit.front.keys.revoke(_own(visit, id).id, by=visit.access.key))
 
 
-@route("POST", "/v1/keys/{id:str}/rotate", need="admin", status=201, tags=TAGS)
+@route("POST", "/v1/keys/{id}/rotate", need="admin", status=201, tags=TAGS)
 def rotate_key(visit: Visit, id: str, data: Rotation) -> NewKey:
     """A new key in the place of this one."""
     return visit.front.keys.rotate(

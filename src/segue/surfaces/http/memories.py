@@ -363,7 +363,7 @@ def import_memories(visit: Visit, data: MemoryFile) -> ImportedMemories:
     )
 
 
-@route("GET", "/v1/memories/{memory:str}", need="reader", tags=TAGS)
+@route("GET", "/v1/memories/{memory}", need="reader", tags=TAGS)
 def get_memory(visit: Visit, memory: Word, agent: Word = "", session: Word = "") -> ShownMemory:
     """A memory by its id, with its audit trail."""
     service = service_of(visit)
@@ -373,7 +373,7 @@ def get_memory(visit: Visit, memory: Word, agent: Word = "", session: Word = "")
     return ShownMemory(found, found.effectiveness, list(trail))
 
 
-@route("PATCH", "/v1/memories/{memory:str}", need="writer", tags=TAGS, body={"metadata": {"area": "login"}})
+@route("PATCH", "/v1/memories/{memory}", need="writer", tags=TAGS, body={"metadata": {"area": "login"}})
 def update_memory(visit: Visit, memory: Word, data: ChangedMemory) -> Memory:
     """Change a memory's content, metadata, type, scope or times."""
     told = {name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not None}
@@ -382,14 +382,14 @@ def update_memory(visit: Visit, memory: Word, data: ChangedMemory) -> Memory:
     return service_of(visit).update(memory, **told)
 
 
-@route("DELETE", "/v1/memories/{memory:str}", need="writer", tags=TAGS)
+@route("DELETE", "/v1/memories/{memory}", need="writer", tags=TAGS)
 def forget_memory(visit: Visit, memory: Word, reason: Word = "") -> Forgotten:
     """Erase what a memory says; a tombstone stays, and so do backups until they are replaced."""
     found = service_of(visit).forget(memory, reason=reason)
     return Forgotten(found.id, found.forgotten)
 
 
-@route("POST", "/v1/memories/{memory:str}/vote", need="writer", tags=TAGS, body={"vote": "helpful"})
+@route("POST", "/v1/memories/{memory}/vote", need="writer", tags=TAGS, body={"vote": "helpful"})
 def vote(visit: Visit, memory: Word, data: Ballot) -> Memory:
     """Say whether a memory was of help; one vote a voter, a later one counts instead."""
     return service_of(visit).vote(memory, data.vote, context=data.context)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ...errors import UsageError
 from .problems import TYPE
 
 Send = Callable[[Any], Awaitable[None]]
@@ -39,13 +40,13 @@ def headers_of(scope: MutableMapping[str, Any]) -> dict[str, str]:
 
 
 async def whole(receive: Callable[[], Awaitable[Any]], most: int) -> bytes:
-    """A body to its end; TooLarge if it has none within so many bytes."""
+    """A body to its end; TooLarge if it has none within so many bytes, UsageError if it was cut off."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b"".join(parts)
+            raise UsageError("the request ended before its body did", hint="send all of it")
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > most:

@@ -7,20 +7,17 @@ asks a real server in all the ways that this description allows, and in some tha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import Parameter as Signed
-from inspect import unwrap
 from typing import Any, get_type_hints
-
-from litestar import Litestar, MediaType
-from litestar.handlers import HTTPRouteHandler
 
 from ... import __version__
 from . import problems
 from .frame import Taking
+from .routing import JSON, Answer, Route
 from .shapes import Schema, Shapes, sample
 
-_PATH = r"\{(\w+):str\}"
+_PATH = r"\{(\w+)\}"
 _NAME = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _ABOUT = """Sessions that survive: the operations of the library, over HTTP.
 
@@ -58,38 +55,31 @@ class Description:
         self._problem = self.shapes.of(problems.Problem)
         self.shapes.named["Problem"]["required"] = ["type", "title", "status", "detail", "code"]
 
-    def add(self, handler: HTTPRouteHandler) -> None:
+    def add(self, route: Route) -> None:
         """Describe a route."""
-        function = unwrap(handler.fn)
-        for path in handler.paths:
-            shown = re.sub(_PATH, r"{\1}", path)
-            for method in handler.http_methods:
-                self.paths.setdefault(shown, {})[str(method).lower()] = self._operation(
-                    handler, function, path, str(method)
-                )
+        self.paths.setdefault(route.path, {})[route.method.lower()] = self._operation(route)
 
-    def _operation(
-        self, handler: HTTPRouteHandler, function: Callable[..., Any], path: str, method: str
-    ) -> dict[str, Any]:
+    def _operation(self, route: Route) -> dict[str, Any]:
+        function, about = route.function, route.about
         takes, returns = Taking(function), get_type_hints(function, include_extras=True).get("return")
         told = " ".join((function.__doc__ or "").split())
         found: dict[str, Any] = {
-            "operationId": self._name(function.__name__, handler), "tags": list(handler.tags or ()),
+            "operationId": self._name(function.__name__, about.tags), "tags": list(about.tags),
             "summary": re.split(r"(?<=[.;:?])\s", told, maxsplit=1)[0].rstrip(".;:"),
             "description": told.replace("``", "`"),
-            "parameters": self._parameters(takes, path, method, bool(handler.opt["need"])),
-            "responses": self._responses(handler, returns, method),
+            "parameters": self._parameters(takes, route.path, route.method, bool(about.need)),
+            "responses": self._responses(route, returns),
         }  # fmt: skip
-        if not handler.opt["need"]:
+        if not about.need:
             found["security"] = []
         if takes.body is not None:
-            found["requestBody"] = self._body(takes.body, handler.opt.get("body"))
+            found["requestBody"] = self._body(takes.body, about.body)
         return found
 
-    def _name(self, name: str, handler: HTTPRouteHandler) -> str:
+    def _name(self, name: str, tags: Sequence[str]) -> str:
         """A name that no other operation has."""
         if name in self._taken:
-            name = f"{next(iter(handler.tags or ('other',)))}_{name}"
+            name = f"{next(iter(tags), 'other')}_{name}"
         self._taken.add(name)
         return name
 
@@ -99,7 +89,7 @@ class Description:
         named = self.shapes.named.get(str(schema.get("$ref", "")).rpartition("/")[2], {"required": ["all"]})
         return {
             "required": bool(named.get("required")),
-            "content": {MediaType.JSON.value: {"schema": schema, "example": shown}},
+            "content": {JSON: {"schema": schema, "example": shown}},
         }
 
     def _parameters(self, takes: Taking, path: str, method: str, key: bool) -> list[Schema]:
@@ -121,28 +111,25 @@ class Description:
             headers.append("Repeat")
         return found + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
 
-    def _responses(self, handler: HTTPRouteHandler, kind: Any, method: str) -> dict[str, Any]:
-        status, media = (
-            int(handler.status_code),
-            str(getattr(handler.media_type, "value", handler.media_type)),
-        )
-        plain = media == MediaType.JSON.value
+    def _responses(self, route: Route, kind: Any) -> dict[str, Any]:
+        about, status, media = route.about, route.about.status, route.about.media_type
+        plain = media == JSON
         schema: Schema = self.shapes.of(kind) if plain and not _is_response(kind) else {"type": "string"}
         if _is_response(kind) and plain:
             schema = {"type": "object"}
-        example = handler.opt.get("answer")
+        example = about.answer
         shown = sample(schema, self.shapes.named) if example is None and plain else example
         told = {"schema": schema} if shown is None else {"schema": schema, "example": shown}
         content = {media.partition(";")[0]: told} if status != 204 else {}
-        for other in handler.opt.get("also", ()):
+        for other in about.also:
             content[other] = {"schema": {} if other.endswith(("json", "yaml")) else {"type": "string"}}
         found: dict[str, Any] = {str(status): {"description": _TEXTS[status]}}
         if content:
             found[str(status)]["content"] = content
-        if method == "GET" and handler.opt["need"] and next(iter(handler.paths)).startswith("/v1/"):
+        if route.method == "GET" and about.need and route.path.startswith("/v1/"):
             found[str(status)]["headers"] = {"ETag": {"schema": {"type": "string"}}}
             found["304"] = {"description": _TEXTS[304]}
-        for code in handler.opt["errors"]:
+        for code in about.errors:
             self.codes.add(code)
             found[str(code)] = {"$ref": f"#/components/responses/Problem{code}"}
         return found
@@ -154,10 +141,11 @@ class Description:
             "content": {problems.TYPE: {"schema": self._problem, "example": example}},
         }
 
-    def document(self, handlers: Sequence[HTTPRouteHandler]) -> dict[str, Any]:
-        """All of it."""
-        for handler in handlers:
-            self.add(handler)
+    def document(self, routes: Sequence[Route]) -> dict[str, Any]:
+        """All of it, but for what is not to be shown."""
+        for route in routes:
+            if route.about.shown:
+                self.add(route)
         return {
             "openapi": "3.1.0",
             "info": {"title": "Segue", "version": __version__, "description": _ABOUT},
@@ -173,7 +161,7 @@ class Description:
 
 
 def _is_response(kind: Any) -> bool:
-    return "Response" in str(kind)
+    return kind is Answer
 
 
 def _header(name: str, about: str) -> Schema:
@@ -188,18 +176,3 @@ def _header(name: str, about: str) -> Schema:
         case "Segue-Repository":
             schema = {"type": "string", "maxLength": 512}
     return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
-
-
-def described(app: Litestar) -> dict[str, Any]:
-    """The description of an application's routes, made once."""
-    known: dict[str, Any] | None = app.state.get("described")
-    if known is None:
-        handlers = {
-            id(one): one
-            for route in app.routes
-            for one in getattr(route, "route_handlers", ())
-            if isinstance(one, HTTPRouteHandler) and one.include_in_schema is not False
-            and "need" in one.opt
-        }  # fmt: skip
-        known = app.state["described"] = Description().document(list(handlers.values()))
-    return known

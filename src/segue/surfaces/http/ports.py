@@ -6,25 +6,21 @@ It is no part of the described API: what goes over it may change with the versio
 
 from __future__ import annotations
 
-from typing import Any
-
 from anyio import to_thread
-from litestar import Request, Response
 
 from ...services import portal
 from .frame import Visit, route
+from .routing import Answer, Request
 
 TYPE = "application/msgpack"
 
 
-@route(
-    "POST", "/v1/store/{port:str}/{method:str}", need="reader", include_in_schema=False, sync_to_thread=None
-)
-async def store(request: Request[Any, Any, Any], visit: Visit, port: str, method: str) -> Response[bytes]:
+@route("POST", "/v1/store/{port}/{method}", need="reader", shown=False)
+async def store(request: Request, visit: Visit, port: str, method: str) -> Answer:
     """A method of a port."""
-    request.scope["segue_need"] = portal.need(port, method)  # type: ignore[typeddict-unknown-key]
+    request.scope["segue_need"] = portal.need(port, method)
     body = await request.body()
-    return Response(await to_thread.run_sync(_call, visit, port, method, body), media_type=TYPE)
+    return Answer(await to_thread.run_sync(_call, visit, port, method, body), TYPE)
 
 
 def _call(visit: Visit, port: str, method: str, body: bytes) -> bytes:

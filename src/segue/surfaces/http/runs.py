@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import MediaType, Response
 from msgspec import Meta
 
 from ...core.brief import BYTES_DEFAULT, BYTES_MIN
@@ -23,6 +22,7 @@ from ...services.runs import Run, run_in
 from ...services.sharing import Shelf, forget
 from ..render import plain
 from .frame import Visit, route
+from .routing import JSON, TEXT, Answer
 from .wire import Cursor, Limit, Word, page, session_of
 
 TAGS = ("runs",)
@@ -102,7 +102,7 @@ def list_runs(
     return RunPage(runs, following)
 
 
-@route("GET", "/v1/runs/{key:str}", need="reader", tags=TAGS)
+@route("GET", "/v1/runs/{key}", need="reader", tags=TAGS)
 def get_run(visit: Visit, key: Word) -> KeptRun:
     """A run by its key."""
     row = _row(visit, key)
@@ -115,7 +115,7 @@ def get_run(visit: Visit, key: Word) -> KeptRun:
     return KeptRun(key, run, elsewhere.digest_in(row) is not None)
 
 
-@route("GET", "/v1/runs/{key:str}/digest", need="reader", tags=TAGS)
+@route("GET", "/v1/runs/{key}/digest", need="reader", tags=TAGS)
 def get_digest(visit: Visit, key: Word) -> dict[str, Any]:
     """What the run was about, did and left; secrets are masked."""
     found = elsewhere.digest_in(_row(visit, key))
@@ -128,7 +128,7 @@ def get_digest(visit: Visit, key: Word) -> dict[str, Any]:
 
 
 @route(
-    "PUT", "/v1/runs/{key:str}", need="writer", tags=TAGS, body=_SAMPLE,
+    "PUT", "/v1/runs/{key}", need="writer", tags=TAGS, body=_SAMPLE,
     answer={"key": RUN["key"], "run": RUN, "digest": False},
 )  # fmt: skip
 def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
@@ -144,7 +144,7 @@ def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
     return KeptRun(key, run, elsewhere.keep_run(visit.segue, run, data.digest))
 
 
-@route("DELETE", "/v1/runs/{key:str}", need="writer", tags=TAGS)
+@route("DELETE", "/v1/runs/{key}", need="writer", tags=TAGS)
 def drop_run(visit: Visit, key: Word) -> DroppedRun:
     """Forget what was sent of a run, a shared copy of its transcript too; the transcript is where it was."""
     runs = visit.segue.observed.runs
@@ -162,26 +162,22 @@ Form = Annotated[Literal["text", "json", "markdown"], Meta(description="Of the b
 Budget = Annotated[
     str, Meta(max_length=32, description="minimal, balanced, full, or a number of tokens from 600 on.")
 ]
-_TYPES = {
-    "text": "text/plain; charset=utf-8",
-    "json": "application/json",
-    "markdown": "text/markdown; charset=utf-8",
-}
+_TYPES = {"text": TEXT, "json": JSON, "markdown": "text/markdown"}
 
 
 @route(
-    "GET", "/v1/sessions/{id:str}/brief", need="reader", tags=("briefs",), media_type=MediaType.TEXT,
+    "GET", "/v1/sessions/{id}/brief", need="reader", tags=("briefs",), media_type=TEXT,
     also=("application/json", "text/markdown"), answer="Goal: Refactor authentication to JWT\n…",
 )  # fmt: skip
-def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form = "text") -> Response[Any]:
+def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form = "text") -> Answer:
     """Where the work stands, in at most so many bytes: from the session's state, the kept digests of its runs
     and memories, without a model."""
     session = session_of(visit, id)
     text = elsewhere.brief_of(visit.segue, session.id, budget=max_bytes, form=format)
-    return Response(text.encode("utf-8", "replace"), media_type=_TYPES[format])
+    return Answer(text.encode("utf-8", "replace"), _TYPES[format])
 
 
-@route("GET", "/v1/sessions/{id:str}/restoration", need="reader", tags=("briefs",))
+@route("GET", "/v1/sessions/{id}/restoration", need="reader", tags=("briefs",))
 def restoration(visit: Visit, id: str, budget: Budget = "balanced") -> Restoration:
     """The context of a session within a budget of tokens, and a log of what was told and what was not. A
     server has no working tree: notes, uncommitted changes and files are absent, and the log says so."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from litestar import MediaType, Response
 from msgspec import Meta
 
 from ...core.door import clean_text
@@ -17,6 +16,7 @@ from ...services.once import done_before
 from ..cli.timeline import as_object
 from ..render import plain
 from .frame import Visit, route
+from .routing import JSON, Answer
 from .wire import SAVED, Cursor, Id, Limit, Name, Text, Version, Wish, Word, page, session_of, with_more
 
 TAGS = ("sessions",)
@@ -158,7 +158,7 @@ def create_session(visit: Visit, data: NewSession) -> Begun:
     return told  # type: ignore[no-any-return]
 
 
-@route("GET", "/v1/sessions/{id:str}", need="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}", need="reader", tags=TAGS)
 def get_session(visit: Visit, id: str) -> SessionStatus:
     """What is done, under way, next and blocked, and all the rest worth showing: what `segue status --json`
     prints. Of features that were proven in a working tree the server cannot say whether files changed
@@ -166,7 +166,7 @@ def get_session(visit: Visit, id: str) -> SessionStatus:
     return session_of(visit, id).status()
 
 
-@route("GET", "/v1/sessions/{id:str}/state", need="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/state", need="reader", tags=TAGS)
 def get_state(visit: Visit, id: str, version: Version = 0) -> dict[str, Any]:
     """The whole folded state, now or as it was at a version."""
     session = session_of(visit, id)
@@ -181,7 +181,7 @@ def get_state(visit: Visit, id: str, version: Version = 0) -> dict[str, Any]:
     return found
 
 
-@route("GET", "/v1/sessions/{id:str}/log", need="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/log", need="reader", tags=TAGS)
 def get_log(visit: Visit, id: str, after: Version = 0, limit: Limit = 100) -> Log:
     """The newest events as a timeline, in order, with each in words: what `segue log --json` prints."""
     session = session_of(visit, id)
@@ -190,7 +190,7 @@ def get_log(visit: Visit, id: str, after: Version = 0, limit: Limit = 100) -> Lo
 
 
 @route(
-    "GET", "/v1/sessions/{id:str}/checkpoints", need="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/checkpoints", need="reader", tags=TAGS,
     answer={"checkpoints": [{"name": "before-refactor", "version": 7, "at": CARD["created"], "note": ""}]},
 )  # fmt: skip
 def list_checkpoints(visit: Visit, id: str) -> Checkpoints:
@@ -205,13 +205,12 @@ Form = Annotated[
 ]
 
 
-@route("GET", "/v1/sessions/{id:str}/export", need="reader", tags=TAGS, also=("application/yaml",))
+@route("GET", "/v1/sessions/{id}/export", need="reader", tags=TAGS, also=("application/yaml",))
 def export_session(visit: Visit, id: str, format: Form = "json") -> dict[str, Any]:
     """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be proven and
     brought in elsewhere."""
     body = visit.segue.export(session_of(visit, id).id, format)
-    kind = MediaType.JSON if format == "json" else "application/yaml"
-    return Response(body, media_type=kind)  # type: ignore[return-value]
+    return Answer(body, JSON if format == "json" else "application/yaml")  # type: ignore[return-value]
 
 
 @route(
