@@ -46,6 +46,13 @@ class DeskSuite:
         assert [line.act for _, line in then] == ["act 3", "act 2", "act 1", "act 0"]
         assert [line.act for _, line in desk.audit(project="web")] == ["act 5", "act 3", "act 1"]
 
+    def test_the_oldest_lines_of_the_audit_are_cut_some_thousands_at_a_time(self, desk: Desk) -> None:
+        desk.note([AuditLine("2026-01-01", "k", "web", f"act {i}", 200) for i in range(5_003)])
+        desk.note([AuditLine("2026-01-02", "k", "web", "new", 200)])
+        cut = [desk.cut_audit("2026-01-01T12") for _ in range(3)]
+        assert sum(cut) == 5_003 and cut[0] < 5_003 and cut[2] == 0
+        assert [line.act for _, line in desk.audit()] == ["new"]
+
     def test_the_first_answer_to_a_request_stays_until_it_is_old(self, desk: Desk) -> None:
         desk.answer(Answer("id", "request", 201, "application/json", b"{}\xff", "2026-01-01"))
         desk.answer(Answer("id", "other", 500, "text/plain", b"", "2026-01-02"))

@@ -16,6 +16,8 @@ import pytest
 from tests.surfaces.conftest import Cli
 from tests.surfaces.rest_kit import raw
 
+from segue.core.access import AuditLine
+from segue.services.projects import Projects
 from segue.testing.server import SegueServer
 
 
@@ -139,6 +141,20 @@ def test_what_is_done_to_keys_stands_in_the_audit(server: SegueServer, cli: Cli)
     server.ask("DELETE", f"/v1/keys/{made['id']}")
     lines = cli("--home", str(server.home), "--json", "key", "audit", "--project", "audited").value
     assert [line["act"] for line in lines][:2] == [f"revoke key {made['id']}", f"create key {made['id']}"]
+
+
+def test_the_audit_keeps_as_many_days_as_it_is_told(tmp_path: Path) -> None:
+    with SegueServer(tmp_path, options=["--audit-days", "30"]) as running:
+        home = Projects(tmp_path)
+        home.desk.note([AuditLine(f"2020-01-0{day}", "k", "web", "old", 200) for day in (1, 2)])
+        assert running.ask("POST", "/v1/sessions", {"goal": "x"})[0] == 201
+        deadline = time.monotonic() + 20
+        while any(line.act == "old" for _, line in home.desk.audit()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert [line.act for _, line in home.desk.audit() if line.act.startswith(("old", "POST"))] == [
+            "POST /v1/sessions"
+        ]
+        home.close()
 
 
 def test_no_key_and_no_query_stands_in_the_log(server: SegueServer) -> None:

@@ -231,6 +231,11 @@ class Desk(Protocol):
         """Drop answers that were given before this moment."""
         ...
 
+    def cut_audit(self, before: str) -> int:
+        """Drop the oldest lines of the audit, some thousands at most, that are from before this moment; how
+        many."""
+        ...
+
 
 class Journal(Protocol):
     """Streams of events, appended by ``expect``.

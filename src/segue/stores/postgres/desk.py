@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ...core.access import Answer, AuditLine, KeyRecord
-from .database import Database, many, plain
+from .database import Database, changed, many, plain
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -73,6 +73,18 @@ class PostgresDesk:
             return True
 
         self._database.transaction(work, lambda *_: None)
+
+    def cut_audit(self, before: str) -> int:
+        sql = (
+            "DELETE FROM segue.server_audit WHERE namespace = %s AND at < %s AND no IN"
+            " (SELECT no FROM segue.server_audit WHERE namespace = %s ORDER BY no LIMIT 5000)"
+        )
+        namespace = self._database.namespace
+
+        def work(db: Connection[Any], _: UUID) -> int:
+            return changed(db, sql, (namespace, before, namespace))
+
+        return self._database.transaction(work, lambda *_: None)
 
     def _many(self, sql: str, values: Sequence[KeyRecord | AuditLine | Answer]) -> None:
         rows = [(self._database.namespace, *map(_storable, _fields(one))) for one in values]

@@ -54,6 +54,16 @@ class SqliteDesk:
     def forget(self, before: str) -> None:
         self._database.writing(lambda db: db.execute("DELETE FROM server_answers WHERE at < ?", (before,)))
 
+    def cut_audit(self, before: str) -> int:
+        oldest = "SELECT no FROM server_audit ORDER BY no LIMIT 5000"
+        sql = f"DELETE FROM server_audit WHERE no IN ({oldest}) AND at < ?"
+
+        def work(db: apsw.Connection) -> int:
+            db.execute(sql, (before,))
+            return db.changes()
+
+        return self._database.writing(work)
+
     def _fetch(self, sql: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._database.connection().execute(sql, values).fetchall()

@@ -67,12 +67,15 @@ def serve(context: Context) -> int:
 def _rules(args: Any, place: Place) -> Any:
     from ..http.front import Rules
 
-    if args.rate < 0 or args.max_body < 1:
-        raise UsageError("--rate and --max-body are not negative", hint="see `segue serve --help`")
+    if args.rate < 0 or args.max_body < 1 or args.audit_days < 0:
+        raise UsageError(
+            "--rate, --max-body and --audit-days are not negative", hint="see `segue serve --help`"
+        )
     hosts = ("localhost", "127.0.0.1", "::1") if args.no_auth and place.loopback else ()
     return Rules(
         auth=not args.no_auth, hosts=hosts, rate=args.rate, burst=max(1.0, args.rate * 10),
         body_bytes_max=args.max_body * 1_000_000, logs=args.log == "json",
+        audit_days=args.audit_days,
     )  # fmt: skip
 
 
@@ -104,6 +107,9 @@ def _serve_arguments(parser: Parser) -> None:
     add("--rate", type=float, default=200.0, metavar="N", help="requests a second for each key; 0: no limit")
     add("--max-body", type=int, default=16, metavar="MB", help="the largest request; by default 16 MB")
     add("--log", choices=("json", "none"), default="json", help="a line for each request on stderr")
+    add(
+        "--audit-days", type=float, default=400.0, metavar="N", help="how long the audit is kept; 0: for ever"
+    )
     add("--tls-cert", metavar="FILE", help="a certificate, to speak https")
     add("--tls-key", metavar="FILE", help="its key")
 

@@ -37,6 +37,8 @@ class Rules(Value):
     burst: float = 2_000.0
     body_bytes_max: int = 16_000_000
     logs: bool = True
+    audit_days: float = 400.0
+    """How long a line of the audit is kept; 0: for ever."""
 
 
 class Front:
@@ -101,11 +103,14 @@ class Front:
             raise
 
     def tidy(self) -> None:
-        """Make backups that are due; forget answers and marks that nobody asks for any more."""
+        """Make backups that are due; forget what nobody asks for any more: answers, marks, old audit."""
         self.projects.back_up()
         self.projects.desk.forget(moment(-3600 * KEPT_HOURS))
         for store in self.projects.opened():
             forget_marks(store)
+        before = moment(-86_400 * self.rules.audit_days)
+        while self.rules.audit_days and self.projects.desk.cut_audit(before):
+            pass  # a few thousand at a time, so that nobody waits long
 
     def log(self, **facts: Any) -> None:
         """A line for whoever runs the server: no header, no query, no body ever stands in it."""

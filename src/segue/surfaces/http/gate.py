@@ -316,7 +316,7 @@ def _again(body: bytes) -> Receive:
 
 async def upkeep(front: Front) -> None:
     """While the server runs: write the audit, forget old answers and marks."""
-    last = 0.0
+    last = float("-inf")
     while True:
         await asyncio.sleep(_AUDIT_SECONDS)
         with suppress(SegueError):
