@@ -241,7 +241,7 @@ def test_checks_that_passed_then_are_run_and_leave_no_evidence(seg: Segue, repo:
     repo.write({"BAD": ""})
     boot = seg.bootstrap()
     ok, says, mend = found(boot, "checks")
-    assert ok is False and "broken fails now" in says and mend == "`segue verify broken`"
+    assert ok is False and "broken fails now" in says and mend == "`segue verify --feature broken`"
     assert "1 that passed then pass now" in says
     assert session.state.version == version
     assert {one.name for one in seg.bootstrap(checks=False).findings}.isdisjoint({"checks"})

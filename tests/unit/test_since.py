@@ -359,7 +359,7 @@ def test_features_go_stale_by_what_changed_and_fail_by_what_ran(seg: Segue, repo
     told = seg.since()
     assert {(one.id, one.what) for one in told.features} == {("a", "stale"), ("c", "failing"), ("d", "added")}
     [prove] = [one for one in told.suggestions if one.do.startswith("prove again")]
-    assert prove.command == "segue verify a c"
+    assert prove.command == "segue verify --feature a --feature c"
 
 
 def test_a_feature_that_was_stale_before_is_not_told_again(seg: Segue, repo: Repository) -> None:

@@ -475,7 +475,7 @@ def _of_the_work(told: Delta, then: Scene) -> Iterable[Suggestion]:
 def _of_the_surroundings(told: Delta) -> Iterable[Suggestion]:
     unproven = [one.id for one in told.features if one.what in ("stale", "failing")]
     if unproven:
-        command = f"segue verify {' '.join(unproven[:8])}"
+        command = f"segue verify --feature {' --feature '.join(unproven[:8])}"
         yield Suggestion(f"prove again: {_named(unproven)}", "stale or failing since", command)
     for run in told.runs[:3]:
         yield Suggestion(
@@ -487,7 +487,7 @@ def _of_the_surroundings(told: Delta) -> Iterable[Suggestion]:
         yield Suggestion(
             "look at what was learnt meanwhile",
             f"{len(told.memories)} memories are new or changed",
-            "segue memories",
+            "segue memories list",
         )
     if told.commit_count and not (told.touched or told.locks or unproven):
         yield Suggestion(

@@ -11,3 +11,11 @@ _SHAPE = regex(r"[^_]_[^_]|[a-z][A-Z]|\w\.\w")
 def is_name(token: str) -> bool:
     """Does it look like an identifier, not like a word?"""
     return 6 <= len(token) <= 60 and _SHAPE.search(token) is not None
+
+
+def short_run(native: str) -> str:
+    """As much of a run's own id as tells it from others: of a random UUID a part, of one that begins with the
+    time all of the time, of anything else everything."""
+    if len(native) == 36 and native[8] == native[13] == "-":
+        return native[:8] if native[14] == "4" else native[:18]
+    return native

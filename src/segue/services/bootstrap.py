@@ -394,7 +394,8 @@ class _Looking:
         says += [f"{name} fails now: {why}" for name, why in told.failed]
         says += [f"not run in time: {', '.join(told.late)}"] if told.late else []
         says += [f"not trusted, not run: {', '.join(told.untrusted)}"] if told.untrusted else []
-        mend = f"`segue verify {' '.join(name for name, _ in told.failed)}`" if told.failed else ""
+        failed = " --feature ".join(name for name, _ in told.failed)
+        mend = f"`segue verify --feature {failed}`" if failed else ""
         ok = False if told.failed else True if told.passed else None
         return Finding("checks", ok, "; ".join(says), mend)
 

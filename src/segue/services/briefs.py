@@ -15,6 +15,7 @@ import msgspec
 from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from segue.core.digest import RunDigest
 from segue.core.manifest import manifest
+from segue.core.names import short_run
 from segue.core.picture import Picture, Probe, is_substantial, picture
 from segue.core.state import OPEN, SessionState
 from segue.effects.redact import redact, redact_bytes
@@ -105,7 +106,7 @@ def of_place(
         digests, blocks=blocks, agent=found.agent, session=session, memories=memories,
         covered=covered, probe=world, budget=budget, form=form,
         kept=(Home(data_folder(environment)), found.native),
-        more=f"segue show {found.native[:8] if len(found.native) > 20 else found.native} --timeline{seen}",
+        more=f"segue show {short_run(found.native)} --timeline{seen}",
     )  # fmt: skip
 
 

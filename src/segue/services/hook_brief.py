@@ -17,6 +17,7 @@ from ..agents.base import Found
 from ..agents.hooks import HookEvent
 from ..core import events as ev
 from ..core.digest import Open, RunDigest
+from ..core.names import short_run
 from ..core.shell import shell
 from ..core.state import OPEN, SessionState
 from ..core.values import Value
@@ -155,7 +156,7 @@ def _written(
     except SegueError:
         memories = []
     native = found.native if found is not None else ""
-    short = native[:8] if len(native) > 20 else native
+    short = short_run(native)
     more = f"segue show {short} --timeline" if short else f"segue show {state.id}" if state else ""
     more += briefs.said_of(last) if last is not None and state is not None else ""
     text = briefs.written(

@@ -16,6 +16,7 @@ from .._trip import trip
 from ..core.brief import BYTES_DEFAULT
 from ..core.features import had_passed
 from ..core.manifest import TOKEN_BYTES, Preparation, prepared
+from ..core.names import short_run
 from ..core.picture import Probe, picture
 from ..core.scene import Scene
 from ..core.state import SessionState
@@ -157,7 +158,7 @@ def composed(
     shown.claims = claims_of(segue.home, told.run, shown)
     shown.project = shown.project or segue.place.project_name(segue.place.project_key(segue.settings)[0])
     about = _about(segue, state, told.digests, scene, reason)
-    more = f"segue show {told.run[:8]} --timeline" if told.run else f"segue show {state.id}" if state else ""
+    more = f"segue show {short_run(told.run)} --timeline" if told.run else f"segue show {state.id}" if state else ""
     room = budget
     while True:
         body = redact_bytes(prepared(shown, about, room, more))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import restore as core
 from ..core.brief import compose
 from ..core.digest import RunDigest
+from ..core.names import short_run
 from ..core.passages import Passage, passages
 from ..core.picture import Picture, Probe, picture
 from ..core.restore import Candidate, Restoration, pieces_of
@@ -131,7 +132,7 @@ class Gathered:
     def more(self) -> str:
         """The command that gives what was left out."""
         if self.run:
-            return f"segue show {self.run[:8] if len(self.run) > 20 else self.run} --timeline"
+            return f"segue show {short_run(self.run)} --timeline"
         return f"segue show {self.state.id}" if self.state else ""
 
 
