@@ -4,6 +4,8 @@ effect once."""
 from __future__ import annotations
 
 import http.client
+import threading
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,4 +92,49 @@ def test_a_session_that_is_begun_twice_because_the_answer_was_lost_is_one(tmp_pa
         again = asked(server, wish, "k")
         assert again == (201, body)
     finally:
+        server.stop()
+
+
+def test_what_was_acknowledged_to_many_at_once_is_there_after_a_kill(tmp_path: Path, kill_count: int) -> None:
+    server = SegueServer(tmp_path, options=["--rate", "0", "--log", "none"]).start()
+    acknowledged: dict[str, list[str]] = {f"s{n}": [] for n in range(4)}
+    ended = threading.Event()
+
+    def work(number: int) -> None:
+        session, step = f"s{number % 4}", 0
+        while not ended.is_set():
+            step += 1
+            item = f"{number}-{step}"
+            try:
+                status, body, *_ = server.ask(
+                    "PATCH", f"/memories/ace/session/{session}", {"completed_items": [item]}
+                )
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)
+                continue
+            assert status == 200 and item in body["completed_items"], body
+            acknowledged[session].append(item)
+
+    for session in acknowledged:
+        server.ask("POST", "/memories/ace/session", {"session_id": session})
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(24)]
+    try:
+        for thread in threads:
+            thread.start()
+        for number in range(max(3, kill_count // 6)):
+            before = sum(map(len, acknowledged.values()))
+            while sum(map(len, acknowledged.values())) < before + 60:
+                time.sleep(0.01)
+            time.sleep((number * 37 % 100) / 1000)
+            server.kill()
+            server.start()
+        ended.set()
+        for thread in threads:
+            thread.join()
+        for session, items in acknowledged.items():
+            there = server.ask("GET", f"/memories/ace/session/{session}")[1]["completed_items"]
+            assert set(items) <= set(there) and len(there) == len(set(there))
+            assert server.ask("GET", f"/v1/sessions/{session}/audit")[1]["ok"]
+    finally:
+        ended.set()
         server.stop()

@@ -246,7 +246,8 @@ def driver() -> Any:
 def rows(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) -> list[Row]:
     """All rows of a statement, as bytes come: no text form in between."""
     cursor = db.execute(sql, values or None, binary=True)
-    return cursor.fetchall() if cursor.description is not None else []
+    found = cursor.pgresult
+    return cursor.fetchall() if found is not None and found.nfields else []
 
 
 def changed(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) -> int:

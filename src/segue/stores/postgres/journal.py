@@ -12,7 +12,7 @@ a drop holds it alone, so that nobody names a piece while it is removed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
@@ -52,9 +52,12 @@ _PIECES = """,
         ON CONFLICT DO NOTHING)"""
 _EVENTS = """
     INSERT INTO segue.events
-        SELECT %(namespace)s, %(stream)s, e.version, e.header, e.body, e.hash, %(attempt)s, false FROM moved,
-        unnest(%(versions)s::bigint[], %(headers)s::bytea[], %(bodies)s::bytea[], %(hashes)s::bytea[])
-        AS e (version, header, body, hash)"""
+        SELECT %(namespace)s, %(stream)s, %(expect)s + e.place, e.header, e.body, e.hash, %(attempt)s, false
+        FROM moved, """
+_MANY = """unnest(%(headers)s::bytea[], %(bodies)s::bytea[], %(hashes)s::bytea[])
+        WITH ORDINALITY AS e (header, body, hash, place)"""
+_FEW = 12
+"""So many events are sent one by one: the driver writes lists slowly, and remembers short statements only."""
 _INSERT = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
 _INSERT_PIECE = "INSERT INTO segue.pieces VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
 _KEEP = """
@@ -67,6 +70,14 @@ _KEEP = """
         WHERE (s.fold, s.version) <= (excluded.fold, excluded.version)
 """
 _HIGHEST = "\U0010ffff"
+
+
+@cache
+def _appending(count: int, *, new: bool, pieces: bool) -> str:
+    """The statement that appends so many events to a stream."""
+    rows = ", ".join(f"({n}, %(h{n})s::bytea, %(b{n})s::bytea, %(d{n})s::bytea)" for n in range(1, count + 1))
+    events = f"(VALUES {rows}) AS e (place, header, body, hash)" if count <= _FEW else _MANY
+    return "WITH" + (_BEGIN if new else _MOVE) + (_PIECES if pieces else "") + _EVENTS + events
 
 
 class PostgresJournal:
@@ -129,14 +140,19 @@ class PostgresJournal:
         prev = self._prev(wish)
         sealed = list(seal_rows(wish.stream, wish.expect, prev, wish.drafts))
         events = [event for event, _ in sealed]
-        sql = "WITH" + (_MOVE if wish.expect else _BEGIN) + (_PIECES if pieces else "") + _EVENTS
-        values = {
+        sql = _appending(len(events), new=not wish.expect, pieces=bool(pieces))
+        values: dict[str, Any] = {
             "namespace": self.namespace, "stream": wish.stream, "expect": wish.expect, "prev": prev,
-            "new": events[-1].version, "hash": events[-1].hash, "versions": [e.version for e in events],
-            "headers": [header for _, header in sealed], "bodies": [e.body for e in events],
-            "hashes": [e.hash for e in events], "addresses": [bytes.fromhex(a) for a in pieces],
-            "pieces": list(pieces.values()),
+            "new": events[-1].version, "hash": events[-1].hash,
         }  # fmt: skip
+        if pieces:
+            values |= {"addresses": [bytes.fromhex(a) for a in pieces], "pieces": list(pieces.values())}
+        if len(events) <= _FEW:
+            for place, (event, header) in enumerate(sealed, 1):
+                values[f"h{place}"], values[f"b{place}"], values[f"d{place}"] = header, event.body, event.hash
+        else:
+            values |= {"headers": [header for _, header in sealed], "bodies": [e.body for e in events]}
+            values["hashes"] = [e.hash for e in events]
 
         def work(db: Connection[Any], attempt: UUID) -> list[Event]:
             trip("postgres.append.before_commit")

@@ -49,6 +49,7 @@ _NETWORK = {
     "webdav",
     "afpfs",
 }
+_LOST = "the commit that this was part of could not be made"
 _orphans: list[object] = []
 _kept_open: list[int] = []
 _forks = 0
@@ -180,6 +181,22 @@ class _Kept:
             return
         with suppress(ValueError):
             self._among.remove(self._db)
+
+
+class Shared:
+    """A commit that several writes of a thread share."""
+
+    __slots__ = ("appends", "begun", "fault")
+
+    def __init__(self) -> None:
+        self.appends = 0
+        self.begun = False
+        self.fault: SegueError | None = None
+        """Why it cannot be made any more: nothing that was part of it is there."""
+
+
+def _connection(db: apsw.Connection | apsw.Cursor) -> apsw.Connection:
+    return db if isinstance(db, apsw.Connection) else db.connection
 
 
 class Database:
@@ -342,19 +359,90 @@ class Database:
         self.refuse_newer(db)
         turn = self.turn()
         try:
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            self.begin(db)
+            if self.shared is None:
                 result = work(db)
                 db.execute("COMMIT")
-            except BaseException:
-                if not db.get_autocommit():
-                    db.execute("ROLLBACK")
-                raise
-        except apsw.Error as fault:
-            raise self.translate(fault) from fault
+            else:
+                result = self._part(db, work)
+        except BaseException as fault:
+            if self.shared is None or db.get_autocommit():
+                self.undo(db, fault)
+            if isinstance(fault, apsw.Error):
+                raise self.translate(fault) from fault
+            raise
         finally:
             turn.release()
         return result
+
+    # -- several writes in one commit ----------------------------------------------------------
+
+    @property
+    def shared(self) -> Shared | None:
+        """The commit that this thread's writes share, if they share one."""
+        return getattr(self._local, "shared", None)
+
+    def _part(self, db: apsw.Connection, work: Callable[[apsw.Connection], T]) -> T:
+        """Work within a commit that is shared: if it fails, what the others wrote stays."""
+        db.execute("SAVEPOINT part")
+        try:
+            result = work(db)
+            db.execute("RELEASE part")
+        except BaseException as fault:
+            try:
+                db.execute("ROLLBACK TO part; RELEASE part")
+            except apsw.Error:  # there is nothing left to go back to
+                self.undo(db, fault)
+            raise
+        return result
+
+    def begin(self, db: apsw.Connection | apsw.Cursor) -> None:
+        """Begin a transaction, or go on with the one that is shared."""
+        shared = self.shared
+        if shared is None or not shared.begun:
+            db.execute("BEGIN IMMEDIATE")
+            if shared is not None:
+                shared.begun = True
+        elif shared.fault is not None:
+            raise shared.fault
+        elif _connection(db).get_autocommit():  # what was written before is gone: this must not be kept alone
+            shared.fault = StoreUnavailable(_LOST, hint="try again")
+            raise shared.fault
+
+    def undo(self, db: apsw.Connection | apsw.Cursor, fault: BaseException) -> None:
+        """Leave a transaction that failed; one that is shared has failed for all. Raises our error for one
+        of SQLite's, but for a constraint that does not hold."""
+        connection = _connection(db)
+        if not connection.get_autocommit():
+            connection.execute("ROLLBACK")
+        ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
+        shared = self.shared
+        if shared is not None and shared.fault is None:
+            shared.begun = True
+            shared.fault = ours or StoreUnavailable(_LOST, hint="try again")
+        if ours is not None and not isinstance(fault, apsw.ConstraintError):
+            raise ours from fault
+
+    @contextmanager
+    def together(self) -> Iterator[Shared]:
+        """What this thread writes within is one transaction; see `SqliteJournal.together`."""
+        db, turn = self.connection(), self.turn()
+        shared = self._local.shared = Shared()
+        try:
+            yield shared
+            if shared.fault is not None:
+                raise shared.fault
+            if shared.begun:
+                db.execute("COMMIT")
+        except apsw.Error as fault:
+            raise self.translate(fault) from fault
+        finally:
+            self._local.shared = None
+            try:
+                if not db.get_autocommit():
+                    db.execute("ROLLBACK")
+            finally:
+                turn.release()
 
     def turn(self) -> RLock:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process

@@ -1,8 +1,7 @@
 """The journal port on SQLite.
 
-An append is one transaction. The common case, one event behind the head that this journal saw
-last, is one statement: it finds the predecessor that it names and its own place
-empty, or it is stale.
+An append is one transaction. The common case, events of one stream behind the head that this journal saw
+last, is one statement: it finds the predecessor that it names and its own places empty, or it is stale.
 A file that was replaced (by a recovery) is noticed by its inode and opened anew. Events are
 verified against their hashes and each other when they are read: what comes out is what went in,
 or DamagedError.
@@ -10,9 +9,11 @@ or DamagedError.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -20,13 +21,13 @@ import msgspec
 from ..._trip import trip
 from ...core import canon
 from ...core.chain import linked
-from ...core.events import Event, read_event, seal_row, seal_rows
+from ...core.events import Event, read_event, seal_rows
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
 from .database import BUSY_TIMEOUT_MS, Database
 from .runs import SqliteRuns
-from .schema import STREAM_BITS, id_of
+from .schema import id_of
 
 if TYPE_CHECKING:
     from ..base import MemoryChange
@@ -40,6 +41,7 @@ _INSERT_BEHIND = (
     "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"
 )
 """No header, and so no row, unless the predecessor that it names is there."""
+_BEHIND_MAX = 64
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
 
 
@@ -84,41 +86,61 @@ class SqliteJournal:
         memories: MemoryChange | None = None,
     ) -> list[Event]:  # fmt: skip
         writer = self.database.writer()
-        if writer is None or memories is not None or len(appends) != 1 or len(appends[0].drafts) != 1:
+        if writer is None or memories is not None or len(appends) != 1:
             return self._append_all(appends, pieces, memories)
         wish = appends[0]
-        stream, expect = wish.stream, wish.expect
+        stream, expect, count = wish.stream, wish.expect, len(wish.drafts)
         seen, prev = self._seen.get(stream, (0, b""))
-        if seen != expect or not seen:
+        number = self._numbers.get(stream)
+        if not number or not seen or seen != expect or not 0 < count <= _BEHIND_MAX:
             return self._append_all(appends, pieces)
-        event, header = seal_row(stream, expect + 1, prev, wish.drafts[0])
-        row = ((self._numbers[stream] << STREAM_BITS) + expect + 1, header, event.body, event.hash, prev)
-        turn = self.database.turn()
+        sealed = seal_rows(stream, expect, prev, wish.drafts)
+        values = _values_behind(number, prev, sealed)
+        database = self.database
+        turn, shared = database.turn(), database.shared
         try:
-            if pieces:
-                writer.execute("BEGIN IMMEDIATE")
-                writer.executemany(_INSERT_PIECE, _piece_rows(pieces))
+            if pieces or shared is not None:
+                database.begin(writer)
             trip("store.append.before_commit")
-            writer.execute(_INSERT_BEHIND, row)
+            writer.execute(_insert_behind(count), values)
             if pieces:
-                writer.execute("COMMIT")
+                writer.executemany(_INSERT_PIECE, _piece_rows(pieces))
+                if shared is None:
+                    writer.execute("COMMIT")
         except BaseException as fault:
-            self._undo(writer, fault)
-            if isinstance(fault, apsw.ConstraintError):
+            stale = isinstance(fault, apsw.ConstraintError)
+            if not (stale and shared is not None):  # then the statement left no trace
+                database.undo(writer, fault)
+            if stale:
                 raise StaleVersion(stream, expect, self.head(stream).version) from None
             raise
         finally:
             turn.release()
-        trip("store.append.after_commit")
-        self._seen[stream] = (expect + 1, event.hash)
-        return [event]
+        self._appended()
+        events = [event for event, _ in sealed]
+        self._seen[stream] = (events[-1].version, events[-1].hash)
+        return events
 
-    def _undo(self, writer: apsw.Cursor, fault: BaseException) -> None:
-        """Leave a transaction that failed; raises our error for one of SQLite's that says why."""
-        if not writer.connection.get_autocommit():
-            writer.execute("ROLLBACK")
-        if isinstance(fault, apsw.Error) and not isinstance(fault, apsw.ConstraintError):
-            raise self.database.translate(fault) from fault
+    def _appended(self) -> None:
+        """An append was committed, or will be with those that this thread makes together."""
+        shared = self.database.shared
+        if shared is None:
+            trip("store.append.after_commit")
+        else:
+            shared.appends += 1
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What this thread writes within is one commit, made at the end: until then none of it is durable,
+        and if it fails none of it is there. What is refused within takes nothing else with it."""
+        try:
+            with self.database.together() as shared:
+                yield
+        except BaseException:
+            self._numbers, self._seen = {}, {}  # they may speak of what is not there
+            raise
+        for _ in range(shared.appends):
+            trip("store.append.after_commit")
 
     def _append_all(
         self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None,
@@ -142,7 +164,7 @@ class SqliteJournal:
             return events
 
         events = self.database.writing(work)
-        trip("store.append.after_commit")
+        self._appended()
         self._numbers.update((name, no) for name, no in numbers.items() if no)
         for event in events:
             self._seen[event.stream] = (event.version, event.hash)
@@ -334,6 +356,22 @@ class SqliteJournal:
     def close(self) -> None:
         self.database.close()
         self._numbers, self._seen = {}, {}
+
+
+@cache
+def _insert_behind(count: int) -> str:
+    """The statement for so many events of a stream: if the first one is stale, none of them is there."""
+    firsts = range(6, 4 * count + 2, 4)
+    return _INSERT_BEHIND + "".join(f", (?{n}, ?{n + 1}, ?{n + 2}, ?{n + 3}, 0)" for n in firsts)
+
+
+def _values_behind(number: int, prev: bytes, sealed: Sequence[tuple[Event, bytes]]) -> list[Any]:
+    """What stands for the places of that statement."""
+    values: list[Any] = []
+    for event, header in sealed:
+        values += (id_of(number, event.version), header, event.body, event.hash)
+    values.insert(4, prev)
+    return values
 
 
 def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:

@@ -50,7 +50,7 @@ def acting(visit: Visit, agent: str | None) -> str:
 # -- sessions --------------------------------------------------------------------------------------
 
 
-@aegis_route("POST", "/memories/ace/session", need="writer")
+@aegis_route("POST", "/memories/ace/session", need="writer", together=True)
 def create_session(visit: Visit, data: forms.NewSession) -> Progress:
     """A session; if there is one of this id already, that one as it is."""
     agent = acting(visit, data.agent_id)
@@ -64,7 +64,7 @@ def get_session(visit: Visit, id: str) -> Progress:
     return progress.get(visit.segue, id)
 
 
-@aegis_route("PATCH", "/memories/ace/session/{id}", need="writer")
+@aegis_route("PATCH", "/memories/ace/session/{id}", need="writer", together=True)
 def update_session(visit: Visit, id: str, data: forms.SessionChange) -> Progress:
     """Say how far a session is; nobody else's word is lost by it."""
     blocked = data.blocked_items

@@ -144,6 +144,7 @@ def checked(command: do.Command) -> do.Command:
 
 @route(
     "POST", "/v1/sessions/{id}/commands", need="writer", tags=TAGS, answer=SAVED,
+    together=lambda data: all(WIRE[type(one)] is not do.Learn for one in data.commands),  # it takes a model
     body={
         "commands": [
             {"command": "Done", "item": "user model"}, {"command": "Begin", "item": "auth middleware"},

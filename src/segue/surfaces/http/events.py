@@ -146,6 +146,7 @@ def list_events(
 
 @route(
     "POST", "/v1/sessions/{id}/events", need="writer", tags=TAGS, answer=SAVED,
+    together=lambda data: all(WIRE[type(one)] is not ev.Learnt for one in data.events),  # it takes a model
     body={"events": [{"kind": "item.done", "body": {"text": "user model"}}], "expect": 4},
 )  # fmt: skip
 def append_events(visit: Visit, id: str, data: EventList) -> Saved:

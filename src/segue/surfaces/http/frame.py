@@ -6,10 +6,7 @@ becomes problem details. Its role is checked here and nowhere else: one without 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from functools import cached_property, partial
 from inspect import Parameter as Signed
 from inspect import iscoroutinefunction, signature
@@ -25,16 +22,16 @@ from ...services.segue import Segue
 from ...services.session_index import SessionIndex
 from ..render import compact
 from .front import Front
+from .lanes import in_thread
 from .routing import JSON, About, Answer, Request, Route
 
 T = TypeVar("T")
 ACTOR, RUN, PROJECT, REPOSITORY = "segue-actor", "segue-run", "segue-project", "segue-repository"
 OPEN = ("/", "/health", "/ready", "/openapi.json")
 """Paths that ask for no key."""
+Together = bool | Callable[[Any], bool]
 OURS = ("visit", "request", "data")
 """Arguments that are no parameters."""
-WORKERS = 40
-"""So many requests are worked on at once; the others wait their turn."""
 _USUAL = (400, 401, 403, 413, 421, 429, 500, 503)
 _WRITING = (409, 422)
 
@@ -80,13 +77,14 @@ def route(
     method: str, path: str, *, need: str, status: int = 200, tags: Sequence[str] = (),
     errors: Sequence[int] = (404,), media_type: str = JSON, body: Any = None, answer: Any = None,
     also: Sequence[str] = (), invalid: int = 400, encode: Callable[[Any], bytes] = compact,
-    shown: bool = True, threaded: bool = True,
+    shown: bool = True, threaded: bool = True, together: Together = False,
 ) -> Callable[[Callable[..., Any]], Route]:  # fmt: skip
     """Declare a route; ``need`` is the lowest role that may use it, or empty for an open one. ``body`` and
     ``answer`` are examples; ``also`` are other types of content; ``errors`` what can go wrong beyond the
     usual; ``invalid`` is the status of what is not what the route takes; one that is not ``shown`` is not
     described. What the function gives is answered as `--json` prints it, every field named. Unless it is
-    ``threaded`` it must not wait for anything."""
+    ``threaded`` it must not wait for anything. What does little but write
+    to sessions may be committed ``together`` with what others write: always, or with such bodies."""
     assert need in ROLES or (not need and path in OPEN), f"{path} needs a role"
     foreseen = {
         *(_USUAL if need else ()),
@@ -101,13 +99,18 @@ def route(
             need, status, tuple(tags), media_type, tuple(sorted(foreseen)), body, answer, tuple(also),
             invalid, shown, saves,
         )  # fmt: skip
-        return Route(method, path, function, _serving(function, about, threaded, encode), about)
+        serve = _serving(function, about, encode, together, threaded)
+        return Route(method, path, function, serve, about)
 
     return declared
 
 
 def _serving(
-    function: Callable[..., Any], about: About, threaded: bool, encode: Callable[[Any], bytes]
+    function: Callable[..., Any],
+    about: About,
+    encode: Callable[[Any], bytes],
+    together: Together,
+    threaded: bool,
 ) -> Callable[[Request], Awaitable[Answer]]:
     """The function as it is asked: with a request, of which it takes what it names, if the role of the key
     is enough."""
@@ -131,18 +134,11 @@ def _serving(
         if takes.waits:
             found: Answer = await function(**given)
             return found
+        if together is True or (together and together(given["data"])):
+            return await request.front.written(request.access.project, partial(ready, given))
         return await in_thread(partial(ready, given)) if threaded else ready(given)
 
     return serve
-
-
-async def in_thread(call: Callable[[], T]) -> T:
-    """What a call gives, run in a thread with the context of the request."""
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_workers, copy_context().run, call)
-
-
-_workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="segue-request")
 
 
 class Taking:

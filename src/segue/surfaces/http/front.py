@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,9 +17,11 @@ from ...services.home import moment, now
 from ...services.keys import Keys
 from ...services.once import KEPT_HOURS, forget_marks
 from ...services.projects import Projects
+from .lanes import Lane, in_thread
 from .metrics import Metrics
 from .watching import Watch
 
+T = TypeVar("T")
 NOBODY = "none"
 """The key of whoever needs none."""
 BUCKETS_MAX = 10_000
@@ -54,6 +56,7 @@ class Front:
         self.watch = Watch(projects)
         self.embedded = not projects.home.elsewhere
         self._log = log or _to_stderr
+        self._lanes: dict[str, Lane] = {}
         self._buckets: dict[str, Bucket] = {}
         self._lines: list[AuditLine] = []
         self._lock = threading.Lock()
@@ -63,6 +66,15 @@ class Front:
         if not self.rules.auth and not token:
             return Access(NOBODY, "admin", clean_project(project or DEFAULT_PROJECT))
         return self.keys.check(token, project)
+
+    async def written(self, project: str, call: Callable[[], T]) -> T:
+        """What a call gives that does little but write to a project's store, once that is durable."""
+        if not self.embedded:
+            return await in_thread(call)
+        lane = self._lanes.get(project)
+        if lane is None:
+            lane = self._lanes[project] = Lane(self.projects, project)
+        return await lane.run(call)
 
     def limit(self, key: str) -> None:
         """One request more with this key; RateLimited."""

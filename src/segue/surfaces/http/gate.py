@@ -25,8 +25,9 @@ from ...errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
 from ...services import once
 from ...services.home import now
 from . import problems
-from .frame import ACTOR, OPEN, PROJECT, RUN, in_thread
+from .frame import ACTOR, OPEN, PROJECT, RUN
 from .front import Front
+from .lanes import in_thread
 from .messages import Messages, TooLarge, gzipped, header, headers_of, whole
 from .routing import Receive, Route, Scope, Send
 

@@ -6,10 +6,11 @@ It is no part of the described API: what goes over it may change with the versio
 
 from __future__ import annotations
 
-from anyio import to_thread
+from functools import partial
 
 from ...services import portal
 from .frame import Visit, route
+from .lanes import in_thread
 from .routing import Answer, Request
 
 TYPE = "application/msgpack"
@@ -19,8 +20,10 @@ TYPE = "application/msgpack"
 async def store(request: Request, visit: Visit, port: str, method: str) -> Answer:
     """A method of a port."""
     request.scope["segue_need"] = portal.need(port, method)
-    body = await request.body()
-    return Answer(await to_thread.run_sync(_call, visit, port, method, body), TYPE)
+    call = partial(_call, visit, port, method, await request.body())
+    if (port, method) == ("journal", "append"):
+        return Answer(await visit.front.written(visit.access.project, call), TYPE)
+    return Answer(await in_thread(call), TYPE)
 
 
 def _call(visit: Visit, port: str, method: str, body: bytes) -> bytes:
