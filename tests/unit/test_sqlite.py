@@ -274,3 +274,17 @@ def test_a_child_that_is_forked_beside_a_thread_leaves_the_parents_connections_a
     command = [sys.executable, "-c", FORKS_BESIDE_A_THREAD, str(tmp_path / "segue.db")]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_what_is_remembered_of_streams_has_a_bound_and_none_is_taken_for_another(
+    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("segue.stores.sqlite.journal._SEEN_MAX", 5)
+    for round in range(3):
+        for number in range(20):
+            journal.append(Append(f"s{number}", round, drafts(f"{number} in {round}")))
+            assert len(journal._seen) <= 5 and len(journal._numbers) <= 6
+    for number in range(20):
+        events = journal.read(f"s{number}")
+        assert [event.version for event in events] == [1, 2, 3]
+        verify_chain(events)

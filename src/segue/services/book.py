@@ -203,7 +203,9 @@ class Book:
         self._known[session] = _Known(state, head)
         if len(self._known) > self.sessions_max:
             with suppress(KeyError, RuntimeError):  # another thread was faster
-                self._known.pop(next(iter(self._known)))
+                oldest = next(iter(self._known))
+                self._known.pop(oldest)
+                self._unsnapped.pop(oldest, None)
         return state
 
     def forget(self, session: str = "") -> None:

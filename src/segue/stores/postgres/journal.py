@@ -69,6 +69,7 @@ _KEEP = """
         state = excluded.state, card = excluded.card
         WHERE (s.fold, s.version) <= (excluded.fold, excluded.version)
 """
+_SEEN_MAX = 16_384
 _HIGHEST = "\U0010ffff"
 
 
@@ -132,8 +133,14 @@ class PostgresJournal:
             events = self._append_all(appends, pieces or {}, memories)
         trip("postgres.append.after_commit")
         for event in events:
-            self._seen[event.stream] = (event.version, event.hash)
+            self._saw(event.stream, event.version, event.hash)
         return events
+
+    def _saw(self, stream: str, version: int, own: bytes) -> None:
+        """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
+        if len(self._seen) >= _SEEN_MAX:
+            self._seen = {}
+        self._seen[stream] = (version, own)
 
     def _append_one(self, wish: Append, pieces: Mapping[str, bytes]) -> list[Event]:
         """Any number of events of one stream: one statement."""
@@ -253,12 +260,12 @@ class PostgresJournal:
         events = [_event(stream, row) for row in found]
         linked(stream, after, events)
         if events and not limit:
-            self._seen[stream] = (events[-1].version, events[-1].hash)
+            self._saw(stream, events[-1].version, events[-1].hash)
         return events
 
     def head(self, stream: str) -> Head:
         head = self.database.reading(lambda db: self._head(db, stream))
-        self._seen[stream] = (head.version, head.hash)
+        self._saw(stream, head.version, head.hash)
         return head
 
     def _head(self, db: Connection[Any], stream: str) -> Head:

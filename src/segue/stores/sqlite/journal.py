@@ -42,6 +42,7 @@ _INSERT_BEHIND = (
 )
 """No header, and so no row, unless the predecessor that it names is there."""
 _BEHIND_MAX = 64
+_SEEN_MAX = 16_384
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
 
 
@@ -118,8 +119,14 @@ class SqliteJournal:
             turn.release()
         self._appended()
         events = [event for event, _ in sealed]
-        self._seen[stream] = (events[-1].version, events[-1].hash)
+        self._saw(stream, events[-1].version, events[-1].hash)
         return events
+
+    def _saw(self, stream: str, version: int, own: bytes) -> None:
+        """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
+        if len(self._seen) >= _SEEN_MAX or len(self._numbers) >= _SEEN_MAX:
+            self._numbers, self._seen = {}, {}
+        self._seen[stream] = (version, own)
 
     def _appended(self) -> None:
         """An append was committed, or will be with those that this thread makes together."""
@@ -165,9 +172,9 @@ class SqliteJournal:
 
         events = self.database.writing(work)
         self._appended()
-        self._numbers.update((name, no) for name, no in numbers.items() if no)
         for event in events:
-            self._seen[event.stream] = (event.version, event.hash)
+            self._saw(event.stream, event.version, event.hash)
+        self._numbers.update((name, no) for name, no in numbers.items() if no)
         return events
 
     def _current(self) -> apsw.Connection:
@@ -218,7 +225,7 @@ class SqliteJournal:
         events = [self._event(stream, row) for row in rows]
         linked(stream, after, events)
         if events and not limit:
-            self._seen[stream] = (events[-1].version, events[-1].hash)
+            self._saw(stream, events[-1].version, events[-1].hash)
         return events
 
     def _event(self, stream: str, row: tuple) -> Event:  # type: ignore[type-arg]
@@ -240,7 +247,7 @@ class SqliteJournal:
             return Head(0, canon.GENESIS)
         try:
             seen = self._head(self._current(), number)
-            self._seen[stream] = seen
+            self._saw(stream, *seen)
             return Head(*seen)
         except apsw.Error as fault:
             raise self.database.translate(fault) from fault

@@ -29,7 +29,14 @@ _workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="segue-request")
 async def in_thread(call: Callable[[], T]) -> T:
     """What a call gives, run in a thread with the context of the request."""
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_workers, copy_context().run, call)
+    one = _Waiting(copy_context(), call, loop.create_future())
+    _workers.submit(_work_on, loop, one)
+    found: T = await one.future
+    return found
+
+
+def _work_on(loop: asyncio.AbstractEventLoop, one: _Waiting) -> None:
+    loop.call_soon_threadsafe(_tell, [one], [_done(one)])
 
 
 class _Waiting(NamedTuple):
