@@ -209,6 +209,106 @@ def test_two_projects_share_what_acts_everywhere_and_the_last_one_takes_it_out(
     assert not hooks.exists() and not (home / "segue" / "hook").exists()
 
 
+def test_each_project_takes_back_its_own_part_of_a_file_that_another_needs_too(
+    cli: Cli, project: Path, home: Path
+) -> None:
+    other = project.parent / "other"
+    other.mkdir()
+    file = home / ".claude.json"
+    file.write_text('{"numStartups": 3}\n')
+    before = snapshot(home, project, other)
+    cli("init", "--agent", "claude-code")
+    alone = file.read_bytes()
+    cli("-C", str(other), "init", "--agent", "claude-code")
+    assert sorted(json.loads(file.read_bytes())["projects"]) == sorted([str(project), str(other)])
+    cli("-C", str(other), "uninit")
+    assert json.loads(file.read_bytes()) == json.loads(alone)
+    assert "nothing to do" in cli("-C", str(other), "uninit").out
+    cli("uninit")
+    assert snapshot(home, project, other) == before
+
+
+def test_a_project_takes_back_its_own_part_where_the_user_has_it_everywhere(
+    cli: Cli, project: Path, home: Path
+) -> None:
+    file = home / ".claude.json"
+    file.write_text("{}\n")
+    cli("init", "--agent", "claude-code")
+    cli("init", "--agent", "claude-code", "--user")
+    cli("uninit")
+    assert list(json.loads(file.read_bytes())) == ["mcpServers"]
+    cli("uninit", "--user")
+    assert file.read_text() == "{}\n"
+
+
+def test_what_an_agent_changed_between_the_inits_of_two_projects_is_kept_by_uninit(
+    cli: Cli, project: Path, home: Path
+) -> None:
+    other = project.parent / "other"
+    other.mkdir()
+    file = home / ".claude.json"
+    file.write_text('{"numStartups": 3}\n')
+    cli("init", "--agent", "claude-code")
+    file.write_text(file.read_text().replace('ups": 3', 'ups": 4'))
+    cli("-C", str(other), "init", "--agent", "claude-code")
+    cli("-C", str(other), "uninit")
+    cli("uninit")
+    assert json.loads(file.read_bytes()) == {"numStartups": 4}
+
+
+def test_what_the_user_changed_between_two_inits_is_kept_by_uninit(cli: Cli, project: Path) -> None:
+    file = project / ".claude" / "settings.local.json"
+    file.parent.mkdir()
+    file.write_text('{"theme": "dark"}')
+    cli("init", "--agent", "claude-code")
+    file.write_text(file.read_text().replace("dark", "light"))
+    cli("init", "--agent", "claude-code", "--live")
+    cli("uninit")
+    assert json.loads(file.read_bytes()) == {"theme": "light"}
+
+
+def at_a_terminal(project: Path, answer: bytes, *words: str) -> tuple[int, str]:
+    """A command whose three streams are a terminal; its exit code and what stood there."""
+    controller, terminal = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "segue", *words], stdin=terminal, stdout=terminal, stderr=terminal, cwd=project
+    )
+    os.close(terminal)
+    os.write(controller, answer)
+    told = b""
+    while True:
+        try:
+            piece = os.read(controller, 65536)
+        except OSError:  # nobody writes any more
+            break
+        if not piece:
+            break
+        told += piece
+    os.close(controller)
+    return process.wait(60), told.decode("utf-8", "replace")
+
+
+def test_at_a_terminal_it_shows_what_it_will_do_and_asks(cli: Cli, project: Path, home: Path) -> None:
+    file = project / ".claude" / "settings.local.json"
+    words = ("init", "--agent", "claude-code")
+    code, told = at_a_terminal(project, b"n\n", *words)
+    assert code == 64 and "Write this?" in told and "+++" in told and "SessionStart" in told
+    assert not file.exists() and not (home / "segue" / "installed.json").exists()
+    code, told = at_a_terminal(project, b"y\n", *words)
+    assert code == 0 and file.exists() and "written" in told
+    code, told = at_a_terminal(project, b"n\n", *words)
+    assert code == 0 and "nothing to do" in told, "where nothing is to be done nobody is asked"
+    code, told = at_a_terminal(project, b"n\n", "uninit", "--json")
+    assert code == 64 and "Take this back?" in told and "---" in told and file.exists()
+    code, told = at_a_terminal(project, b"", "uninit", "--yes")
+    assert code == 0 and "?" not in told and not file.exists()
+
+
+def test_where_nobody_can_answer_it_writes_at_once_and_says_what(cli: Cli, project: Path) -> None:
+    told = cli("init", "--agent", "claude-code").out
+    assert str(project / ".claude" / "settings.local.json") in told and "+++" not in told
+
+
 def test_without_an_agent_on_the_machine_it_says_what_to_do(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,7 +72,7 @@ class Entry(Value):
     before: str
     """The name of the kept bytes; empty: there was no such file."""
     after: str
-    """The hash of what was written."""
+    """The hash of what was written; empty: others changed the file too, so that only what is ours goes."""
     made: tuple[str, ...] = ()
     """Folders that did not exist."""
 
@@ -228,6 +228,7 @@ def _entry(home: Home, change: Change, scope: str, roots: tuple[str, ...], old: 
     assert change.after is not None
     after = hashlib.sha256(change.after).hexdigest()
     if old is not None:
+        after = after if _is_as_we_left_it(home, old, change.before) else ""
         return msgspec.structs.replace(_meant_for(old, scope, roots), after=after)
     kept = ""
     if change.before is not None:
@@ -235,6 +236,23 @@ def _entry(home: Home, change: Change, scope: str, roots: tuple[str, ...], old: 
         write_whole(home.path / KEPT / kept, change.before)
     made = [str(one) for one in Path(change.path).parents if not one.exists()]
     return Entry(change.path, change.agent, scope, roots, kept, after, tuple(made))
+
+
+def _is_as_we_left_it(home: Home, entry: Entry, now: bytes | None) -> bool:
+    """Whether nobody changed the file since it was written, or since before that: then its old bytes hold."""
+    if now is None:
+        return not entry.before
+    return hashlib.sha256(now).hexdigest() == entry.after or now == _kept(home, entry)
+
+
+def _kept(home: Home, entry: Entry) -> bytes | None:
+    """The bytes that the file had before the first init; None if there was no file, or they are lost."""
+    if not entry.before:
+        return None
+    try:
+        return (home.path / KEPT / entry.before).read_bytes()
+    except OSError:
+        return None
 
 
 def _meant_for(entry: Entry, scope: str, roots: tuple[str, ...]) -> Entry:
@@ -263,10 +281,11 @@ def adopt(home: Home, path: Path, agent: str, where: Where, write: Callable[[], 
     before = real.read_bytes() if real.exists() else None
     roots = () if where.scope == "user" else (str(where.root),)
     change = Change(str(real), agent, "trust", before, before or b"")
-    known[str(real)] = known.get(str(real)) or _entry(home, change, where.scope, roots, None)
+    known[str(real)] = _entry(home, change, where.scope, roots, known.get(str(real)))
     _keep(home, known.values())
     result = write()
     after = hashlib.sha256(real.read_bytes() if real.exists() else b"").hexdigest()
+    after = after if known[str(real)].after else ""
     known[str(real)] = msgspec.structs.replace(known[str(real)], after=after)
     _keep(home, known.values())
     return result
@@ -297,12 +316,14 @@ def take_out(
     root = str(where.root)
     for entry in read(home).entries:
         mine = everywhere or (not entry.roots if where.scope == "user" else root in entry.roots)
-        if (names and entry.agent not in names) or not mine:
+        if (names and entry.agent not in names) or not (mine or where.scope == "project"):
             left.append(entry)
             continue
         others = () if everywhere or where.scope == "user" else tuple(r for r in entry.roots if r != root)
-        if others:
-            left.append(msgspec.structs.replace(entry, roots=others))
+        if others or not mine:
+            change, entry = _lessened(home, entry, where, others)
+            left.append(entry)
+            changes += [change] if change is not None else []
             continue
         changes.append(_reverted(home, entry, where))
         made += entry.made
@@ -327,6 +348,27 @@ def take_out(
     return done
 
 
+def _lessened(home: Home, entry: Entry, where: Where, others: tuple[str, ...]) -> tuple[Change | None, Entry]:
+    """A file that others need, without what was for this working tree alone; and what is known of it."""
+    entry = msgspec.structs.replace(entry, roots=others)
+    if where.scope != "project":
+        return None, entry
+    theirs = _all_edits(where, [entry.agent], others, ["project"])
+    theirs += [] if others else _all_edits(where, [entry.agent], [str(where.root)], ["user"])
+    needed = {one.path for edit in theirs for one in edit.entries}
+    for edit in _all_edits(where, [entry.agent], [str(where.root)], ["project"]):
+        alone = tuple(one for one in edit.entries if one.path not in needed)
+        if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
+            continue
+        change = _change(entry.agent, msgspec.structs.replace(edit, entries=alone), texts.taken_out)
+        if change.is_one:
+            ours = _is_as_we_left_it(home, entry, change.before)
+            after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
+            change = msgspec.structs.replace(change, about="without what is for this project")
+            return change, msgspec.structs.replace(entry, after=after)
+    return None, entry
+
+
 def _reverted(home: Home, entry: Entry, where: Where) -> Change:
     """The file of before if nobody changed it, else the file of now without what is ours."""
     path = Path(entry.path)
@@ -335,10 +377,7 @@ def _reverted(home: Home, entry: Entry, where: Where) -> Change:
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:
         return Change(entry.path, entry.agent, "gone already", None, None)
-    kept = None
-    if entry.before:
-        with suppress(OSError):
-            kept = (home.path / KEPT / entry.before).read_bytes()
+    kept = _kept(home, entry)
     assert now is not None
     if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
         return Change(entry.path, entry.agent, "as it was before", now, kept, mode)
@@ -368,9 +407,11 @@ def _bare(entry: Entry, where: Where, now: bytes) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _all_edits(where: Where, names: Sequence[str], roots: Iterable[str]) -> list[Edit]:
+def _all_edits(
+    where: Where, names: Sequence[str], roots: Iterable[str],
+    scopes: Sequence[Scope] = ("project", "user", "shared"),
+) -> list[Edit]:  # fmt: skip
     """Every edit that any init could have made, with everything in it that is optional."""
-    scopes: tuple[Scope, ...] = ("project", "user", "shared")
     found = []
     for name in names or texts.INSTALLERS:
         for scope in scopes:

@@ -237,9 +237,14 @@ def _of_file(name: str, fault: OSError) -> Exception:
     return kind(f"{name}: {fault.strerror}", hint="check the path")
 
 
+def can_ask() -> bool:
+    """Whether somebody sits there who can be asked."""
+    return not NO_INPUT.get() and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+
+
 def confirm(question: str) -> bool:
     """Ask on a terminal; False if there is none."""
-    if NO_INPUT.get() or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+    if not can_ask():
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

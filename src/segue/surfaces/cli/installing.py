@@ -1,4 +1,6 @@
-"""Init and uninit: what will be written is shown before it is."""
+"""Init and uninit: what will be written is shown before it is, and whoever sits at a terminal is asked.
+
+Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import UsageError
 from ..render import count, one_line, safe
 from .command import Command
-from .context import Context, confirm
+from .context import Context, can_ask, confirm, write
 from .table import TABLE
 
 if TYPE_CHECKING:
@@ -35,9 +37,11 @@ def init(context: Context) -> int:
         return 0
     _brake(context)
     changes = installing.planned(agents, where)
+    plan = installing.Done([one.name for one in agents], where.scope, changes, [], dry=True)
     if args.dry_run:
-        done = installing.Done([one.name for one in agents], where.scope, changes, [], dry=True)
+        done = plan
     else:
+        _ask(context, plan, "would be written", "Write this?")
         done = installing.install(home, agents, where, changes)
     context.emit(_object(done))
     _tell(context, done, "would be written" if args.dry_run else "written")
@@ -56,6 +60,9 @@ def uninit(context: Context) -> int:
     args = context.args
     home, where = _where(context)
     _brake(context)
+    if not args.dry_run:
+        plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
+        _ask(context, plan, "would be taken back", "Take this back?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
     context.emit(_object(done))
     _tell(context, done, "would be taken back" if args.dry_run else "taken back")
@@ -93,16 +100,31 @@ def _brake(context: Context) -> None:
         Brake([data_folder(context.environment) / "PAUSE", context.folder / "PAUSE"]).check()
 
 
+def _ask(context: Context, plan: Done, verb: str, question: str) -> None:
+    """Show what would be changed and ask, if somebody can answer and did not say yes already."""
+    if context.args.yes or not can_ask() or not any(one.is_one for one in plan.changes):
+        return
+    for line in _lines(plan, verb):
+        write(context.err if context.json else context.out, line)
+    context.out.flush()
+    if not confirm(question):
+        raise UsageError("nothing was written: nobody said yes", hint="`--dry-run` shows it again")
+
+
 def _tell(context: Context, done: Done, verb: str) -> None:
+    context.say(*_lines(done, verb))
+
+
+def _lines(done: Done, verb: str) -> list[str]:
+    """The files, with their differences while nothing is written yet."""
+    lines = []
     changes = [one for one in done.changes if one.is_one]
-    if not changes:
-        context.say("nothing to do: everything is as it should be")
     for change in changes:
-        context.say(f"{change.agent}: {one_line(change.path)} ({change.about})")
+        lines.append(f"{change.agent}: {one_line(change.path)} ({change.about})")
         if done.dry:
-            context.say(*(safe(line) for line in change.diff().splitlines()), "")
-    if changes:
-        context.say(f"{count(len(changes), 'file')} {verb}")
+            lines += [*(safe(line) for line in change.diff().splitlines()), ""]
+    summed = f"{count(len(changes), 'file')} {verb}"
+    return [*lines, summed if changes else "nothing to do: everything is as it should be"]
 
 
 def _object(done: Done) -> dict[str, Any]:
@@ -156,6 +178,7 @@ def _common(parser: Parser) -> None:
     add("--agent", action="append", metavar="NAME", help="only this agent; may be given again")
     add("--user", action="store_true", help="for all projects of this user")
     add("--dry-run", action="store_true", help="write nothing, show the difference")
+    add("--yes", action="store_true", help="do not ask: I have looked at it")
 
 
 def _init_arguments(parser: Parser) -> None:
@@ -171,7 +194,6 @@ def _init_arguments(parser: Parser) -> None:
     add("--no-mcp", action="store_true", help="hooks only")
     add("--trust-hooks", action="store_true", help="tell Codex that you trust these hooks; asks first")
     add("--plugin", metavar="FOLDER", help="render the plugin for Claude Code and Codex there instead")
-    add("--yes", action="store_true", help="do not ask: I have looked at it")
 
 
 def _uninit_arguments(parser: Parser) -> None:
