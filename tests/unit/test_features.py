@@ -206,6 +206,15 @@ def test_who_signs_is_not_what_the_command_says(added: SessionState) -> None:
     assert refused(added, fc.RemoveFeature("jwt", by="user"), by="claude").code == "refused"
 
 
+def test_a_refusal_to_complete_says_what_would_prove_each(added: SessionState) -> None:
+    assert refused(added, do.Complete()).hint == "prove them with `segue verify`"
+    looks = after(added, fc.AddFeature("looks", "is nice", steps=("layout",)))
+    alone = after(looks, fc.RemoveFeature("jwt"))
+    assert refused(alone, do.Complete()).hint.startswith("attest what no check proves")
+    assert refused(alone, do.Complete(attest=False)).hint.startswith("give it a check")
+    assert refused(looks, do.Complete()).hint.startswith("prove them with `segue verify`; attest")
+
+
 def test_completing_is_refused_while_something_is_not_proven(added: SessionState) -> None:
     assert refused(added, do.Complete()).code == "unverified_features"
     proven = after(added, ran(added))

@@ -131,6 +131,12 @@ def test_stashed_changes_are_said_to_be_in_a_stash(seg: Segue, repo: Repository)
     assert told.suggestions[0].command == "git stash show --stat"
 
 
+def test_what_tools_leave_behind_is_not_work(seg: Segue, repo: Repository) -> None:
+    left(seg)
+    repo.write({"__pycache__/a.cpython-311.pyc": "x", "new/__pycache__/b.pyc": "x", "new/b.py": "b\n"})
+    assert seg.since().files == Files(created=("new/b.py",))
+
+
 def test_a_file_that_git_ignores_since_is_still_there(seg: Segue, repo: Repository) -> None:
     repo.write({"note.tmp": "x\n"})
     left(seg)
@@ -438,6 +444,22 @@ def test_a_start_may_be_a_time_an_age_or_a_commit(seg: Segue, repo: Repository) 
     for wrong in ("yesterday maybe", "--output=x", "deadbeef"):
         with pytest.raises(UsageError):
             seg.since(start=wrong)
+
+
+def test_from_before_the_first_commit_on_all_are_told(seg: Segue, repo: Repository) -> None:
+    repo.commit("second", {"b.py": "B\n"})
+    told = seg.since(start="3d")
+    assert (told.how, told.commit_count) == ("forward", 2)
+    assert [one.subject for one in told.commits] == ["second", "first"]
+
+
+def test_from_before_a_clone_on_commits_are_told_by_their_dates(home: Path, repo: Repository) -> None:
+    repo.commit("second", {"b.py": "B\n"})
+    copy = repo.folder.with_name("copy")
+    repo.git("clone", "-q", str(repo.folder), str(copy))
+    with opened(home, copy) as seg:
+        told = seg.since(start="2h")
+    assert [one.subject for one in told.commits] == ["second"]
 
 
 def test_where_nobody_ever_worked_there_is_nothing_to_compare_with(seg: Segue) -> None:

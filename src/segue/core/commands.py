@@ -368,7 +368,7 @@ def _complete(state: SessionState, c: Complete) -> Bodies | Refusal:
         return []
     look = gate(state, c.covered, attest=c.attest)
     if not look.ok and not c.force:
-        return Refusal("unverified_features", look.text, "prove them with `segue verify`")
+        return Refusal("unverified_features", look.text, look.hint)
     unproven = [f"{one.id} {one.status}: {one.reason}" for one in look.unproven]
     forced = c.force if unproven else ""
     return [ev.Completed(c.summary, look.counts.passing, unproven, forced, list(look.changes))]

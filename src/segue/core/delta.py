@@ -286,7 +286,8 @@ def _changed(then: Scene, now: Scene, history: History, present: Mapping[str, st
     found: Kinds = {}
     for path in dict.fromkeys((*moved, *left, *here)):
         change = moved.get(path)
-        before = _content(left.get(path), change.before if change else _SAME)
+        fresh = path in here and here[path].kind == "created"  # no commit has it
+        before = _content(left.get(path), change.before if change else "" if fresh else _SAME)
         after = _content(here.get(path), change.after if change else _SAME)
         if path in left and path not in here and change is None:
             after = present.get(path, "" if left[path].kind == "created" else _SAME)

@@ -22,6 +22,8 @@ from .values import Value
 DECLARED = ("not_started", "in_progress", "testing", "blocked", "failing")
 STATUSES = ("not_started", "in_progress", "testing", "passing", "failing", "blocked", "stale")
 GATE_BYTES_MAX = 1024
+NOT_ATTESTED, NO_ATTESTING = "not attested", "has no check, and attesting is off"
+NO_PROOF = "it has nothing that could prove it"
 
 Changes = dict[str, Any]
 
@@ -244,7 +246,7 @@ def _judged(feature: Feature, covered: str, attest: bool) -> tuple[str, str]:
         return _open(feature, [check.text for check in open_checks], open_steps, attest)
     then = [run.covered for run in feature.ran.values()] + [words[step].covered for step in wanted]
     if not then:
-        return feature.status, "it has nothing that could prove it"
+        return feature.status, NO_PROOF
     if not covered:
         return "stale", "proven, and whether covered files changed since cannot be seen here"
     if any(one != covered for one in then):
@@ -262,7 +264,7 @@ def _open(feature: Feature, checks: list[str], steps: list[str], attest: bool) -
         return "testing", "a check was begun and no result came"
     if checks:
         return feature.status, f"not run: {checks[0]}"
-    need = "not attested" if attest else "has no check, and attesting is off"
+    need = NOT_ATTESTED if attest else NO_ATTESTING
     return feature.status, f"{need}: {steps[0]}"
 
 
@@ -295,6 +297,8 @@ class Gate(Value):
     counts: Counts
     unproven: tuple[Verdict, ...] = ()
     changes: tuple[str, ...] = ()
+    hint: str = ""
+    """What to do about it."""
 
 
 def gate(state: SessionState, covered: Mapping[str, str], *, attest: bool = True) -> Gate:
@@ -311,7 +315,17 @@ def gate(state: SessionState, covered: Mapping[str, str], *, attest: bool = True
         told = f"all {counts.total} features are proven" if counts.total > 1 else "the feature is proven"
         told += f", {words} of them on somebody's word" if words else ""
         return Gate(True, told, counts, changes=changes)
-    return Gate(False, _refusal(unproven, counts), counts, tuple(unproven), changes)
+    hint = "; ".join(dict.fromkeys(_way_on(verdict) for verdict in unproven))
+    return Gate(False, _refusal(unproven, counts), counts, tuple(unproven), changes, hint)
+
+
+def _way_on(verdict: Verdict) -> str:
+    """What would prove it."""
+    if verdict.reason.startswith(NOT_ATTESTED):
+        return "attest what no check proves: `segue feature attest NAME --note TEXT`"
+    if verdict.reason.startswith((NO_PROOF, NO_ATTESTING)):
+        return "give it a check: `segue feature change NAME --check COMMAND`"
+    return "prove them with `segue verify`"
 
 
 def change_words(change: FeatureChange) -> str:

@@ -123,7 +123,7 @@ def _read(told: bytes) -> tuple[str, str, list[Dirty]]:
             found.append(Dirty(path, "renamed", source=source))
         elif part[:2] == b"u ":
             found.append(Dirty(os.fsdecode(part.split(b" ", 10)[10]), "conflict"))
-        elif part[:2] == b"? ":
+        elif part[:2] == b"? " and not trees.is_generated(part[2:]):
             found.append(Dirty(os.fsdecode(part[2:]), "created"))
     return branch, head, found
 
@@ -151,7 +151,8 @@ def _expanded(root: Path, dirty: Sequence[Dirty], deadline: float) -> list[Dirty
     fresh = [Dirty(os.fsdecode(path), "created") for path in told.split(b"\0") if path]
     covered = tuple(one.path for one in fresh)
     nested = [one for one in dirty if one.path in folders and not _any_below(one.path, covered)]
-    return [*(one for one in dirty if one.path not in folders), *nested, *fresh]
+    made = [one for one in fresh if not trees.is_generated(os.fsencode(one.path))]
+    return [*(one for one in dirty if one.path not in folders), *nested, *made]
 
 
 def _any_below(folder: str, paths: tuple[str, ...]) -> bool:

@@ -168,7 +168,7 @@ def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[li
     tree = Tree(root, lines)
     places = {path: tree.place(path) for path in changed if tree.holds(path)}
     fresh = {path for path in changed - places.keys() if not _left_out(path, skip)}
-    read = sorted(places.keys() | {path for path in fresh if not _is_generated(path)})
+    read = sorted(places.keys() | {path for path in fresh if not is_generated(path)})
     return _replaced(lines, places, _dirty_lines(root, read, filtered=_filters(root, lines))), head
 
 
@@ -249,7 +249,7 @@ def _left_out(path: bytes, skip: tuple[bytes, ...]) -> bool:
     return any(path == one or path.startswith(one + b"/") for one in skip)
 
 
-def _is_generated(path: bytes) -> bool:
+def is_generated(path: bytes) -> bool:
     """Whether a name in the path says that a tool made it."""
     return any(part in GENERATED or part.endswith(".pyc") for part in os.fsdecode(path).split("/"))
 

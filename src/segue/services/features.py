@@ -341,7 +341,7 @@ def patterns_of(feature: Feature) -> tuple[str, ...]:
 
 def unverified(found: Gate) -> UnverifiedFeatures:
     """The refusal of the gate as an error."""
-    error = UnverifiedFeatures(found.text, hint="prove them with `segue verify`")
+    error = UnverifiedFeatures(found.text, hint=found.hint)
     error.counts = {name: getattr(found.counts, name) for name in found.counts.__struct_fields__}
     error.features = tuple(
         {"id": one.id, "status": one.status, "reason": one.reason} for one in found.unproven

@@ -158,7 +158,13 @@ def composed(
     shown.claims = claims_of(segue.home, told.run, shown)
     shown.project = shown.project or segue.place.project_name(segue.place.project_key(segue.settings)[0])
     about = _about(segue, state, told.digests, scene, reason)
-    more = f"segue show {short_run(told.run)} --timeline" if told.run else f"segue show {state.id}" if state else ""
+    more = (
+        f"segue show {short_run(told.run)} --timeline"
+        if told.run
+        else f"segue show {state.id}"
+        if state
+        else ""
+    )
     room = budget
     while True:
         body = redact_bytes(prepared(shown, about, room, more))

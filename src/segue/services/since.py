@@ -167,8 +167,11 @@ def derived(
         return replace(bare, cut=True)
     now, branch_now = git.head(repository)
     then, branch_then = history.head_at(root, moment)
+    if not then and now:  # older than the log: by the dates of commits, of which there may be none yet
+        asked = effect.run(root, "rev-list", "-1", f"--before={int(moment)}", "HEAD", seconds=5.0)
+        then = now if asked is None else asked.decode().strip()
     return replace(
-        bare, git=True, head=head or then or now, branch=branch_then or branch_now,
+        bare, git=True, head=head or then, branch=branch_then or branch_now,
         shallow=(repository.common / "shallow").exists(), stash=git.ref(repository, "refs/stash"),
     )  # fmt: skip
 

@@ -44,11 +44,16 @@ _EXITS = """\
 | code | meaning |
 |---|---|
 | 0 | it worked |
+| 1 | the answer is no: `verify`: not all is proven; `bootstrap`: not as it was; `budget --spent`: at the \
+limit; `handover check`: resume needed |
+| 2 | `handover check`: completed |
 | 64 | the command line or what it names is wrong |
 | 65 | refused in this state: the session is over, nothing to undo, a PAUSE file |
 | 66 | somebody else was faster, or holds the session |
+| 69 | an agent, a model, a transcript, or a package or program that is not installed |
 | 70 | damage, a fault that `doctor` or `rebuild --check` found, or one nobody foresaw (`SEGUE_DEBUG=1`) |
 | 74 | the store cannot be reached, is busy or full |
+| 75 | a step of a handover failed and stays pending |
 | 77 | a file or folder that may not be read or written |
 | 130 | Ctrl-C |
 | 141 | nobody read the output any more |
