@@ -123,6 +123,7 @@ class BareServer:
         )
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline())
+        self.pid = self._process.pid
         self.token = ""
 
     def __enter__(self) -> BareServer:
@@ -218,6 +219,15 @@ def resident_mb(pid: int) -> float:
     return int(told.strip() or 0) / 1024
 
 
+def processor_seconds(pid: int) -> float:
+    """What a process has taken of the processors; 0 where that cannot be read."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 # -- the tables --------------------------------------------------------------------------------------
 
 
@@ -226,6 +236,7 @@ class Pair:
 
     def __init__(self, bare_one: BareServer, segue: SegueServer, count: int, mark: str) -> None:
         token = segue.key(role="writer", project=f"bench-{mark}")
+        self.pids = (bare_one.pid, segue.pid)
         self.sides = {
             "bare Litestar, one insert": [Client(bare_one.port, "", f"{mark}-{n}") for n in range(count)],
             "Segue, progress.update": [Client(segue.port, token, f"{mark}-{n}") for n in range(count)],
@@ -244,30 +255,43 @@ class Pair:
                 await client.close()
 
 
-async def in_turn(pair: Pair, seconds: float) -> dict[str, tuple[list[float], int, float]]:
+class Found:
+    """What came of one side."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        self.errors = 0
+        self.took = self.processor = 0.0
+
+
+async def in_turn(pair: Pair, seconds: float) -> dict[str, Found]:
     """Both for so many seconds, in slices."""
-    found: dict[str, tuple[list[float], int, float]] = {name: ([], 0, 0.0) for name in pair.sides}
+    found = {name: Found() for name in pair.sides}
     for _ in range(SLICES):
-        for name, clients in pair.sides.items():
-            begun = time.perf_counter()
+        for (name, clients), pid in zip(pair.sides.items(), pair.pids, strict=True):
+            one, begun, before = found[name], time.perf_counter(), processor_seconds(pid)
             await work(clients, seconds / SLICES)
-            took = time.perf_counter() - begun
+            one.took += time.perf_counter() - begun
+            one.processor += processor_seconds(pid) - before
             seen, errors = drained(clients)
-            before = found[name]
-            found[name] = (before[0] + seen, before[1] + errors, before[2] + took)
-    return {name: (sorted(one[0]), one[1], one[2]) for name, one in found.items()}
+            one.seconds += seen
+            one.errors += errors
+    for one in found.values():
+        one.seconds.sort()
+    return found
 
 
-def told(kind: str, count: int, found: dict[str, tuple[list[float], int, float]]) -> list[list[object]]:
+def told(kind: str, count: int, found: dict[str, Found]) -> list[list[object]]:
     """Rows of a table."""
-    rates = {name: len(seconds) / took for name, (seconds, _, took) in found.items()}
+    rates = {name: len(one.seconds) / one.took for name, one in found.items()}
     base = next(iter(rates.values()))
     return [
         [
-            kind, count, name, f"{rates[name]:,.0f}", f"{rates[name] / base:.2f}×", f"{at(seconds, 0.5):.1f}",
-            f"{at(seconds, 0.99):.1f}", errors,
+            kind, count, name, f"{rates[name]:,.0f}", f"{rates[name] / base:.2f}×",
+            f"{at(one.seconds, 0.5):.1f}", f"{at(one.seconds, 0.99):.1f}",
+            f"{1000 * one.processor / max(1, len(one.seconds)):.2f}", one.errors,
         ]
-        for name, (seconds, errors, _) in found.items()
+        for name, one in found.items()
     ]  # fmt: skip
 
 
@@ -332,7 +356,7 @@ def main() -> None:
             rows += some
             loads.append(load)
     print(f"{machine()}, {os.cpu_count()} cores; the client takes its share of them")
-    head = ["store", "clients", "what", "requests/s", "of bare", "p50 ms", "p99 ms", "errors"]
+    head = ["store", "clients", "what", "requests/s", "of bare", "p50 ms", "p99 ms", "processor ms", "errors"]
     table("`progress.update` over HTTP, beside one insert", head, rows)
     head = ["store", "clients", "seconds", "requests", "errors", "p50 ms", "p99 ms", "p99/p50", "server MB"]
     table("Steady load on Segue", head, loads)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import pytest
+from litestar.testing import TestClient
 
+from segue.core.access import Access
 from segue.errors import SegueError, StaleVersion, StoreBusy, StoreFull
 from segue.services import progress
 from segue.services.once import OnceSqlite
 from segue.services.projects import Projects
 from segue.stores.base import Append
 from segue.stores.sqlite import SqliteJournal
+from segue.surfaces.http.app import application
+from segue.surfaces.http.front import Front, Rules
 from segue.surfaces.http.lanes import TOGETHER_MAX, Lane
 from segue.testing import armed
 from segue.testing.stores import drafts, verify_chain
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -127,8 +134,6 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
 
 
 def test_requests_that_wait_together_share_a_commit_and_each_is_told_its_own(projects: Projects) -> None:
-    from segue.core.access import Access
-
     segue = projects.segue(Access("k", "writer", "default"))
     progress.create(segue, "s")
 
@@ -168,3 +173,40 @@ def test_if_a_shared_commit_fails_all_of_its_requests_are_told(projects: Project
     there = dict(store.streams())
     acknowledged = {f"s{one}" for one in told if isinstance(one, int)}
     assert acknowledged == set(there) and "s9" in acknowledged and len(told) == 7
+
+
+class Noted(Front):
+    """A front that counts what may be committed with what others write."""
+
+    shared = 0
+
+    async def written(self, project: str, call: Callable[[], T]) -> T:
+        type(self).shared += 1
+        return await super().written(project, call)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "shared"),
+    [
+        ("PATCH", "/memories/ace/session/s", {"completed_items": ["a"]}, 1),
+        ("POST", "/v1/sessions/s/commands", {"commands": [{"command": "Note", "text": "n"}]}, 1),
+        ("POST", "/v1/sessions/s/commands", {"commands": [{"command": "Learn", "text": "n"}]}, 0),
+        ("POST", "/v1/sessions/s/events", {"events": [{"kind": "note.taken", "body": {"text": "n"}}]}, 1),
+        ("POST", "/v1/sessions/s/events", {"events": [{"kind": "finding.learnt", "body": {"text": "n"}}]}, 0),
+        ("GET", "/v1/sessions/s", None, 0),
+    ],
+)
+def test_what_may_take_long_does_not_hold_up_a_shared_commit(
+    method: str, path: str, body: Any, shared: int, tmp_path: Path
+) -> None:
+    projects = Projects(tmp_path)
+    segue = projects.segue(Access("none", "admin", "default"))
+    version = progress.create(segue, "s") and segue.book.state("s").version
+    app: Any = application(Noted(projects, Rules(auth=False, logs=False)))
+    Noted.shared = 0
+    if body and "events" in body:
+        body = {**body, "expect": version}
+    with TestClient(app) as client:
+        answer = client.request(method, path, json=body)
+    assert answer.status_code == 200, answer.text
+    assert Noted.shared == shared
