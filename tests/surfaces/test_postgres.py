@@ -97,6 +97,8 @@ def test_a_text_is_scrubbed_from_every_table_and_from_the_files_of_the_server(
         server.query("CHECKPOINT")
         heaps = (server.folder / "data" / "base").rglob("*")
         assert not [path for path in heaps if path.is_file() and b"wombat4711" in path.read_bytes()]
+        cli("remember", "never say kangaroo42 aloud", "--scope", "global")
+        assert cli("scrub", "kangaroo42", "--yes", "--json").value["memories"] == 1  # they say the same now
         cli("doctor")
     finally:
         server.stop()

@@ -115,6 +115,9 @@ def test_doctor_recover_scrub_and_migrate_work_from_here(there: There, started: 
     assert "every chain proven" in told and "admin: may do everything" in told and KEY not in told
     assert "nothing had to be changed" in started("recover").out
     started("scrub", SECRET[4:], "--yes")
+    for name in ("kangaroo42", "wombat4711"):
+        started("remember", f"never say {name} aloud")
+        assert started("scrub", name, "--yes", "--json").value["memories"] == 1
     assert SECRET[4:].encode() not in (there.folder / "server.db").read_bytes()
     copy = tmp_path / "copy.db"
     assert "proven" in started("migrate", "--from", there.url, "--to", f"sqlite://{copy}").out

@@ -101,6 +101,17 @@ def test_scrub_asks_and_without_a_yes_erases_nothing(started: Cli) -> None:
     assert SECRET in started("log").out
 
 
+def test_scrub_asks_about_memories_too(started: Cli) -> None:
+    started("remember", "quite another sentence: timbuktu-11111")
+    assert "would erase it from 1 memory" in started("scrub", "timbuktu-11111", "--dry-run").out
+    assert "it is in 1 memory, and nobody said yes" in started("scrub", "timbuktu-11111", code=64).err
+    assert "timbuktu-11111" in started("memories", "list").out
+    assert "erased it from 1 memory" in started("scrub", "timbuktu-11111", "--yes").out
+    started("remember", "quite another sentence: samarkand-2222")
+    assert "erased it from 1 memory" in started("scrub", "samarkand-2222", "--yes").out
+    assert "nothing holds this text" in started("scrub", "samarkand-2222", "--yes").out
+
+
 def test_scrub_reads_the_text_from_stdin_and_erases_it_everywhere(started: Cli, home: Path) -> None:
     started("note", f"the password is {SECRET}")
     started("backup")

@@ -455,6 +455,13 @@ def test_memories_survive_a_store_that_sqlite_cannot_read(seg: Segue, tmp_path: 
         assert again.memories.get(gone.id).forgotten
 
 
+def test_words_of_another_memory_are_refused_in_a_sentence(seg: Segue):
+    seg.remember("one thing")
+    other = seg.remember("another thing").id
+    with pytest.raises(UsageError, match="another memory says this"):
+        seg.memories.update(other, content="one thing")
+
+
 def test_a_scrub_reaches_memories(seg: Segue):
     id = seg.remember("the customer is Hubert Blaine", metadata={"who": "Hubert Blaine"}).id
     seg.memories.vote(id, "helpful", context="Hubert Blaine said so")

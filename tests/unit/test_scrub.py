@@ -139,3 +139,44 @@ def test_a_word_of_a_sessions_id_stays_there_and_is_told(seg: Segue) -> None:
     assert found.stays == ["session/falcon-001"]
     assert seg.session("falcon-001").state.goal == f"build {SCRUBBED}"
     assert seg.session().id == s.id == seg.list()[0].id
+
+
+# -- memories --------------------------------------------------------------------------------------
+
+
+def test_memories_that_say_the_same_without_the_text_become_one(seg: Segue) -> None:
+    first = seg.remember("the deploy key is AAAA-1111").id
+    seg.scrub("AAAA-1111")
+    second = seg.remember("the deploy key is BBBB-2222").id
+    seg.backups.make()
+    assert seg.scrub("BBBB-2222").memories == 1
+    assert seg.memories.get(first).live
+    assert seg.memories.get(second).superseded_by == first
+    assert [one.id for one in seg.recall("the deploy key")] == [first]
+    assert seg.scrub("BBBB-2222").memories == 0
+    seg.journal.close()
+    for file in seg.home.path.rglob("*"):
+        assert not file.is_file() or b"BBBB-2222" not in file.read_bytes(), file
+
+
+def test_two_memories_that_become_the_same_at_once_become_one(seg: Segue) -> None:
+    first, second = (seg.remember(f"{text} is the key").id for text in ("AAAA-1111", "[scrubbed] AAAA-1111"))
+    other = seg.remember("AAAA-1111 AAAA-1111 is the key").id
+    assert seg.scrub("AAAA-1111").memories == 3
+    assert seg.memories.get(first).live and seg.memories.get(second).live
+    assert seg.memories.get(other).superseded_by == second
+
+
+def test_a_text_in_a_vote_or_in_the_trail_is_found_and_erased(seg: Segue) -> None:
+    first, second = seg.remember("use the pool").id, seg.remember("use the queue").id
+    seg.memories.vote(first, "helpful", context="so said AAAA-1111")
+    seg.memories.update(second, reason="asked by AAAA-1111", content="use the stack")
+    assert seg.scrub("AAAA-1111", dry_run=True).memories == 2
+    assert seg.scrub("AAAA-1111").memories == 2
+    assert seg.scrub("AAAA-1111").memories == 0
+
+
+def test_a_text_that_is_part_of_the_mask_can_be_erased(seg: Segue) -> None:
+    seg.remember("a scrubbed floor")
+    assert seg.scrub("scrubbed").memories == 1
+    assert seg.scrub("scrubbed").memories == 0

@@ -100,7 +100,12 @@ def updated(
         try:
             service.store.write(change)
             return changed
-        except StaleVersion:
+        except StaleVersion as stale:
+            if stale.expected == stale.actual:  # nobody was faster: these words are there
+                raise UsageError(
+                    "another memory says this to the same readers",
+                    hint=f"`segue recall` finds it; {memory.id} stays as it was",
+                ) from None
             if attempt == _RETRIES - 1:
                 raise
     raise AssertionError("unreachable")

@@ -22,7 +22,7 @@ from ..core import commands as do
 from ..core.chain import Missing
 from ..core.commands import Command, Refusal, decide_all
 from ..core.door import clean_command
-from ..core.memory import Memory
+from ..core.memory import Audience, Memory, audience_of, hash_of
 from ..core.state import SessionState
 from ..core.tokens_code import words
 from ..core.values import Value
@@ -104,21 +104,40 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
 
 
 def scrubbed(kept: Iterable[Kept], clean: Callable[[Any], Any]) -> list[Kept]:
-    """Those that hold a text, without it, as puts; names of agents, sessions and projects stay."""
-    found = []
+    """Those that hold a text, without it, as puts; names of agents, sessions and projects stay.
+
+    The same words are kept once: one that now says what another one says lives on in that one.
+    """
+    changed: list[Memory] = []
+    saying: dict[tuple[Audience, bytes], str] = {}
     for one in kept:
-        memory = one.memory
-        fields = {name: clean(getattr(memory, name)) for name in ("content", "reason", "error_pattern",
-                  "correct_approach", "metadata")}  # fmt: skip
-        source = memory.provenance
-        said_of = {name: clean(getattr(source, name)) for name in ("file", "commit", "source")}
-        changed = replace(memory, provenance=replace(source, **said_of), **fields)
-        if changed != memory:
-            changed = replace(changed, revision=memory.revision + 1, content=changed.content or "[scrubbed]")
-            if memory.forgotten:
-                changed = replace(changed, content="")
-            found.append(Kept(changed, " ".join(words(said(changed)[:20_000])) if changed.live else ""))
+        cleaned = _cleaned(one.memory, clean)
+        if cleaned != one.memory:
+            changed.append(cleaned)
+        elif cleaned.live:
+            saying[audience_of(cleaned), hash_of(cleaned)] = cleaned.id
+    found = []
+    for memory in changed:
+        if memory.live:
+            other = saying.setdefault((audience_of(memory), hash_of(memory)), memory.id)
+            if other != memory.id:
+                reason = "says what another one says, since a text was erased"
+                memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
+        found.append(Kept(memory, " ".join(words(said(memory)[:20_000])) if memory.live else ""))
     return found
+
+
+def _cleaned(memory: Memory, clean: Callable[[Any], Any]) -> Memory:
+    """The memory without a text, one revision later; the memory itself if it does not hold it."""
+    names = ("content", "reason", "error_pattern", "correct_approach", "metadata")
+    fields = {name: clean(getattr(memory, name)) for name in names}
+    source = memory.provenance
+    said_of = {name: clean(getattr(source, name)) for name in ("file", "commit", "source")}
+    changed = replace(memory, provenance=replace(source, **said_of), **fields)
+    if changed == memory:
+        return memory
+    content = "" if memory.forgotten else changed.content or "[scrubbed]"
+    return replace(changed, revision=memory.revision + 1, content=content)
 
 
 # -- the rung --------------------------------------------------------------------------------------

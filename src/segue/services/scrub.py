@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.files import write_whole
 from ..effects.outputs import Outputs
-from ..errors import SegueError, UsageError
-from ..stores.base import Append, Journal, Memories, MemoryChange, Rewrite, RunRow, Runs
+from ..errors import SegueError, StaleVersion, UsageError
+from ..stores.base import Append, Carried, Journal, Memories, MemoryChange, Rewrite, RunRow, Runs
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.upkeep import compact
 from . import cursor, emergency
@@ -38,6 +38,7 @@ from .sharing import scrub_pieces
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
+_RETRIES = 5
 Progress = Callable[[int, int, str], None]
 
 
@@ -171,13 +172,20 @@ def _without(event: ev.Event, text: str) -> bytes:
     return event.body if cleaned == value else canon.encode(cleaned)
 
 
+def _mask(text: str) -> str:
+    """What stands there instead; it must not hold the text itself."""
+    return "***" if text in SCRUBBED else SCRUBBED
+
+
 def _replace(value: Any, text: str) -> Any:
     if isinstance(value, str):
-        return value.replace(text, SCRUBBED)
+        return value.replace(text, _mask(text))
     if isinstance(value, list):
         return [_replace(child, text) for child in value]
     if isinstance(value, dict):
-        return {k if k in _FIELDS else k.replace(text, SCRUBBED): _replace(v, text) for k, v in value.items()}
+        return {
+            k if k in _FIELDS else k.replace(text, _mask(text)): _replace(v, text) for k, v in value.items()
+        }
     return value
 
 
@@ -235,15 +243,35 @@ def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
 
 
 def scrub_memories(memories: Memories, text: str, dry_run: bool) -> int:
-    """Erase a text from memories and their trail; how many held it."""
+    """Erase a text from memories, their votes and their trail; how many held it."""
     from .recover_memories import scrubbed
 
-    changed = scrubbed(memories.everything(), lambda value: _replace(value, text))
-    if not dry_run:
-        if changed:
-            memories.write(MemoryChange(puts=changed))
-        memories.compact(text)
-    return len(changed)
+    for attempt in range(_RETRIES):
+        all_kept, beside = [], set()
+        for one in _carried(memories):
+            all_kept.append(one.kept)
+            said = [vote.context for vote in one.votes] + [trace.reason for trace in one.trail]
+            if any(text in words for words in said):
+                beside.add(one.kept.memory.id)
+        changed = scrubbed(all_kept, lambda value: _replace(value, text))
+        if not dry_run:
+            try:
+                if changed:
+                    memories.write(MemoryChange(puts=changed))
+            except StaleVersion:  # somebody changed one meanwhile
+                if attempt < _RETRIES - 1:
+                    continue
+                raise
+            memories.compact(text)
+        return len(beside | {kept.memory.id for kept in changed})
+    raise AssertionError("unreachable")
+
+
+def _carried(memories: Memories) -> Iterator[Carried]:
+    after = 0
+    while page := memories.carried(after):
+        yield from page
+        after = page[-1].no
 
 
 def mask_all(body: bytes, text: str) -> bytes:

@@ -57,26 +57,35 @@ class VolatileMemories:
             return ids
 
     def check(self, change: MemoryChange) -> None:
-        """StaleVersion if a put comes too late."""
+        """StaleVersion if a put comes too late, or says what another memory says."""
+        said: dict[tuple[Audience, bytes], str] = {}
         for kept in change.puts:
-            there = self._rows.get(self._numbers.get(kept.memory.id, 0))
+            memory = kept.memory
+            there = self._rows.get(self._numbers.get(memory.id, 0))
             actual = there.memory.revision if there else 0
-            if actual != kept.memory.revision - 1:
-                raise StaleVersion(f"memory {kept.memory.id}", kept.memory.revision - 1, actual)
+            key = audience_of(memory), hash_of(memory)
+            other = said.get(key) or self._saying(*key, but=memory.id) if memory.live else ""
+            if actual != memory.revision - 1 or other:
+                raise StaleVersion(f"memory {memory.id}", memory.revision - 1, actual)
+            if memory.live:
+                said[key] = memory.id
+
+    def _saying(self, audience: Audience, own: bytes, but: str = "") -> str:
+        """The id of a live memory that says the same to the same."""
+        for kept in self._rows.values():
+            there = kept.memory
+            same = there.live and audience_of(there) == audience and hash_of(there) == own
+            if same and there.id != but:
+                return there.id
+        return ""
 
     def _add(self, kept: Kept) -> str:
         memory = kept.memory
         if memory.id in self._numbers:
             return memory.id
-        audience, own = audience_of(memory), hash_of(memory)
-        if memory.live:
-            for there in self._rows.values():
-                if (
-                    there.memory.live
-                    and audience_of(there.memory) == audience
-                    and hash_of(there.memory) == own
-                ):
-                    return there.memory.id
+        there = self._saying(audience_of(memory), hash_of(memory)) if memory.live else ""
+        if there:
+            return there
         self._last += 1
         self._rows[self._last] = kept if memory.live else replace(kept, words="", model="", vector=b"")
         self._numbers[memory.id] = self._last

@@ -152,6 +152,16 @@ class MemoriesSuite(ABC):
             assert (stale.expected, stale.actual) == (2, 1)
         assert [one.id for one in store.listing(HERE, Where(), NOW)] == ["m1"]
 
+    def test_a_put_that_says_what_another_memory_says_changes_nothing(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        add(store, memory("m1", "one"), memory("m2", "two"))
+        try:
+            store.write(MemoryChange(puts=[kept(replace(memory("m2", "one"), revision=2))]))
+            raise AssertionError("the same words were kept twice")
+        except StaleVersion as stale:
+            assert (stale.expected, stale.actual) == (1, 1)
+        assert {one.content for one in store.listing(HERE, Where(), NOW)} == {"one", "two"}
+
     def test_full_text_finds_words_and_says_how_many_hold_them(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(store, memory("m1", "tests fail without JWT_SECRET"), memory("m2", "the tests are slow"))

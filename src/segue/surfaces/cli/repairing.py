@@ -83,7 +83,7 @@ def scrub(context: Context) -> int:
         question = f"Erase it for good from {_places(found)}?"
         if _found(found) and (context.json or args.text == "-" or not confirm(question)):
             hint = "`--dry-run` shows where it is; erasing is for whoever owns the text to confirm"
-            raise UsageError(f"not erased: {_places(found)} hold it, and nobody said yes", hint=hint)
+            raise UsageError(f"not erased: it is in {_places(found)}, and nobody said yes", hint=hint)
     with Progress(context) as progress:
         found = run(context.segue, text, dry_run=args.dry_run, progress=progress)
     verb = "would erase it from" if args.dry_run else "erased it from"
@@ -93,14 +93,15 @@ def scrub(context: Context) -> int:
 
 
 def _found(found: Any) -> bool:
-    return bool(found.events or found.pieces or found.files or found.runs)
+    return bool(found.events or found.pieces or found.files or found.runs or found.memories)
 
 
 def _places(found: Any) -> str:
     parts = (
-        (found.events, "event"), (found.pieces, "piece"), (found.runs, "run"), (len(found.files), "file"),
+        (found.events, "event", ""), (found.pieces, "piece", ""), (found.runs, "run", ""),
+        (found.memories, "memory", "memories"), (len(found.files), "file", ""),
     )  # fmt: skip
-    return ", ".join(count(number, noun) for number, noun in parts if number)
+    return ", ".join(count(number, noun, plural) for number, noun, plural in parts if number)
 
 
 def _scrubbed(context: Context, found: Any, line: str) -> int:
