@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from tests.git_kit import Repository
 
 from .conftest import Cli
@@ -66,10 +67,25 @@ def test_bootstrap_says_ready_and_exits_0_or_what_differs_and_exits_1(started: C
     assert value["ready"] is False and value["session"] == "jwt"
 
 
+@pytest.mark.parametrize("pages", [slice(0, 64), slice(2 * 4096, 22 * 4096)])
+def test_bootstrap_goes_by_the_manifest_whatever_of_the_store_is_damaged(
+    started: Cli, home: Path, pages: slice
+) -> None:
+    started("prepare")
+    store = home / "segue" / "segue.db"
+    body = bytearray(store.read_bytes())
+    body[pages] = bytes(range(7, 256)) * (len(body[pages]) // 249) + bytes(len(body[pages]) % 249)
+    store.write_bytes(body)
+    ran = started("bootstrap", "--no-checks")
+    assert "the store cannot be read" in ran.err and "going by the manifest" in ran.err
+    assert "Refactor authentication to JWT" in ran.out
+    assert "going by the agents' files" in started("runs").err
+
+
 def test_bootstrap_goes_by_the_manifest_when_the_store_is_damaged(started: Cli, home: Path) -> None:
     started("prepare")
     for path in (home / "segue").glob("segue.db*"):
         path.write_bytes(b"this is no database" * 100)
     ran = started("bootstrap", "--no-checks")
-    assert "the store cannot be opened" in ran.err
+    assert "the store cannot be read" in ran.err
     assert "Refactor authentication to JWT" in ran.out and "next         Continue: auth middleware" in ran.out

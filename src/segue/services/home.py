@@ -77,7 +77,10 @@ class Home:
         if any(self.backups.glob("segue-*.db")):
             return "it is gone, and there are backups of it"
         log = self.database.with_name(f"{self.database.name}-wal")
-        return "it is gone, and its log is there" if log.exists() and log.stat().st_size else ""
+        if log.exists() and log.stat().st_size:
+            return "it is gone, and its log is there"
+        kept = self.originals()
+        return "it is gone, and an original that a recovery kept is there" if kept else ""
 
     def for_store(self, where: str) -> Home:
         """The same folder for the store that a setting names; backups of two stores never mix."""
@@ -159,6 +162,20 @@ class Home:
     def damaged(self) -> Path:
         """Where a recovery keeps the originals."""
         return self.path / "damaged"
+
+    def aside(self, at: str) -> Path:
+        """Where a recovery of now keeps the original; those of two stores never mix."""
+        return self.damaged / (at.replace(":", "").replace(".", "-") + self._own)
+
+    def originals(self) -> list[Path]:
+        """Originals of this store that recoveries kept, the newest first."""
+        return sorted(self.damaged.glob(f"*Z{self._own}/{self.database.name}"), reverse=True)
+
+    @property
+    def _own(self) -> str:
+        if self.database == self.path / "segue.db":
+            return ""
+        return f"-{hashlib.sha256(str(self.database).encode()).hexdigest()[:8]}"
 
     def archived(self, session: str) -> Path:
         """The archive file of a session; the id cannot lead out of the folder."""

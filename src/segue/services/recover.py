@@ -5,7 +5,8 @@ Rungs, each tried only where those above it do not hold:
 1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
 2. *refold*: the journal is whole, snapshots are not: they are made anew.
 3. *backup*: the newest backup plus every later event that is still readable in the damaged
-   file, its log and older backups, merged by stream and version and checked by their hashes.
+   file, its log, older backups and originals that were kept since, merged by stream and version and
+   checked by their hashes (``recover_sources``).
 4. *emergency*: files of dying processes, which may also hold the state of a session that no
    other source has.
 5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
@@ -16,7 +17,8 @@ Rungs, each tried only where those above it do not hold:
    (``recover_memories``). Memories themselves are brought back with the events.
 
 A new file is built beside the damaged one and put in its place only when it is proven; the
-original is kept. What no source had is named by session and version, never papered over.
+original is kept, and a backup is made of what came back. What no source had is named by session and
+version, never papered over; what left no trace can only be told by the time of the newest that came back.
 """
 
 from __future__ import annotations
@@ -29,8 +31,7 @@ from pathlib import Path
 
 from .._trip import trip
 from ..core import events as ev
-from ..core.chain import Missing, assemble, faults
-from ..core.events import Event
+from ..core.chain import Missing, faults
 from ..core.rewind import difference
 from ..core.state import SessionState
 from ..core.values import Value
@@ -40,19 +41,21 @@ from ..errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
 from ..settings import Settings
 from ..stores.base import Append, Journal
 from ..stores.sqlite import SqliteJournal, alone
-from ..stores.sqlite.salvage import salvage
-from ..stores.sqlite.upkeep import integrity, restore
+from ..stores.sqlite.upkeep import integrity
 from . import emergency
+from . import recover_sources as sources
+from .backups import Backups
 from .book import fold_all, stream_of
 from .home import Home, now
 from .place import Brake
 from .recover_memories import gathered, put_back
+from .recover_sources import ACTOR
 from .refold import stale_snapshots
 
 Progress = Callable[[int, int, str], None]
 Tree = tuple[Path, str]
 """A working tree, and its folder of Markdown layers."""
-ACTOR = "segue recover"
+TROUBLES_MAX = 2
 
 
 class Rung(Value):
@@ -74,18 +77,12 @@ class Recovery(Value):
     kept: str
     """Where the damaged original is."""
     changed: bool
-
-
-class Source(Value):
-    """Streams and pieces from one place."""
-
-    name: str
-    streams: dict[str, list[Event]]
-    pieces: dict[str, bytes]
-    erased: frozenset[str] = frozenset()
-    heads: dict[str, int] = {}
-    """Versions that streams are known to have had."""
-    notes: list[str] = []
+    memories: int = 0
+    """Brought back, beside the sessions; counted where a store was made anew."""
+    doubt: str = ""
+    """What may be lost without a trace; empty if nothing was made anew."""
+    backup: str = ""
+    """The backup that was made of what came back."""
 
 
 def recover(
@@ -102,26 +99,30 @@ def recover(
 
         return recover_server(home, settings, dry_run=dry_run)
     if dry_run:
-        return _climb(home, tree, dry_run=True, progress=progress)
+        return _climb(home, settings, tree, dry_run=True, progress=progress)
     private_folder(home.database.parent)
     with alone(home.database):
-        return _climb(home, tree, dry_run=False, progress=progress)
+        return _climb(home, settings, tree, dry_run=False, progress=progress)
 
 
-def _climb(home: Home, tree: Tree | None, *, dry_run: bool, progress: Progress | None) -> Recovery:
+def _climb(
+    home: Home, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
+) -> Recovery:  # fmt: skip
     path, remains = home.database, home.remains()
     if not dry_run:
         _remove_leftovers(path)
     trouble = [remains] if remains else []
     if not trouble and path.exists():
         trouble = inspect(path) or _behind_backup(home)
-    rungs = [Rung("store", "damaged" if trouble else "ok", "; ".join(trouble[:3]))]
+    rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
     missing: list[Missing] = []
     kept, sessions, events = "", 0, 0
     rebuilt: set[str] | None = None
+    built: _Built | None = None
     if trouble:
-        new, missing, used = _build(home, path, progress)
-        rungs += used
+        built = _build(home, path, progress)
+        missing, new = built.missing, built.path
+        rungs += built.rungs
         sessions, events = _count(new)
         rebuilt = _sessions(new)
         if not dry_run:
@@ -146,8 +147,28 @@ def _climb(home: Home, tree: Tree | None, *, dry_run: bool, progress: Progress |
     missing += told
     if not (dry_run and trouble):
         sessions, events = _count(path)
-    changed = not dry_run and (bool(kept) or restored or any(r.status == "used" for r in rungs))
-    return Recovery(rungs, sessions, events, missing, kept, changed)
+    back = bool(built) or restored or any(r.status == "used" for r in rungs if r.name != "refold")
+    changed = not dry_run and (back or any(r.status == "used" for r in rungs))
+    made = _back_up(home, settings) if back and not dry_run else ""
+    memories, doubt = (built.memories, built.doubt) if built else (0, "")
+    return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made)
+
+
+def _in_short(trouble: list[str]) -> str:
+    """What is wrong, for a line: a damage of SQLite has many words."""
+    more = f"; and {len(trouble) - TROUBLES_MAX} more" if len(trouble) > TROUBLES_MAX else ""
+    return "; ".join(trouble[:TROUBLES_MAX]) + more
+
+
+def _back_up(home: Home, settings: Settings) -> str:
+    """The name of a backup of what came back: it may be nowhere else. Empty if none could be made."""
+    journal = SqliteJournal(home.database)
+    try:
+        return Backups(home, journal, settings, Brake([])).make().path.name
+    except SegueError:
+        return ""
+    finally:
+        journal.close()
 
 
 def inspect(path: Path) -> list[str]:
@@ -180,7 +201,7 @@ def inspect(path: Path) -> list[str]:
 
 def _behind_backup(home: Home) -> list[str]:
     """Sessions of which the newest backup knows more than the store: it was lost and begun anew."""
-    newest = next(iter(_backups(home)), None)
+    newest = next(iter(sources.backups(home)), None)
     if newest is None:
         return []
     store, backup = SqliteJournal(home.database), SqliteJournal(newest)
@@ -213,90 +234,42 @@ def lost_pieces(journal: Journal) -> list[tuple[str, int]]:
 # -- building a new store from what is left --------------------------------------------------------
 
 
-def _build(home: Home, path: Path, progress: Progress | None) -> tuple[Path, list[Missing], list[Rung]]:
-    sources: list[Source] = []
+class _Built(Value):
+    """A new store, not yet in place."""
+
+    path: Path
+    missing: list[Missing]
+    rungs: list[Rung]
+    memories: int
+    doubt: str
+
+
+def _build(home: Home, path: Path, progress: Progress | None) -> _Built:
+    read: list[sources.Source] = []
     rungs: list[Rung] = []
-    places = [("the damaged store", path)] if path.exists() or _log(path).exists() else []
-    if home.swapping.exists():
-        aside = Path(home.swapping.read_text()) / path.name
-        places.append((f"the original in {aside.parent.name}", aside))
-    places += [(f"backup {backup.name}", backup) for backup in _backups(home)]
-    for done, (name, place) in enumerate(places):
+    places = sources.places(home)
+    for done, place in enumerate(places):
         if progress:
-            progress(done, len(places), name)
-        found = _read_wreck(name, place)
-        sources.append(found)
+            progress(done, len(places), place.name)
+        found = sources.read_wreck(place)
+        read.append(found)
         count = sum(len(events) for events in found.streams.values())
-        kind = "backup" if place.parent == home.backups else "damaged file"
-        detail = "; ".join([f"{name}: {count} events", *found.notes])
-        rungs.append(Rung(kind, "used" if count else "none", detail))
+        detail = "; ".join([f"{place.name}: {count} events", *found.notes])
+        rungs.append(Rung(place.kind, "used" if count else "none", detail))
     new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
     _remove(new)
-    missing = _write(new, sources)
-    put_back(new, gathered(place for _, place in places))
+    missing = sources.write(new, read)
+    memories = gathered(place.path for place in places)
+    put_back(new, memories)
     problems = [p for p in inspect(new) if "pieces" not in p and "rest of its commit" not in p]
     if problems:
         _remove(new)
         raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")
-    return new, missing, rungs
-
-
-def _backups(home: Home) -> list[Path]:
-    return sorted(home.backups.glob("segue-*.db"), reverse=True)
-
-
-def _read_wreck(name: str, path: Path) -> Source:
-    wreck = salvage(path)
-    streams: dict[str, list[Event]] = {}
-    for loose in sorted(wreck.events, key=lambda loose: (not loose.sure, loose.event.version)):
-        streams.setdefault(loose.event.stream, []).append(loose.event)
-    heads = {wreck.names[n]: version for n, version in wreck.heads.items() if n in wreck.names}
-    return Source(name, streams, wreck.pieces, wreck.erased_pieces, heads, wreck.notes)
-
-
-def _write(path: Path, sources: list[Source]) -> list[Missing]:
-    names = sorted({name for source in sources for name in source.streams})
-    pieces: dict[str, bytes] = {}
-    erased: set[str] = set()
-    for source in sources:
-        for address, body in source.pieces.items():
-            if address not in pieces:
-                pieces[address] = body
-                erased |= {address} & source.erased
-    missing: list[Missing] = []
-    streams: list[tuple[str, list[Event]]] = []
-    for name in names:
-        whole = assemble(name, [s.streams.get(name, []) for s in sources], at=now(), actor=ACTOR)
-        if whole.events:
-            streams.append((name, whole.events))
-        missing += whole.missing + _missing_end(name, whole.events, sources)
-        if name.startswith("session/"):
-            missing += _missing_pieces(name, whole.events, pieces)
-    restore(path, streams, pieces, frozenset(erased))
-    return missing
-
-
-def _missing_end(stream: str, events: list[Event], sources: list[Source]) -> list[Missing]:
-    """Versions behind the last readable one that the stream is known to have had."""
-    known = max((source.heads.get(stream, 0) for source in sources), default=0)
-    last = max((event.version for s in sources for event in s.streams.get(stream, ())), default=0)
-    return [Missing(stream, last + 1, known, "no source had them")] if known > last else []
-
-
-def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) -> list[Missing]:
-    gone = []
-    for name, agent in fold_all(events).agents.items():
-        count = sum(address not in pieces for address in agent.pieces)
-        if count:
-            gone.append(Missing(stream, 0, 0, f"{count} pieces of the state of agent {name}"))
-    return gone
+    live = sum(not memory.forgotten for memory in memories)
+    return _Built(new, missing, rungs, live, sources.doubt(home, read, memories))
 
 
 # -- putting it in place ---------------------------------------------------------------------------
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
 
 
 def _swap(home: Home, path: Path, new: Path) -> str:
@@ -305,25 +278,28 @@ def _swap(home: Home, path: Path, new: Path) -> str:
     From the moment in which the old log goes until the new file stands there, a marker names the
     copies: whoever opens the store then is told, and the next recovery begins from the copies.
     """
-    aside = private_folder(home.damaged / now().replace(":", "").replace(".", "-"))
-    for suffix in ("-wal", "-journal", ""):
-        original = path.with_name(path.name + suffix)
+    aside = home.aside(now())
+    originals = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]
+    for original in originals:
         if original.exists():
+            private_folder(aside)
             shutil.copy2(original, aside / original.name)
             os.chmod(aside / original.name, 0o600)
             with open(aside / original.name, "rb") as copy:
                 sync_file(copy.fileno())
-    sync_folder(aside)
-    if not home.swapping.exists():
-        write_whole(home.swapping, str(aside).encode())
+    if aside.exists():
+        sync_folder(aside)
+        if not home.swapping.exists():
+            write_whole(home.swapping, str(aside).encode())
+    kept = str(aside) if aside.exists() else home.swapping.read_text() if home.swapping.exists() else ""
     trip("recover.before_swap")
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.replace(new, path)
     sync_folder(path.parent)
-    home.swapping.unlink()
+    home.swapping.unlink(missing_ok=True)
     trip("recover.after_swap")
-    return str(aside)
+    return kept
 
 
 def _remove_leftovers(path: Path) -> None:

@@ -136,7 +136,8 @@ def integrity(database: Database) -> list[str]:
         if isinstance(ours, DamagedError):
             return [str(fault)]
         raise ours from fault
-    return [str(row[0]) for row in rows if row[0] != "ok"]
+    lines = [line.strip() for row in rows for line in str(row[0]).splitlines() if row[0] != "ok"]
+    return [line for line in lines if line and not line.startswith("*** ")] or lines  # "*** in database main"
 
 
 def compact(database: Database) -> None:

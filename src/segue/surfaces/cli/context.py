@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from ...errors import UsageError
 from ...settings import environment_now
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ...services.sessions import Session
     from .command import Command
 
+T = TypeVar("T")
 UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
 
 
@@ -119,6 +121,25 @@ class Context:
 
             self._segue = looking(self.folder, self.environment) or self.open()
         return self._segue
+
+    def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
+        """What Segue answers to one who only looks; without its store if that is damaged. A damage may show
+        only while it is asked, so it is asked once more then. ``instead``: what the answer goes by."""
+        from ...errors import AccessError, DamagedError, StoreError
+
+        try:
+            return ask(self.look())
+        except (AccessError, DamagedError, StoreError) as fault:
+            if self._segue is not None and self._segue is self._lent:
+                raise
+            from ...services.looking import storeless
+
+            if self._segue is not None:
+                self._segue.close()
+            self._segue = storeless(self.folder, self.environment)
+            found = ask(self._segue)
+            self.warn(f"the store cannot be read ({fault.message}): going by {instead}; see `segue doctor`")
+            return found
 
     def session(self) -> Session:
         """The session that is meant."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ...core.picture import Claim
     from ...services.bootstrap import Boot
     from ...services.prepare import Prepared
-    from ...services.segue import Segue
     from .parsing import Parser
 
 
@@ -41,25 +40,13 @@ def bootstrap(context: Context) -> int:
     """Start from the manifest; exit 1 if something differs."""
     args = context.args
     path = Path(args.file).expanduser().absolute() if args.file else None
-    found = _opened(context).bootstrap(path=path, seconds=args.seconds, checks=not args.no_checks)
+    found = context.looked(
+        lambda segue: segue.bootstrap(path=path, seconds=args.seconds, checks=not args.no_checks),
+        "the manifest",
+    )
     context.emit(found)
     context.say(*_boot_lines(found, context))
     return 0 if found.ready else 1
-
-
-def _opened(context: Context) -> Segue:
-    """Segue, without its store if that is damaged: the manifest is a file of its own."""
-    from ...errors import AccessError, DamagedError, StoreError
-
-    try:
-        return context.look()
-    except (AccessError, DamagedError, StoreError) as fault:
-        from ...services.looking import storeless
-
-        context.warn(
-            f"the store cannot be opened ({fault.message}): going by the manifest; see `segue doctor`"
-        )
-        return storeless(context.folder, context.environment)
 
 
 def _boot_lines(found: Boot, context: Context) -> list[str]:

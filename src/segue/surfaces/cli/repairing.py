@@ -45,10 +45,15 @@ def recover(context: Context) -> int:
         )  # fmt: skip
     context.emit(found)
     context.say(*(_line(context.style, rung) for rung in found.rungs))
-    context.say(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}")
+    more = f", {count(found.memories, 'memory', 'memories')}" if found.doubt else ""
+    context.say(f"{count(found.sessions, 'session')}, {count(found.events, 'event')}{more}")
     context.say(*_missing(context.style, found.missing))
+    if found.doubt:
+        context.say(context.style.paint(found.doubt, "yellow"))
     if found.kept:
         context.say(f"the damaged original is kept: {one_line(found.kept)}")
+    if found.backup:
+        context.say(f"a backup was made of what came back: {one_line(found.backup)}")
     if not found.changed:
         context.say("a dry run: nothing was changed" if context.args.dry_run else "nothing had to be changed")
     return 0
@@ -162,7 +167,8 @@ def _doctor_arguments(parser: Parser) -> None:
 
 COMMANDS = (
     Command(
-        "recover", recover, _recover_arguments, json="`{rungs, sessions, events, missing, kept, changed}`",
+        "recover", recover, _recover_arguments,
+        json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
         examples=("segue recover --dry-run", "segue recover"),
     ),
     Command(

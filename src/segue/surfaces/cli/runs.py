@@ -25,7 +25,10 @@ _STEP_CHARS = 240
 def runs(context: Context) -> int:
     """The runs that agents left in this project, or in all."""
     args = context.args
-    found = context.look().runs(agent=args.agent or "", everywhere=args.all, limit=max(0, args.limit))
+    found = context.looked(
+        lambda segue: segue.runs(agent=args.agent or "", everywhere=args.all, limit=max(0, args.limit)),
+        "the agents' files",
+    )
     context.emit(found)
     if context.json:
         return 0
