@@ -165,6 +165,21 @@ def test_what_cannot_wait_is_refused_and_not_kept(there: There, started: Cli) ->
     assert pending() == 0
 
 
+def test_a_pause_that_an_emergency_file_keeps_is_said_to_wait(there: There, started: Cli) -> None:
+    started("status")
+    there.off()
+    ran = started("pause", "--reason", "lunch")
+    assert "cannot reach" in ran.err and KEY not in ran.err
+    assert "pending: paused jwt" in ran.out and "emergency file, " in ran.out
+    value = started("pause", "--reason", "lunch", "--json").value
+    assert value["status"] == "emergency" and Path(value["manifest"]).is_file()
+    assert "cannot reach" in value["error"]
+    there.on()
+    assert started("status", "--json").value["status"] == "paused"
+    assert [event.kind for event in there.events("jwt")].count("session.paused") == 1
+    assert not Path(value["manifest"]).exists()
+
+
 def test_status_and_brief_tell_what_was_last_seen_and_say_so(there: There, started: Cli) -> None:
     started("status")
     there.off()

@@ -162,7 +162,8 @@ def budget(context: Context) -> int:
         done = session.spend(args.spent or 0.0, args.tokens or 0)
         if isinstance(done, Interruption):
             context.emit(done)
-            context.say(f"paused: {session.id}: {done.reason}", "to go on:")
+            word = "paused" if done.status != "emergency" else "pending, in an emergency file: paused"
+            context.say(f"{word}: {session.id}: {done.reason}", "to go on:")
             context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in done.options))
             return 1
         found = done

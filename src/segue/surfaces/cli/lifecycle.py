@@ -10,6 +10,7 @@ from .command import Command
 from .context import Context, text_or_stdin
 
 if TYPE_CHECKING:
+    from ...services.interruptions import Interruption
     from ...services.sessions import Session
     from .parsing import Parser
 
@@ -48,6 +49,8 @@ def pause(context: Context) -> int:
     """Stop for now."""
     session = context.session()
     done = session.pause(text_or_stdin(context.args.reason), cause=context.args.cause)
+    if done.error:  # the store did not take it
+        return _aside(context, done)
     line = f"paused: {session.id}; go on with `{done.resume_command}`" if done.events else AS_BEFORE
     lines = [line, *_tally(context, session)]
     summary = done.summary
@@ -60,6 +63,20 @@ def pause(context: Context) -> int:
         lines += [f"next: {one_line(action)}" for action in summary.next_actions[:3]]
         lines += [f"agent {name}: {what}" for name, what in done.agents.items()]
     return context.saved(done, *lines)
+
+
+def _aside(context: Context, done: Interruption) -> int:
+    """Say that a pause is kept in an emergency file: it counts as soon as the store answers."""
+    if done.status != "emergency":
+        raise StoreUnavailable(done.error, hint="nothing was kept; run the command again when it answers")
+    context.warn(done.error)
+    context.say(
+        f"pending: paused {done.session_id}",
+        f"it is kept in an emergency file, {one_line(done.manifest)}",
+        "the next command on the session that reaches the store merges it",
+    )
+    context.emit(done)
+    return 0
 
 
 def complete(context: Context) -> int:
