@@ -170,6 +170,7 @@ def test_a_pause_that_an_emergency_file_keeps_is_said_to_wait(there: There, star
     there.off()
     ran = started("pause", "--reason", "lunch")
     assert "cannot reach" in ran.err and KEY not in ran.err
+    assert "`segue doctor`" not in started("doctor", code=70).out
     assert "pending: paused jwt" in ran.out and "emergency file, " in ran.out
     value = started("pause", "--reason", "lunch", "--json").value
     assert value["status"] == "emergency" and Path(value["manifest"]).is_file()

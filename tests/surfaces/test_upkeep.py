@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import msgspec
@@ -133,6 +134,30 @@ def test_scrub_reads_the_text_from_stdin_and_erases_it_everywhere(started: Cli, 
     for file in (home / "segue").rglob("*"):
         assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
     assert "nothing holds this text" in started("scrub", SECRET).out
+
+
+@pytest.mark.parametrize("where", ["project", "data", "both"])
+def test_a_pause_file_anywhere_stops_keys_and_the_doctor_tells_of_it(
+    started: Cli, project: Path, home: Path, where: str
+) -> None:
+    places = {"project": [project], "data": [home / "segue"], "both": [project, home / "segue"]}[where]
+    for place in places:
+        (place / "PAUSE").touch()
+    assert "nothing is written until it is gone" in started("key", "create", code=65).err
+    told = next(one for one in started("doctor", "--json").value if one["name"] == "PAUSE")
+    assert told["status"] == "warn" and all(str(place / "PAUSE") in told["detail"] for place in places)
+    for place in places:
+        (place / "PAUSE").unlink()
+    assert "this project" in started("doctor").out
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_doctor_says_that_the_data_folder_cannot_be_written(started: Cli, home: Path) -> None:
+    (home / "segue").chmod(0o500)
+    try:
+        assert "cannot be written" in started("doctor", code=70).out
+    finally:
+        (home / "segue").chmod(0o700)
 
 
 def test_doctor_says_that_all_is_well(started: Cli) -> None:

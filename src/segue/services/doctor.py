@@ -6,6 +6,7 @@ several ways, recovers it each time, and says what came back.
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 import tempfile
@@ -29,6 +30,7 @@ from ..stores.sqlite.upkeep import back_up
 from . import emergency, hook_file
 from .home import Home, is_remote
 from .installing import read as installed
+from .place import brakes
 from .recover import Recovery, inspect, recover
 from .refold import stale_snapshots
 
@@ -46,8 +48,10 @@ class Finding(Value):
     hint: str = ""
 
 
-def examine(home: Home, settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
-    """Everything worth a look; opens the store only to read."""
+def examine(
+    home: Home, settings: Settings, environment: Mapping[str, str], folder: Path | None = None
+) -> list[Finding]:
+    """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
     there = _server(home, settings) if home.elsewhere else (*_store(home, settings), *_backups(home))
     return [
@@ -58,7 +62,7 @@ def examine(home: Home, settings: Settings, environment: Mapping[str, str]) -> l
         _emergency(home),
         _spool(home),
         _hooks(home),
-        _brake(home),
+        _brake(home, settings, folder),
         _space(home),
         _variables(environment),
     ]
@@ -77,6 +81,11 @@ def _folder(home: Home) -> Iterator[Finding]:
     if not home.path.is_dir():
         yield Finding("data folder", "ok", f"{home.path} does not exist yet")
         return
+    own = [path for path in (home.path, home.database) if path.exists() and not os.access(path, os.W_OK)]
+    if own:
+        hint = "give yourself the right to write there, or set SEGUE_HOME to another folder"
+        yield Finding("permissions", "bad", f"{own[0]} cannot be written", hint)
+        return
     files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*"), home.transcripts]
     wide = [path for path in files if path.exists() and too_open(path)]
     if wide:
@@ -84,6 +93,13 @@ def _folder(home: Home) -> Iterator[Finding]:
         yield Finding("permissions", "bad", f"others may read {wide[0]}" + _more(len(wide) - 1), hint)
     else:
         yield Finding("permissions", "ok", f"{home.path} is private")
+
+
+def further(hint: str) -> str:
+    """The hint of an error, for one who asked the doctor already."""
+    if "`segue doctor`" not in hint:
+        return hint
+    return "is the server up? check the address, the network, and whether it runs there"
 
 
 def _more(count: int) -> str:
@@ -245,12 +261,16 @@ def _hooks(home: Home) -> Finding:
     return Finding("hooks", "ok", f"in {agents}")
 
 
-def _brake(home: Home) -> Finding:
-    if (home.path / "PAUSE").exists():
-        return Finding(
-            "PAUSE", "warn", f"{home.path / 'PAUSE'} exists: nothing is written", "ask whoever put it there"
-        )
-    return Finding("PAUSE", "ok", "not in force for the data folder")
+def _brake(home: Home, settings: Settings, folder: Path | None) -> Finding:
+    paths = [home.path / "PAUSE"]
+    if folder is not None:
+        paths = brakes(folder, home.path, settings.text("pause_file"))
+    there = " and ".join(str(path) for path in paths if os.path.lexists(path))
+    if there:
+        what = "exist" if " and " in there else "exists"
+        return Finding("PAUSE", "warn", f"{there} {what}: nothing is written", "ask whoever put it there")
+    where = "the data folder" if folder is None else "the data folder or for this project"
+    return Finding("PAUSE", "ok", f"not in force for {where}")
 
 
 def _space(home: Home) -> Finding:

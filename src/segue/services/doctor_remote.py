@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..effects.spool import Spool
 from ..errors import SegueError
 from ..settings import Settings
-from .doctor import Finding, proven
+from .doctor import Finding, further, proven
 from .home import Home
 from .portal import own_version
 from .stores import open_store
@@ -32,13 +32,13 @@ def look(home: Home, settings: Settings) -> Iterator[Finding]:
     try:
         journal = open_store(home, where, busy_timeout_ms=timeout_ms, key=key)
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, fault.hint)
+        yield Finding("server", "bad", fault.message, further(fault.hint))
         return
     try:
         yield from _server(home, journal.about())  # type: ignore[attr-defined]
         yield _whole(journal)
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, fault.hint)
+        yield Finding("server", "bad", fault.message, further(fault.hint))
     finally:
         journal.close()
 

@@ -9,7 +9,7 @@ from ..errors import SegueError
 from ..settings import Settings
 from ..stores.postgres import PostgresJournal
 from ..stores.postgres.upkeep import Facts, facts
-from .doctor import Finding, proven
+from .doctor import Finding, further, proven
 from .home import Home
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ def look(home: Home, settings: Settings) -> Iterator[Finding]:
     try:
         journal = PostgresJournal(where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, fault.hint)
+        yield Finding("server", "bad", fault.message, further(fault.hint))
         return
     try:
         found = facts(journal.database)
         yield from _server(home, journal, found)
         yield _whole(journal, found)
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, fault.hint)
+        yield Finding("server", "bad", fault.message, further(fault.hint))
     finally:
         journal.close()
 

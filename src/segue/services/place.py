@@ -218,6 +218,13 @@ def _trusted(journal: Journal) -> list[ev.Trusted]:
     return [body for body in bodies if isinstance(body, ev.Trusted)]
 
 
+def brakes(folder: Path, data: Path, pause_file: str = "") -> list[Path]:
+    """Where a PAUSE file brakes work in a folder; the project's root is found without a store."""
+    tops = (folder, *folder.parents)
+    root = next((t for t in tops if (t / ".git").exists() or (t / "segue.toml").is_file()), folder)
+    return [data / "PAUSE", root / "PAUSE", *([root / pause_file] if pause_file else [])]
+
+
 class Brake:
     """The PAUSE file: while one exists, every service write is refused. Reads are not asked."""
 

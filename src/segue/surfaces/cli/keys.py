@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     Keys = Local | RemoteKeys
 
 ACTIONS = ("create", "list", "rotate", "revoke", "audit")
+WRITING = ("create", "rotate", "revoke")
 
 
 def key(context: Context) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ...services.serving import managing
+    from .repairing import check_brake
 
+    if context.args.action in WRITING:
+        check_brake(context)
     with managing(context.environment) as keys:
         return _DOES[context.args.action](context, keys)
 

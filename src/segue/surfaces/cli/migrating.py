@@ -27,7 +27,7 @@ def migrate(context: Context) -> int:
     source = args.source if args.source is not None else settings.text("store")
     home = Home(data_folder(variables))
     if not args.dry_run:
-        check_brake(context, home)
+        check_brake(context)
     with Progress(context) as progress:
         found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
     context.emit(found)

@@ -37,7 +37,7 @@ def recover(context: Context) -> int:
 
     home, settings = _surroundings(context)
     if not context.args.dry_run:
-        check_brake(context, home)
+        check_brake(context)
     with Progress(context) as progress:
         found = run(
             home, settings, dry_run=context.args.dry_run, progress=progress, folder=context.folder,
@@ -59,13 +59,12 @@ def recover(context: Context) -> int:
     return 0
 
 
-def check_brake(context: Context, home: Home) -> None:
-    """PAUSE brakes a recovery too; the project's root is found without the store."""
-    from ...services.place import Brake
+def check_brake(context: Context) -> None:
+    """PAUSE brakes what works without a store, too: in the data folder, and in the project."""
+    from ...services.place import Brake, brakes
 
-    tops = (context.folder, *context.folder.parents)
-    root = next((t for t in tops if (t / ".git").exists() or (t / "segue.toml").is_file()), context.folder)
-    Brake([home.path / "PAUSE", root / "PAUSE"]).check()
+    home, settings = _surroundings(context)
+    Brake(brakes(context.folder, home.path, settings.text("pause_file"))).check()
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:
@@ -128,7 +127,7 @@ def doctor(context: Context) -> int:
         with Progress(context) as progress:
             findings = prove(home, progress, settings)
     else:
-        findings = examine(home, settings, context.environment)
+        findings = examine(home, settings, context.environment, context.folder)
     context.emit(findings)
     for finding in findings:
         context.say(_line(context.style, finding))
