@@ -11,7 +11,7 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import Any
 
-from .secrets_rules import ADDRESS, MEMBER, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS
+from .secrets_rules import ADDRESS, MEMBER, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS, STAND_INS
 
 JUDGED_LENGTH_MAX = 128
 """The beginning tells: what comes later in a long value is more of the same."""
@@ -38,8 +38,13 @@ _OWN_RIGHT = r"(?i)pass|secret|api[_.-]?key|heroku|private|auth_?token"
 
 
 @lru_cache(4096)
-def is_secret(name: str, value: str, *, key: str = "", quoted: bool, bare_code: bool, weak: bool) -> bool:
-    """Whether the value of a telling name is a secret, and not a word, a placeholder or code."""
+def is_secret(
+    name: str, value: str, *, key: str = "", quoted: bool, bare_code: bool, weak: bool, alone: bool = False,
+    shouted: bool = False,
+) -> bool:  # fmt: skip
+    """Whether the value of a telling name is a secret, and not a word, a placeholder or code.
+
+    ``alone``: nothing of code stands around it. ``shouted``: assigned to a name such as DB_PASSWORD."""
     password = bool(re.search(_PASSWORD, name))
     length, value = len(value), value[:JUDGED_LENGTH_MAX]
     if length < (6 if password else 8) or re.search(r"\s|\\n", value):
@@ -62,8 +67,12 @@ def is_secret(name: str, value: str, *, key: str = "", quoted: bool, bare_code: 
         hashed = regex(_HEX).fullmatch(value) and not re.search(r"(?i)api|secret|auth", key or name)
         return length >= 16 and digits > 0 and not hashed
     if password:
-        name_like = bare_code and re.fullmatch(r"[\w.-]+", value)
-        return not is_wordy(value) or (digits > 0 and not name_like)
+        if not is_wordy(value):
+            return True
+        bare = shouted or (alone and re.fullmatch(r"[A-Za-z]{3,}\d{1,6}", value))
+        if bare and (key or name).lower() != "pwd" and not is_stand_in(value):
+            return True  # DB_PASSWORD=correcthorse, password: hunter2
+        return digits > 0 and not (bare_code and re.fullmatch(r"[\w.-]+", value))
     if value.isdigit():
         return False
     return not is_wordy(value) and (digits > 0 or (length >= 20 and _entropy(value) > 3.5))
@@ -72,6 +81,11 @@ def is_secret(name: str, value: str, *, key: str = "", quoted: bool, bare_code: 
 def is_placeholder(value: str) -> bool:
     """Whether it stands for a secret without being one."""
     return len(set(value)) < 2 or bool(regex(PLACEHOLDER).search(value))
+
+
+def is_stand_in(value: str) -> bool:
+    """Whether it is a word for a password, such as `admin` or `test-password1`."""
+    return bool(regex(STAND_INS).fullmatch(value) or regex(_TECHNICAL).fullmatch(value))
 
 
 @lru_cache(1024)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_wordy, regex
+from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, regex
 from .secrets_rules import KEY_OF, MEMBER, RULES, RUN, STAND_IN, Rule, V
 
 MASK = "[redacted:{}]"
@@ -283,7 +283,7 @@ def _userinfo(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     user, colon, password = _plain(chunk[start:end]).partition(":")
     if colon:
         common = re.fullmatch(r"(?i)p(?:ass|w|wd|assw(?:or)?d)?|secret|token|user(?:name)?|\d{1,5}", password)
-        held = not common and not is_placeholder(password) and not (user and is_placeholder(user))
+        held = not (common or is_placeholder(password) or (len(user) > 1 and is_placeholder(user)))
     else:
         held = not regex(STAND_IN).search(user) and not is_wordy(user)
     return [(start, end)] if held else int(end)
@@ -321,7 +321,8 @@ def _curl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     value = _plain(chunk[start:end])
     asked = re.search(rb"curl|wget|http", chunk[max(0, start - 300) : start])
     user, _, password = value.partition(":")
-    if not asked or is_placeholder(value) or (password.isdigit() and user.isdigit()) or is_wordy(password):
+    words = is_stand_in(password) or (is_wordy(password) and not re.search(r"\d", password))
+    if not asked or is_placeholder(value) or (password.isdigit() and user.isdigit()) or words:
         return int(start)
     return [(start, end)]
 
@@ -352,11 +353,8 @@ def _option(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 def _netrc(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start, end = match.span(1)
     password = _plain(chunk[start:end])
-    return (
-        int(start)
-        if is_placeholder(password) or (password.isalpha() and len(password) < 8)
-        else [(start, end)]
-    )
+    told = is_placeholder(password) or (password.isalpha() and len(password) < 8)
+    return int(start) if told else [(start, end)]
 
 
 def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -376,6 +374,10 @@ _WEAK = (
 @cache
 def _is_weak(name: str) -> bool:
     return bool(regex(_WEAK).fullmatch(name))
+
+
+_ENDS = (b"", b" ", b"\t", b"\r", b"\n", b"\\", b'"', b".", b"!", b"?")
+"""What may follow a value that stands alone: in code something else follows it."""
 
 
 def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
@@ -408,10 +410,15 @@ def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     argument = between.lstrip(b"\\")[1:2] == b"," and b"value" not in between.lower()
     spaced = (between[-1:] in b" \t\n" and between.strip()[-1:] == b"=") or between.strip()[-1:] == b":"
     bare_code = not quoted and not (name.isupper() and b"=" in between and not spaced)
+    joined = between.strip()[-1:] == b":" or (between[-1:] == b"=" and not between[:1].isspace())
+    alone = not quoted and joined and chunk[end : end + 1] in _ENDS
     weak = argument or _is_weak(name)
     if is_no_secret_name(key):
         return harmless
-    if not is_secret(name, _plain(chunk[begin:end]), key=key, quoted=quoted, bare_code=bare_code, weak=weak):
+    if not is_secret(
+        name, _plain(chunk[begin:end]), key=key, quoted=quoted, bare_code=bare_code, weak=weak, alone=alone,
+        shouted=not quoted and not bare_code,
+    ):  # fmt: skip
         return harmless
     return _whole(chunk, begin, end, quoted)
 

@@ -317,3 +317,13 @@ NO_SECRETS = frozenset(
 SHORT_WORDS = frozenset(
     "a an as at by db do go id if in io ip is it js me my no of ok on or os pr py so to ts ui up us".split()
 )
+STAND_INS = (
+    r"(?i)(?:(?:my|your|the|some|any|no|not|app|api|db|database|user(?:name)?|users?|admin|root|guest|test(?:ing)?|"
+    r"new|old|wrong|bad|good|same|next|current|correct|valid|invalid|secret|token|key|pass(?:w(?:or)?d)?|pwd|pw|"
+    r"credentials?|name|login|auth|demo|default|value|field|input|form|param|arg|prop|string|str|text|hash(?:ed)?|"
+    r"plain|encrypted|hidden|none|null|nil|empty|unset|here|there|changeme|changeit|letmein|enabled?|disabled?|"
+    r"required|optional|always|never|prompt|ask|from|env|file|stdin|vault|postgres|mysql|maria|redis|mongo|rabbit|"
+    r"minio|elastic|django|rails|argon|bcrypt|scrypt|pbkdf|python|step|case|option|number|size|length|column|line|"
+    r"object|type|local|dev|prod|staging)[-_.]?)+\d{0,4}"
+)
+"""Words that stand for a password or tell of one, alone or joined, also with a number."""
