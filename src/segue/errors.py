@@ -442,6 +442,12 @@ class NotInstalled(AgentError):
     code = "not_installed"
 
 
+def extra(name: str) -> str:
+    """How to have a part of Segue that is not installed: from where Segue itself came, since an index may
+    know another package of this name."""
+    return f"install Segue again with this extra, where it came from: pip install '.[{name}]'"
+
+
 class ModelFailed(AgentError):
     """No model of the ladder gave an answer that can be used."""
 

@@ -155,6 +155,11 @@ def test_a_plan_with_a_goal_begins_a_session_where_there_is_none(cli: Cli) -> No
     assert cli("list", "--json").value[0]["id"] == made.value["id"]
 
 
+def test_a_word_that_is_none_of_the_choices_is_answered_with_them(started: Cli) -> None:
+    error = Calls().call("feature", {"action": "attest", "name": "f"}).value["error"]
+    assert error["hint"].startswith("it is one of ") and "verify" in error["hint"]
+
+
 def test_what_a_model_declares_is_never_a_persons_word(started: Cli) -> None:
     Calls().call("feature", {"action": "add", "name": "f", "text": "works", "checks": ["true"]})
     shown = Calls().call("feature", {"action": "verify"}).value
@@ -283,6 +288,22 @@ def test_a_client_that_asked_for_the_newest_protocol_may_go_on_with_an_older_one
     client = {"name": "t", "version": "1"}
     raw.ask(1, "initialize", protocolVersion=front.HANDSHAKES[-1], capabilities={}, clientInfo=client)
     assert raw.ask(2, "tools/call", name="plan", arguments={})["isError"] is False
+
+
+def test_whoever_asks_and_closes_its_end_still_gets_the_answer(started: Cli, project: Path) -> None:
+    client = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": front.HANDSHAKES[-1], "capabilities": {}, "clientInfo": client}
+    asked: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "plan", "arguments": {}}},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked)
+    done = subprocess.run(
+        [sys.executable, "-m", "segue", "mcp"], cwd=project, input=lines, capture_output=True, text=True,
+        timeout=60,
+    )  # fmt: skip
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2] and done.returncode == 0
 
 
 def test_the_front_knows_every_handshake_that_the_sdk_knows() -> None:

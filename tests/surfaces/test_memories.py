@@ -27,6 +27,12 @@ def test_what_is_remembered_is_recalled(cli: Cli) -> None:
     assert "JWT_SECRET" in cli("recall", "JWT_SECRET", "--limit", "1").out
 
 
+def test_what_only_comes_next_to_a_query_is_said_to_be_far_from_it(cli: Cli) -> None:
+    cli("remember", "pytest needs JWT_SECRET set")
+    assert "nothing is near to that" in cli("recall", "zzzz").out
+    assert "nothing is near" not in cli("recall", "pytest secret").out + cli("recall", "*").out
+
+
 def test_a_playbook_goes_by_votes(cli: Cli) -> None:
     ids = [
         cli("remember", f"add an endpoint {how}", "--type", "strategy", "--json").value["id"]

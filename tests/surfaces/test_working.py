@@ -187,3 +187,10 @@ def test_undo_of_a_completion_makes_the_session_open_again(started: Cli) -> None
     started("complete")
     started("undo")
     assert started("status", "--json").value["status"] == "active"
+
+
+@pytest.mark.parametrize("typed", ["auth midleware", "2"])
+def test_an_item_that_is_much_like_one_of_the_plan_is_said_to_be_new(started: Cli, typed: str) -> None:
+    told = started("done", typed).out
+    assert "it is a new item; if you meant #" in told
+    assert "new item" not in started("done", "something else").out + started("done", "#2").out

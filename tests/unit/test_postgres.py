@@ -71,7 +71,7 @@ def test_a_missing_driver_is_said_with_what_to_install() -> None:
         "from segue.stores.postgres import PostgresJournal\n"
         "from segue.errors import BadSettings\n"
         "try:\n    PostgresJournal('postgresql://db/x').streams()\n"
-        "except BadSettings as fault:\n    sys.exit('segue[postgres]' not in fault.hint)\n"
+        "except BadSettings as fault:\n    sys.exit('.[postgres]' not in fault.hint)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

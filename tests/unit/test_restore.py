@@ -160,3 +160,8 @@ def test_passages_of_the_run_are_told_under_their_heads() -> None:
 def test_long_lines_and_blank_ends_make_no_pieces() -> None:
     assert pieces_of("\n\n") == ()
     assert all(len(line) <= 241 for piece in pieces_of("word " * 400) for line in piece.split("\n"))
+
+
+def test_a_command_in_backticks_stays_one_fact() -> None:
+    brief = "[segue] head\nDOING: check `echo started > x; sleep 9 | tee y`; then go on | or not\nend"
+    assert facts(brief) == ["check `echo started > x; sleep 9 | tee y`", "then go on", "or not"]

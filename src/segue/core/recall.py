@@ -30,6 +30,9 @@ HASH_WEIGHT = 0.25
 NEAR_UNKNOWN, NEAR_BY_TEXT = 0.25, 0.4
 """How near a memory without a vector is taken to be: about what those with vectors are that hold as much."""
 EXACT_LIFT = 1.0
+NEAR_LEAST, NEAR_LEAST_HASH = 0.18, 0.03
+"""Below it a score says only that something must come first: texts that have nothing to do with a query get
+as much."""
 PRIOR = 0.06
 LENDERS_MAX = 48
 LENT = (0.25, 0.1)

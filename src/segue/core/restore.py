@@ -186,12 +186,19 @@ def facts(brief: str) -> list[str]:
     found: dict[str, None] = {}
     for line in brief.split("\n")[1:-1]:
         label, colon, rest = line.partition(": ")
-        parts = telling.sentences(rest.replace(" | ", "\n").replace("; ", "\n")) if colon else []
+        parts = telling.sentences(_in_lines(rest)) if colon else []
         for part in parts or [label]:
             bare = " ".join(part.removeprefix("now ").rstrip("….: ").split())
             if len(bare) > 3 and not bare.startswith("FILES and"):
                 found[bare] = None
     return list(found)
+
+
+def _in_lines(text: str) -> str:
+    """A statement a line; what is quoted in backticks stays whole."""
+    parts = text.split("`")
+    parts[::2] = [part.replace(" | ", "\n").replace("; ", "\n") for part in parts[::2]]
+    return "`".join(parts)
 
 
 def _largest(briefs: list[str], budget: int, count: Counter) -> tuple[str, bool]:

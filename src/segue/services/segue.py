@@ -181,7 +181,10 @@ class Segue:
             raise UsageError(f"unknown type of session: {kind}", hint="one of " + ", ".join(TYPES))
         text = clean_text(goal, what="goal", mask=self.book.mask).strip()
         if not text:
-            raise UsageError("a session needs a goal", hint='for example: segue start "Refactor auth to JWT"')
+            missing = (
+                f"there is no session {id}, and a new one needs a goal" if id else "a session needs a goal"
+            )
+            raise UsageError(missing, hint='for example: segue start "Refactor auth to JWT"')
         plan = tuple(
             t for t in (clean_text(i, what="item", mask=self.book.mask).strip() for i in texts(items)) if t
         )

@@ -254,9 +254,8 @@ class _Verification:
         kept = self.features.outputs.keep(text)
         path.unlink(missing_ok=True)
         if outcome.left:
-            self.warnings.append(
-                f"{job.feature.id}: {job.check.text} left {outcome.left} processes behind; they were ended"
-            )
+            left = "a process" if outcome.left == 1 else f"{outcome.left} processes"
+            self.warnings.append(f"{job.feature.id}: {job.check.text} left {left} behind, now ended")
         self.done.append(_Done(job, outcome, before, kept, text))
 
     def _record(self) -> None:

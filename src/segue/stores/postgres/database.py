@@ -27,6 +27,7 @@ from ...errors import (
     StoreError,
     StoreFull,
     StoreUnavailable,
+    extra,
 )
 from . import schema
 from .address import Address
@@ -238,7 +239,7 @@ def driver() -> Any:
     except ImportError as fault:
         raise BadSettings(
             "a Postgres store needs the driver psycopg, which is not installed",
-            hint="install segue with its extra: pip install 'segue[postgres]'",
+            hint=extra("postgres"),
         ) from fault
     return psycopg
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...core.recall import NEAR_LEAST, NEAR_LEAST_HASH
 from ...errors import UnknownSession, UsageError
 from ..render import ago, count, cut, one_line, table
 from .command import Command
@@ -100,6 +101,9 @@ def recall(context: Context) -> int:
         agents=args.agent or None, sessions=args.session or None, metadata=_metadata(args.meta),
         since=args.since or "", until=args.until or "", session=args.session or "",
     )  # fmt: skip
+    least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
+    if found and found[0].score < least and args.query != "*":
+        context.say(context.style.paint("nothing is near to that; what comes next to it:", "dim"))
     return _shown(context, found, "nothing is remembered about that")
 
 

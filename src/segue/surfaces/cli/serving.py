@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import NotInstalled, RefusedError, UsageError
+from ...errors import NotInstalled, RefusedError, UsageError, extra
 from .command import Command
 from .context import Context
 
@@ -22,7 +22,7 @@ def mcp(context: Context) -> int:
     from ..mcp.front import Front, own_streams
 
     if find_spec("mcp") is None:
-        raise NotInstalled("the MCP SDK is not installed", hint="pip install 'segue[mcp]'")
+        raise NotInstalled("the MCP SDK is not installed", hint=extra("mcp"))
     front = Front(*own_streams())
     front.start()
     from ..mcp.calls import Calls
@@ -42,7 +42,7 @@ def serve(context: Context) -> int:
     from importlib.util import find_spec
 
     if find_spec("uvicorn") is None:
-        raise NotInstalled("what the server needs is not installed", hint="pip install 'segue[server]'")
+        raise NotInstalled("what the server needs is not installed", hint=extra("server"))
     from ...services.serving import Place, prepared
 
     args = context.args

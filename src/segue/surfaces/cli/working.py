@@ -6,34 +6,61 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...core import commands as do
+from ...core.state import key
 from ..render import one_line
 from .command import Command
 from .context import Context, text_or_stdin
 from .mixing import checkpoint_arguments, wishes
 
 if TYPE_CHECKING:
+    from ...core.state import SessionState
     from .parsing import Parser
 
+PLAN_MAX = 500
+"""Items that are compared with a new one."""
+NEAR = 0.8
 AS_BEFORE = "nothing changed: it was so already"
 Build = Callable[[Any], list[do.Command]]
 
 
 def _apply(context: Context, commands: list[do.Command]) -> int:
     session = context.session()
+    before = None if context.json else session.state
     saved = session.apply(*commands)
     if getattr(saved, "pending", False):
         from ...core.offline import in_words
 
         return context.pending(saved, one_line(in_words(commands)))
-    if context.json:
+    if before is None:
         return context.saved(saved)
     from .timeline import words
     from .views import tally
 
     own = session.log(after=saved.version - saved.events)
     lines = [words(event) for event in own if event.version <= saved.version]
+    lines += [line for command in commands if (line := _meant(before, getattr(command, "item", "")))]
     line = tally(session.status(), context.style)
     return context.saved(saved, *(lines or [AS_BEFORE]), *([line] if line else []))
+
+
+def _meant(before: SessionState, text: str) -> str:
+    """A line for whoever named an item that was not there and is much like one that was."""
+    if not text or len(before.items) > PLAN_MAX:
+        return ""
+    plan = {key(row.text): place for place, row in enumerate(before.items.flat(), 1)}
+    if key(text) in plan or text.startswith("#"):
+        return ""
+    if text.isdecimal() and 0 < int(text) <= len(plan):
+        close = int(text)
+    else:
+        from difflib import get_close_matches
+
+        near = get_close_matches(key(text), plan, n=1, cutoff=NEAR)
+        if not near:
+            return ""
+        close = plan[near[0]]
+    meant = one_line(before.items[close - 1].text)
+    return f"  it is a new item; if you meant #{close} ({meant}), take this back with `segue undo`"
 
 
 def _short(build: Build) -> Callable[[Context], int]:

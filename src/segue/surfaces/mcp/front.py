@@ -20,6 +20,8 @@ from ... import __version__
 from .calls import BRIEF_URI
 from .tools import INSTRUCTIONS, listed
 
+LAST_SECONDS = 10.0
+"""How long answers are waited for when nothing more will be asked."""
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -95,6 +97,9 @@ class Front:
         self._in, self._out = agent_in, agent_out
         self._writing = threading.Lock()
         self._dropped: set[Any] = set()
+        self._asked: set[str] = set()
+        """Ids, as JSON, of what the SDK was asked and has not answered."""
+        self._answered = threading.Condition()
         self.loaded = threading.Event()
         reading, writing = os.pipe()
         self.lines = os.fdopen(reading, encoding="utf-8", errors="replace")
@@ -106,11 +111,11 @@ class Front:
     def _read(self) -> None:
         handshake = False
         for line in iter(self._in.readline, b""):
-            message = None if self.loaded.is_set() else _request(line)
+            message = _request(line)
             begins = message is not None and (
                 message["method"] == "initialize" or is_modern(message.get("params") or {})
             )
-            if message is not None and (handshake or begins):
+            if message is not None and (handshake or begins) and not self.loaded.is_set():
                 result = answer(message["method"], message.get("params") or {})
                 if result is not None:
                     if message["method"] == "initialize":
@@ -119,16 +124,28 @@ class Front:
                         self._pass_on.write(line)
                     self._send(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
                     continue
+            with self._answered:
+                if message is not None:
+                    self._asked.add(json.dumps(message["id"]))
+                elif b"notifications/cancelled" in line:
+                    self._asked.clear()  # no answer comes to one of them; the rest is not waited for
             self._pass_on.write(line)
+        with self._answered:  # whoever asked and closed its end still listens
+            self._answered.wait_for(lambda: not self._asked, LAST_SECONDS)
         self._pass_on.close()
 
     def write(self, line: str) -> None:
         """A line of the SDK; its answer to a handshake that was answered is dropped."""
-        if self._dropped:
-            message = json.loads(line)
-            if message.get("id") in self._dropped and "method" not in message:
+        message = json.loads(line)
+        if "method" not in message:
+            if message.get("id") in self._dropped:
                 self._dropped.discard(message["id"])
                 return
+            self._send(line)
+            with self._answered:
+                self._asked.discard(json.dumps(message.get("id")))
+                self._answered.notify()
+            return
         self._send(line)
 
     def _send(self, line: str) -> None:

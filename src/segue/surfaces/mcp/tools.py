@@ -168,9 +168,9 @@ def checked(tool: Tool, given: Arguments) -> Arguments:
             known = ", ".join(tool.takes) or "nothing"
             raise UsageError(f"{tool.name} takes no {name}", hint=f"it takes {known}")
         if value is not None and not _fits(value, tool.takes[name]):
-            raise UsageError(
-                f"{name} of {tool.name} is of a wrong kind", hint=f"it is {tool.takes[name]['type']}"
-            )
+            wanted = tool.takes[name]
+            one_of = f"one of {', '.join(wanted['enum'])}" if "enum" in wanted else str(wanted["type"])
+            raise UsageError(f"{name} of {tool.name} is of a wrong kind", hint=f"it is {one_of}")
     return {name: value for name, value in given.items() if value is not None}
 
 
