@@ -37,6 +37,16 @@ def test_runs_lists_every_run_of_the_project_and_makes_no_store(
     assert not (home / "segue").exists()
 
 
+def test_runs_are_listed_and_shown_beside_a_damaged_store(cli: Cli, agents: list[Path], home: Path) -> None:
+    cli("start", "work", "--id", "work")
+    (home / "segue" / "segue.db").write_bytes(b"this is no database" * 1000)
+    assert "copilot-cli" in cli("runs").out
+    ran = cli("show", "1a1b2c3d")
+    assert "of codex" in ran.out and "going by the agents' files" in ran.err
+    assert cli("show", "1a1b2c3d", "--timeline").out
+    assert "the store is damaged" in cli("show", "work", code=70).err
+
+
 def test_runs_are_chosen_by_agent_and_number(cli: Cli, agents: list[Path]) -> None:
     assert [run["agent"] for run in cli("runs", "--agent", "codex", "--json").value] == ["codex"]
     assert [run["agent"] for run in cli("runs", "--limit", "1", "--json").value] == ["copilot-cli"]

@@ -123,8 +123,8 @@ class Context:
         return self._segue
 
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
-        """What Segue answers to one who only looks; without its store if that is damaged. A damage may show
-        only while it is asked, so it is asked once more then. ``instead``: what the answer goes by."""
+        """What Segue answers to one who only looks; without its store if that is damaged, which may show only
+        while it is asked, so it is asked once more. None is no answer then. ``instead``: what it goes by."""
         from ...errors import AccessError, DamagedError, StoreError
 
         try:
@@ -138,6 +138,8 @@ class Context:
                 self._segue.close()
             self._segue = storeless(self.folder, self.environment)
             found = ask(self._segue)
+            if found is None:
+                raise
             self.warn(f"the store cannot be read ({fault.message}): going by {instead}; see `segue doctor`")
             return found
 

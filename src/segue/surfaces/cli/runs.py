@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...core.steps import Step
     from ...services.ingest import Synced
     from ...services.runs import Run
+    from ...services.segue import Segue
     from .parsing import Parser
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
@@ -118,17 +119,22 @@ def _summary(done: Synced) -> list[str]:
 
 def wanted_run(context: Context) -> Run | None:
     """The run that is meant; None if a session is."""
+    id = context.session_id()
+    if not id and not context.args.timeline:
+        return None
+    return context.looked(lambda segue: _run(segue, id), "the agents' files")
+
+
+def _run(segue: Segue, id: str) -> Run | None:
     from ...errors import BadName, UnknownRun
 
-    id = context.session_id()
-    segue = context.look()
+    if not id:
+        return segue.run(segue.observed.capture().newest().native)
     try:
-        if segue.book.exists(id) if id else not context.args.timeline:
+        if segue.book.exists(id):
             return None
     except BadName:  # an id that no session could have
         pass
-    if not id:
-        return segue.run(segue.observed.capture().newest().native)
     try:
         return segue.run(id)
     except UnknownRun:
