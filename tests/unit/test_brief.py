@@ -123,6 +123,28 @@ def test_an_item_with_a_semicolon_stays_one_item() -> None:
     assert line(compose(shown), "PLAN") == "Fix it, test it; Ship it"
 
 
+def test_of_commands_as_likely_the_shorter_ones_come_first() -> None:
+    steps: list[Step] = [Prompt(1, GOAL)]
+    for short in ("git push", "make", "pytest"):
+        steps += [Call(2, "b", "Bash", "run", short, short), Result(3, "b", ok=True)]
+    for number in range(6):
+        long = f"gh api repos/ledger-company/invoices/pulls/{number}/comments/and/replies"
+        steps += [Call(2, "a", "Bash", "run", long, long), Result(3, "a", ok=True)]
+    commands = line(brief(*steps), "COMMANDS").split("; ")
+    assert set(commands[:3]) == {"git push", "make", "pytest"}
+
+
+def test_a_name_that_the_agent_works_with_comes_before_one_that_only_went_by() -> None:
+    steps: list[Step] = [Prompt(1, GOAL)]
+    for number in range(16):
+        text = "amount_in_cents = 1" if number < 4 else "sed -n 1,20p"
+        call = Call(2, f"c{number}", "Tool", "other", text, paths=("parse.py",))
+        shown = "went_by_here then went_by_here" if number >= 13 else ""
+        steps += [call, Result(3, f"c{number}", ok=True, text=shown)]
+    names = brief(*steps).partition("FILES and the names")[2]
+    assert names.index("amount_in_cents") < names.index("went_by_here")
+
+
 def test_a_trouble_that_was_declared_is_said_once() -> None:
     shown = Picture(goal=GOAL, broken=[Failure("The build is red", "The build is red", 0)])
     assert line(compose(shown), "BROKEN") == "The build is red"

@@ -161,7 +161,9 @@ def _names(known: Worth) -> Iterator[Passage]:
 def _lists(digest: RunDigest, said: str) -> Iterator[Passage]:
     """Every command and file that is not named yet, a few on a line, the likeliest first."""
     low = said.lower()
-    ran = sorted(digest.commands.items(), key=lambda pair: (-command_value(pair[1], digest.steps), pair[0]))
+    ran = sorted(
+        digest.commands.items(), key=lambda pair: (-command_value(pair[0], pair[1], digest.steps), pair[0])
+    )
     shorts = [
         f"{short} (failed)" if use.ok is False else short for short, use in ran if len(short) <= LINE_CHARS
     ]

@@ -174,7 +174,9 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     answers = [one.text for one in reversed(digest.decided)]
     shown.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
     shown.commits = [one.text for one in reversed(digest.commits)]
-    shown.commands = sorted(digest.commands.items(), key=lambda use: -command_value(use[1], digest.steps))
+    shown.commands = sorted(
+        digest.commands.items(), key=lambda use: -command_value(use[0], use[1], digest.steps)
+    )
     shown.worth = worth(digest)
     shown.files = _files(digest)
     edited = {path: use.edited for path, use in digest.files.items() if use.edited}
@@ -321,13 +323,13 @@ def file_value(use: FileUse, now: int, path: str = "") -> float:
     return value - 1.9 if _LITTLE.search(path) else value
 
 
-_KIND_VALUE = {"test": 1.2, "check": 0.9, "build": 0.9, "run": 0.5, "vcs": 0.4, "change": 0.2}
+_KIND_VALUE = {"test": 1.2, "check": 0.9, "build": 0.9, "run": 0.5, "vcs": 0.8, "change": 0.2}
 
 
-def command_value(use: CommandUse, now: int) -> float:
-    """How likely a command is run again."""
-    value = _KIND_VALUE.get(use.kind, 0.3) + 0.5 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
-    return value + (0.3 if use.ok is False else 0.0)
+def command_value(short: str, use: CommandUse, now: int) -> float:
+    """How likely a command is run again, less what its name takes of the line."""
+    value = _KIND_VALUE.get(use.kind, 0.3) + 0.6 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
+    return value + (0.3 if use.ok is False else 0.0) - 0.4 * math.log(len(short) + 2)
 
 
 # -- what the agent said

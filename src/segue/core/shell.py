@@ -49,7 +49,7 @@ _LOOKS = frozenset(
     "ls cat grep egrep sed head tail find rg fd wc pwd which awk nl less more tree stat file du df sort uniq "
     "diff jq cut tr xargs printf type env date whoami ps true test [ read basename dirname realpath readlink "
     "tac od hexdump echo cd sleep for if while case export set source tee touch chmod mkdir rm cp mv ln kill "
-    "pkill wait foreach".split()
+    "pkill pgrep wait foreach exit return trap mktemp".split()
 )
 _GIT_LOOKS = frozenset(
     "status diff log show branch remote rev-parse blame ls-files config describe reflog add".split()

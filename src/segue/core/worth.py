@@ -42,6 +42,10 @@ COMMON = frozenset(
     within without work working works would write yes yet your""".split()
 )
 
+_ENDS_AS_FILE = regex(r"\.[a-z]{1,4}$")  # files have lines of their own
+FRESH_STEPS, OWN_FRESH_STEPS = 30, 15
+"""What the agent wrote in its last few steps is done as often as not; what it wrote before is returned to."""
+
 _CALLS = frozenset(
     {"read", "edit", "create", "delete", "run", "search", "plan", "agent", "ask", "web", "other"}
 )
@@ -117,57 +121,73 @@ def _words(digest: RunDigest, traces: list[Trace]) -> dict[str, float]:
     return found
 
 
-def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], dict[str, str]]:
-    steps: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    by_kind: dict[str, Counter[str]] = {kind: Counter() for kind in ("edit", "read", "result", "failure")}
-    at_last: dict[str, int] = {}
-    homes: dict[str, Counter[str]] = {}
-    looks = [
-        at for at, one in enumerate(traces) if one.kind in _CALLS and one.kind not in ("edit", "create")
-    ][-8:]
-    lately: set[str] = set()
-    names_in = _NamesIn()
-    for at, one in enumerate(traces):
-        here = names_in.text(one.text)
-        kind = {"create": "edit", "search": "read"}.get(one.kind, one.kind)
-        into = by_kind.get(kind)
+class _Seen:
+    """What the last steps show of names: how often, where, how lately, and by whose hand."""
+
+    def __init__(self) -> None:
+        self.steps: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.read: Counter[str] = Counter()  # in how many looks, results and failures
+        self.result: Counter[str] = Counter()
+        self.failure: Counter[str] = Counter()
+        self.own_at: dict[str, int] = {}  # when the agent itself last wrote it
+        self.fresh: dict[str, float] = {}
+        self.own_fresh: dict[str, float] = {}
+        self.homes: dict[str, Counter[str]] = {}
+
+    def take(self, at: int, age: int, one: Trace, here: dict[str, int]) -> None:
+        steps, counts, fresh, own_fresh = self.steps, self.counts, self.fresh, self.own_fresh
+        kind = "read" if one.kind == "search" else one.kind
+        into: Counter[str] | None = getattr(self, kind) if kind in ("read", "result", "failure") else None
+        own = one.kind in _CALLS or one.kind == "say"
+        late, own_late = math.exp(-age / FRESH_STEPS), math.exp(-age / OWN_FRESH_STEPS)
+        weight = 2 if one.kind in ("edit", "create") else 1
         for token, count in here.items():
             steps[token] += 1
             counts[token] += count
-            at_last[token] = at
+            fresh[token] = fresh.get(token, 0.0) + late
             if into is not None:
                 into[token] += 1
+            if own:
+                self.own_at[token] = at
+                own_fresh[token] = own_fresh.get(token, 0.0) + own_late
             if one.path:
-                homes.setdefault(token, Counter())[one.path] += count * (2 if kind == "edit" else 1)
-        if at in looks:
-            lately |= here.keys()
+                self.homes.setdefault(token, Counter())[one.path] += count * weight
+
+
+def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], dict[str, str]]:
+    seen = _Seen()
+    names_in = _NamesIn()
+    last = len(traces) - 1
+    for at, one in enumerate(traces):
+        seen.take(at, last - at, one, names_in.text(one.text))
     said = _tokens(names_in, digest.says)
-    last_said = _tokens(names_in, digest.says[-1:])
-    said_lately = _tokens(names_in, digest.says[-3:])
     prompted = _tokens(names_in, digest.prompts)
     planned = {
         token for item in digest.plan if item[1] in ("pending", "active") for token in NAME.findall(item[0])
     }
     summed = _tokens(names_in, [digest.summary] if digest.summary else [])
     last_path = next((one.path for one in reversed(traces) if one.path), "")
+    homes, log1p = seen.homes, math.log1p
     worths: dict[str, float] = {}
-    for token in set(counts) | set(said) | set(prompted) | set(summed):
+    for token in set(seen.counts) | set(said) | set(prompted) | set(summed):
         if _LIBRARY.search(token):
             continue
-        score = -3.4 + 0.6 * math.log1p(steps[token]) + 0.95 * math.log1p(counts[token])
-        score -= 0.15 * math.log1p(by_kind["edit"][token]) + 0.7 * math.log1p(by_kind["result"][token])
-        score -= 1.05 * math.log1p(by_kind["read"][token]) + 0.9 * math.log1p(by_kind["failure"][token])
-        score += 0.55 * math.log1p(said[token]) - 0.28 * math.log1p(len(traces) - 1 - at_last.get(token, -60))
-        score += 0.3 * (token in prompted) + 0.34 * (token in lately) + 0.28 * (token in last_said)
-        score += 0.26 * (token in said_lately) + 0.1 * (token in summed) + 0.75 * (token in planned)
-        score -= 0.45 * ("." in token) + 0.01 * len(token)
-        if token not in counts:
-            score += 1.3
+        score = -2.2 + 0.2 * log1p(seen.steps[token]) + 0.85 * log1p(seen.counts[token])
+        score -= 0.85 * log1p(seen.result[token]) + 0.7 * log1p(seen.read[token])
+        score += 0.55 * log1p(said[token]) - 0.5 * log1p(seen.failure[token])
+        score += log1p(seen.fresh.get(token, 0.0)) - 1.65 * log1p(seen.own_fresh.get(token, 0.0))
+        score -= 0.52 * log1p(last - seen.own_at.get(token, -60))
+        score += 0.35 * (token in prompted) + 1.05 * (token in planned)
+        score -= (
+            0.25 * ("." in token) + 2.0 * (":" in token) + 0.5 * (_ENDS_AS_FILE.search(token) is not None)
+        )
+        if token not in seen.counts:
+            score += 0.95
         elif last_path and last_path in homes.get(token, ()):
             score += 0.17
         worths[token] = _chance(score)
-    return worths, {token: seen.most_common(1)[0][0] for token, seen in homes.items()}
+    return worths, {token: found.most_common(1)[0][0] for token, found in homes.items()}
 
 
 class _NamesIn(dict[str, tuple[str, ...]]):

@@ -347,6 +347,25 @@ def test_a_script_without_records_is_ended_by_its_output():
     assert found[1] == Result(AT, "c1", False, 1, "x")
 
 
+def test_a_script_whose_command_runs_on_gives_the_text_and_then_the_exit_under_the_command():
+    numbers = '{"chunk_id":"8e94","wall_time_seconds":1.0,"session_id":24609,"original_token_count":4'
+    waited = "await tools.write_stdin({session_id: 24609, chars: ''})"
+    found = steps(
+        script('text(JSON.stringify(await tools.exec_command({"cmd": "cargo test"})))'),
+        item("custom_tool_call_output", call_id="c1", output=f'{numbers},"output":"Compiling\\nshop"}}'),
+        script(waited, "c2"),
+        item("custom_tool_call_output", call_id="c2", output=f"{numbers}}}\nrunning 3 tests"),
+        script(waited, "c3"),
+        item(
+            "custom_tool_call_output", call_id="c3", output='{"chunk_id":"8f","exit_code":1,"output":"panic"}'
+        ),
+    )
+    assert [one.command for one in found if isinstance(one, Call)] == ["cargo test"] * 3
+    assert [(one.text, one.exit) for one in found if isinstance(one, Result)] == [
+        ("Compiling\nshop", None), ("running 3 tests", None), ("panic", 1),
+    ]  # fmt: skip
+
+
 def test_a_script_that_computes_its_calls_is_told_by_what_was_done():
     change = {"/src/shop/tax.py": {"type": "add", "content": "c\n"}}
     found = steps(

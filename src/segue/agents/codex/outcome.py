@@ -90,9 +90,10 @@ def _content(output: Any) -> str:
 
 def _of_text(said: str) -> Outcome:
     if said.startswith('{"'):
-        found = table(parsed(said))
-        if "metadata" in found or "exit_code" in found:
-            return _of_table(found)
+        found, rest = _table(said)
+        if "metadata" in found or "exit_code" in found or "chunk_id" in found:
+            told = _of_table(found)
+            return Outcome(told.ok, told.exit, "\n".join(filter(None, (told.text, rest))), told.session)
     headers, body = _split(said)
     if headers:
         return _of_headers(headers, body)
@@ -101,6 +102,15 @@ def _of_text(said: str) -> Outcome:
         denied = _DENIED.search(start)
         return Outcome(ok=False, exit=int(denied[1]) if denied else None, text=said)
     return Outcome(ok=True if start.startswith(_DONE) else None, text=said)
+
+
+def _table(said: str) -> tuple[dict[str, Any], str]:
+    """The JSON table that a text begins with, and what is below it: scripts print numbers first."""
+    found = parsed(said)
+    if isinstance(found, dict):
+        return found, ""
+    head, _, rest = said.partition("\n")
+    return (table(parsed(head)), rest) if head.endswith("}") else ({}, "")
 
 
 def _of_table(found: dict[str, Any]) -> Outcome:
