@@ -74,6 +74,17 @@ def test_a_solved_failure_is_never_broken() -> None:
     assert line(brief(Prompt(1, GOAL), *failing(), *passed), "BROKEN") == ""
 
 
+def test_what_was_solved_after_the_last_failure_is_told_beside_it() -> None:
+    late: list[Step] = [
+        Call(3, "m", "Bash", "run", "make", "make"), Result(4, "m", ok=False, exit=2, text="cc: not found"),
+        Call(5, "m", "Bash", "run", "make", "make"), Result(6, "m", ok=True),
+    ]  # fmt: skip
+    text = brief(Prompt(1, GOAL), *failing(), *late)
+    assert "expected 3 rows" in line(text, "BROKEN") and "not found" in line(text, "SOLVED")
+    text = brief(Prompt(1, GOAL), *late, *failing())
+    assert "expected 3 rows" in line(text, "BROKEN") and not line(text, "SOLVED")
+
+
 def test_an_unsolved_failure_is_quoted_with_its_reason() -> None:
     told = line(brief(Prompt(1, GOAL), *failing(why='E  said "no" to 3 rows: failed')), "BROKEN")
     assert told == "`pytest tests` failed: \"E said 'no' to 3 rows: failed\""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segue.core.digest import RunDigest, fold, tail
+from segue.core.digest import PROMPTS_MAX, RunDigest, fold, tail
 from segue.core.picture import picture
 from segue.core.steps import (
     Call,
@@ -45,6 +45,15 @@ def test_a_yes_please_is_the_latest_word_and_not_the_goal() -> None:
         [fold([Prompt(1, "Rework the invoice parser for large customers"), Prompt(2, "yes please")])]
     )
     assert (shown.goal, shown.latest) == ("Rework the invoice parser for large customers", "yes please")
+
+
+def test_a_request_outlasts_any_number_of_words_that_only_let_it_go_on() -> None:
+    asked = ["Rework the invoice parser for large customers", "Never rename the columns of the ledger table"]
+    steps = [Prompt(at, text) for at, text in enumerate([*asked, *["commit and continue"] * 40], 1)]
+    shown = picture([fold(steps)])
+    assert (shown.goal, shown.before, shown.latest) == (asked[1], [asked[0]], "commit and continue")
+    many = [Prompt(at, f"{asked[0]} in version number {at}") for at in range(1, 40)]
+    assert len(fold(many).prompts) == PROMPTS_MAX and picture([fold(many)]).goal.endswith("39")
 
 
 def test_a_failure_is_open_until_the_same_command_passes() -> None:

@@ -177,7 +177,7 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
         page.say("BLOCKED", _list(waiting, int(plan) // 2, 4, BETWEEN), plan / 2)
     if shown.pending:
         _pending(page, shown.pending, 0.08 * budget)
-    if shown.solved and not shown.broken and not tight:
+    if shown.solved and not tight and (not shown.broken or shown.solved[0].at > shown.broken[0].at):
         failure = shown.solved[0]
         page.say(
             "SOLVED", _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed", 0.14 * budget

@@ -46,7 +46,7 @@ from segue.core.telling import clip
 
 from .values import msgpack_decoder
 
-FORMAT = 3  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 4  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -256,13 +256,21 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     words = Words(clip(text, PROMPT_CHARS), digest.steps)
     if digest.first_prompt is None:
         digest.first_prompt = words
-    _last(digest.prompts, words, PROMPTS_MAX)
+    digest.prompts.append(words)
+    if len(digest.prompts) > PROMPTS_MAX:
+        _forget_prompt(digest.prompts)
     for rule in telling.standing(text):
         digest.standing = [old for old in digest.standing if old.text != rule]
         _last(digest.standing, Words(rule, digest.steps), NOTED_MAX)
     sketch(digest, text)
     _trace(digest, "prompt", text)
     digest.ended = None
+
+
+def _forget_prompt(prompts: list[Words]) -> None:
+    """Drop the oldest "go on" rather than a request: after many of them it still says what the work is."""
+    older = prompts[: PROMPTS_MAX // 2]
+    del prompts[next((at for at, one in enumerate(older) if not telling.is_substantial(one.text)), 0)]
 
 
 def _say(digest: RunDigest, step: Say) -> None:

@@ -212,38 +212,28 @@ def _pending(what: str, act: str) -> str:
     return f"`{what}`" if act == "run" else f"{act} {what}"
 
 
-_SMALL = frozenset(
-    "with this that from have what when will your just like want please should could would there here them "
-    "then they make need into over only also some more than very does done okay".split()
-)
-
-
-def is_substantial(prompt: str) -> bool:
-    """Is it a request by itself, not a "yes please"?"""
-    told = {word.lower() for word in re.findall(r"[A-Za-z][A-Za-z0-9_-]{3,}", prompt[:4_000])} - _SMALL
-    return len(told) >= 4 or sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
-
-
 def _requests(shown: Picture, digest: RunDigest) -> None:
     prompts = digest.prompts
     first = digest.first_prompt
-    goal = next((one for one in reversed(prompts) if is_substantial(one.text)), None)
+    goal = next((one for one in reversed(prompts) if telling.is_substantial(one.text)), None)
     if goal is None:
-        goal = first if first and is_substantial(first.text) else prompts[-1] if prompts else None
+        goal = first if first and telling.is_substantial(first.text) else prompts[-1] if prompts else None
     inherited = digest.inherited
     shown.inherits = bool(inherited)
-    if inherited.goal and (goal is None or not is_substantial(goal.text)):
+    if inherited.goal and (goal is None or not telling.is_substantial(goal.text)):
         shown.goal, shown.first = inherited.goal, inherited.first
         shown.latest = quoted(goal.text) if goal else ""
     elif goal is not None:
         shown.goal = quoted(goal.text)
         if prompts[-1].text != goal.text:
             shown.latest = quoted(prompts[-1].text)
-        earlier = [one.text for one in reversed(prompts) if one.at < goal.at and is_substantial(one.text)]
+        earlier = [
+            one.text for one in reversed(prompts) if one.at < goal.at and telling.is_substantial(one.text)
+        ]
         shown.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
         if inherited.goal:
             shown.first = inherited.first or inherited.goal
-        elif first and first.text != goal.text and is_substantial(first.text):
+        elif first and first.text != goal.text and telling.is_substantial(first.text):
             shown.first = quoted(first.text)
     told = [telling.flat(one.text) for one in reversed(digest.standing)]
     shown.standing = list(dict.fromkeys([*told, *inherited.standing]))

@@ -101,6 +101,18 @@ _FUNCTION = frozenset(
 _MARKUP = regex(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
 
 
+_SMALL = frozenset(
+    "with this that from have what when will your just like want please should could would there here them "
+    "then they make need into over only also some more than very does done okay".split()
+)
+
+
+def is_substantial(prompt: str) -> bool:
+    """Is it a request by itself, not a "yes please"?"""
+    told = {word.lower() for word in re.findall(r"[A-Za-z][A-Za-z0-9_-]{3,}", prompt[:4_000])} - _SMALL
+    return len(told) >= 4 or sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
+
+
 def unpasted(text: str) -> str:
     """A request without what was pasted into it: runs of three or more lines that are not prose."""
     kept: list[str] = []

@@ -16,8 +16,9 @@ from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from segue.core.digest import RunDigest
 from segue.core.manifest import manifest
 from segue.core.names import short_run
-from segue.core.picture import Picture, Probe, is_substantial, picture
+from segue.core.picture import Picture, Probe, picture
 from segue.core.state import OPEN, SessionState
+from segue.core.telling import is_substantial
 from segue.effects.redact import redact, redact_bytes
 from segue.errors import BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from segue.services.claims import claims_of

@@ -1,4 +1,4 @@
-"""The course of Codex's turns, and its forks: what is copied is not told."""
+"""The course of Codex's turns, and its forks: of what is copied, only the requests are told."""
 
 from __future__ import annotations
 
@@ -138,27 +138,41 @@ def test_in_a_sub_agents_rollout_the_task_is_a_title_and_nobody_is_quoted_as_the
     assert found[1:] == [Title(AT, "count the files")]
 
 
+def test_a_conversation_that_another_began_may_be_gone_on_with_by_the_user():
+    begun = "<codex_delegation>\n  <input>count the files</input>\n</codex_delegation>"
+    head = meta(source="vscode", thread_source="subagent")
+    found = steps(head, user(begun), event("user_message", message=begun), user("and the folders"))
+    assert found[1:] == [Title(AT, begun), Prompt(AT, "and the folders")]
+
+
 # Forks
 
 
-def test_history_that_a_fork_copied_is_not_its_work():
+def test_history_that_a_fork_copied_is_not_its_work_but_what_was_asked_stands():
     found = steps(
         meta(forked_from_id="old"),
         line("session_meta", {"id": "old", "cwd": "/src/shop"}),
         event("task_started", turn_id=EARLIER),
         user("the old request"),
+        user("a slip"),
+        item("message", role="assistant", content=[{"text": "old words"}]),
+        function("exec_command", {"cmd": "make"}, "c0"),
+        event("thread_rolled_back", num_turns=1),
         event("task_started", turn_id=LATER),
         user("the new request"),
     )
     assert isinstance(found[0], Start)
     assert (found[0].how, found[0].parent) == ("fork", "old")
-    assert texts(found, Prompt) == ["the new request"]
+    assert found[1:] == [
+        Prompt(AT, "the old request"), Prompt(AT, "a slip"), Rewind(AT, 1), Prompt(AT, "the new request"),
+    ]  # fmt: skip
 
 
 def test_an_old_fork_is_known_by_the_copied_head_and_ends_when_time_goes_on():
-    later = line("event_msg", {"type": "user_message", "message": "new"}, "2023-11-14T22:14:20.000Z")
-    found = steps(meta(), line("session_meta", {"id": "old", "cwd": "/src"}), user("old"), later)
-    assert texts(found, Prompt) == ["new"]
+    later = line("event_msg", {"type": "agent_message", "message": "new"}, "2023-11-14T22:14:20.000Z")
+    copied = event("agent_message", message="old")
+    found = steps(meta(), line("session_meta", {"id": "old", "cwd": "/src"}), copied, later)
+    assert texts(found, Say) == ["new"]
 
 
 def test_a_fork_that_points_at_its_past_has_copied_nothing():

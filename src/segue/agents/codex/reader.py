@@ -1,9 +1,9 @@
 """Records of a rollout become steps, each at the first of the records that tell it.
 
 Codex writes most things twice, as the model's item and as the user's event, and in some generations
-only once; so neither is trusted to be there, and the second telling is dropped. History that a fork
-copied into its file is not told at all. No record is held back to see what follows: a file that was
-cut off gives the same steps as far as it goes.
+only once; so neither is trusted to be there, and the second telling is dropped. Of the history that a fork
+copied into its file only the requests are told: they stand, but the work is not its own. No record is held
+back to see what follows: a file that was cut off gives the same steps as far as it goes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from segue.agents.common import hooked, plain, seconds
 from segue.core.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Title
 
 _COPY_SECONDS = 2.0  # a copied history is written in one go, stamped with the time of the fork
+_DELEGATED = "<codex_delegation>"  # a conversation that another one began, and the user may go on with
 _NOTICE, _NOTICE_END = "<subagent_notification>", "</subagent_notification>"
 
 Handler = Callable[[float, msgspec.Raw], Iterable[Step]]
@@ -116,8 +117,7 @@ class Reader:
         kind, at, payload = text(line.type), seconds(line.timestamp), line.payload
         self.kept.form = "envelope"
         if self.kept.copying and not self._is_own(kind, at, line):
-            self.skipped += 1
-            return ()
+            return self._copied(kind, at, payload)
         handler = self._kinds.get(kind)
         if handler is None and kind in ("response_item", "event_msg"):
             inner = wire.kind_of(payload)
@@ -127,6 +127,16 @@ class Reader:
             self.skipped += 1
             return ()
         return handler(at, payload)
+
+    def _copied(self, kind: str, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+        """Of a history that a fork copied, what the user asked; a sub-agent was not asked by the user."""
+        self.skipped += 1
+        inner = "" if self.kept.is_sub else wire.kind_of(payload)
+        if (kind, inner) == ("event_msg", "thread_rolled_back"):
+            return self.turns.rolled_back(at, payload)
+        if (kind, inner) != ("response_item", "message"):
+            return ()
+        return [step for step in self._message(at, payload) if isinstance(step, Prompt)]
 
     def _broken(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
         self.malformed += 1
@@ -155,7 +165,8 @@ class Reader:
         is_first = not kept.native
         kept.native, kept.began, kept.cwd = native, at, text(meta.cwd)
         parent = text(meta.parent_thread_id) or _spawner(meta.source)
-        kept.is_sub = text(meta.thread_source) == "subagent" or "subagent" in table(meta.source)
+        delegated = text(meta.thread_source) == "subagent" and not text(meta.source)
+        kept.is_sub = delegated or "subagent" in table(meta.source)
         kept.own_from = number(meta.subagent_history_start_ordinal)
         is_copied = bool(forked) and not table(meta.history_base)
         kept.copying = is_first and (is_copied or kept.own_from > 0)
@@ -260,7 +271,7 @@ class Reader:
     def _prompt(self, at: float, channel: str, said: str) -> Iterator[Step]:
         if not said or self.kept.is_twin(channel, "ask", said):
             return
-        if not self.kept.is_sub:
+        if not self.kept.is_sub and not said.startswith(_DELEGATED):
             yield Prompt(at, said)
         elif not self.kept.has_title:  # another agent's words; they name the conversation
             self.kept.has_title = True
