@@ -11,7 +11,7 @@ import pytest
 from segue.core.brief import LIST_MAX, ORDER, compose, marked_down
 from segue.core.digest import Failure, fold
 from segue.core.picture import Picture, Probe, Task, picture
-from segue.core.steps import Call, Plan, PlanItem, Prompt, Report, Result, Say, Step
+from segue.core.steps import Call, Interrupt, Plan, PlanItem, Prompt, Report, Result, Say, Step
 from segue.errors import BudgetTooSmall
 from segue.testing.transcripts.story import story
 
@@ -90,6 +90,19 @@ def test_an_unsolved_failure_is_quoted_with_its_reason() -> None:
     assert told == "`pytest tests` failed: \"E said 'no' to 3 rows: failed\""
 
 
+def test_a_call_that_the_user_refused_is_told_for_a_while_with_what_was_said() -> None:
+    path = "/home/someone/with/a/rather/long/path/to/the/project/invoices/parse.py"
+    steps: list[Step] = [
+        Prompt(1, GOAL), Call(2, "e", "Edit", "edit", paths=(path,)),
+        Interrupt(3, 'not "floats", keep cents', "e"), Result(3, "e"),
+    ]  # fmt: skip
+    text = brief(*steps)
+    assert line(text, "REFUSED") == "the user rejected `Edit parse.py` and said: \"not 'floats', keep cents\""
+    assert not line(text, "BROKEN") and not line(text, "PENDING")
+    assert not line(brief(*steps, *failing() * 20), "REFUSED")
+    assert not line(brief(Prompt(1, GOAL), Interrupt(2, "by the user")), "REFUSED")
+
+
 def test_a_call_that_was_cut_off_is_to_be_checked() -> None:
     text = brief(Prompt(1, GOAL), Call(2, "m", "Bash", "run", "", "alembic upgrade head"))
     assert line(text, "PENDING") == "`alembic upgrade head` may still have completed: check first"
@@ -154,6 +167,19 @@ def test_a_name_that_the_agent_works_with_comes_before_one_that_only_went_by() -
         steps += [call, Result(3, f"c{number}", ok=True, text=shown)]
     names = brief(*steps).partition("FILES and the names")[2]
     assert names.index("amount_in_cents") < names.index("went_by_here")
+
+
+def test_a_file_that_a_command_only_mentioned_is_among_the_first_or_not_told() -> None:
+    steps: list[Step] = [Prompt(1, GOAL)]
+    for number in range(14):
+        looks = f"sed -n 1,20p seen_{number}.py"
+        steps += [Call(2, f"s{number}", "Bash", "run", looks, looks), Result(3, f"s{number}", ok=True)]
+        path = f"src/edited_{number}.py"
+        steps += [Call(4, f"e{number}", "Edit", "edit", "x", paths=(path,)), Result(5, f"e{number}", ok=True)]
+    text = brief(*steps)
+    assert all(f"edited_{number}.py" in text for number in range(14))
+    assert "seen_" not in text.partition("  also: ")[2]
+    assert "seen_13.py" in brief(*steps[:1], *steps[-4:])
 
 
 def test_a_trouble_that_was_declared_is_said_once() -> None:

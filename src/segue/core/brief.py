@@ -28,7 +28,7 @@ LIST_MAX = 10  # items on a line
 
 ORDER = (
     "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT",
-    "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "QUESTIONS", "LAST STEPS", "DONE",
+    "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED", "QUESTIONS", "LAST STEPS", "DONE",
     "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED", "REMEMBERED", "COMMITTED", "SINCE THEN",
     "UNCOMMITTED", "COMMANDS", "FILES",
 )  # fmt: skip
@@ -182,6 +182,8 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
         page.say(
             "SOLVED", _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed", 0.14 * budget
         )
+    if shown.refused and not tight:
+        page.say("REFUSED", _refused(shown.refused, 0.1 * budget), 0.12 * budget)
     if shown.faults and not tight:
         page.say("BLOCKED", f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
     if shown.latest:
@@ -254,6 +256,15 @@ def _failures(broken: list[Failure], most: float) -> str:
     if size(also) > most / 3:
         also = ""
     return _failure(first.what, first.why, most - size(also)) + also
+
+
+def _refused(call: Failure, most: float) -> str:
+    """A call that the user did not want; what was said then is quoted, for it came by way of a result."""
+    what, _, file = call.what.rpartition("/")
+    what = f"{what.partition(' ')[0]} {file}" if len(call.what) > 60 and " /" in call.what else call.what
+    name = "`" + cut(what.replace("`", "'"), 60) + "`"
+    said = cut(call.why, int(most) - size(name) - 40)
+    return f"the user rejected {name}" + (f" and said: {_quote(said)}" if said else "")
 
 
 def _pending(page: Page, calls: list[str], most: float) -> None:
@@ -353,8 +364,10 @@ def _files(page: Page, shown: Picture, budget: int) -> None:
     room = page.left - reserve - size(heading) - 1
     many = max(3, min(40, FILES_SHOWN * budget // 2_048))
     named = max(2, min(25, FILES_NAMED * budget // 2_048)) if budget >= 500 else 0
+    first = max(named, 3)  # what a command only mentioned stands among the first or not at all
+    likely = [line for at, line in enumerate(shown.files) if at < first or line.given]
     chosen = []
-    for line in shown.files[:many]:
+    for line in likely[:many]:
         cost = size(line.name) + (len(line.mark) + 3 if line.mark else 0) + 5
         if cost > min(room, FILES_SHARE * budget + 120):
             break

@@ -46,7 +46,7 @@ from segue.core.telling import clip
 
 from .values import msgpack_decoder
 
-FORMAT = 4  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 5  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -160,6 +160,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     compactions: int = 0
     recaps: list[Words] = []
     interrupted: Words | None = None
+    refused: Failure | None = None  # the last call that the user did not want, and why
     fault: Words | None = None
     faults: int = 0
     context: int = 0  # tokens in the window at the last response
@@ -374,10 +375,13 @@ def _result(digest: RunDigest, step: Result) -> None:
 def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
     why = telling.reason(step.text)
     before = digest.failures.pop(key, None)
-    what = call.what if call.act == "run" else f"{call.tool} {call.paths[0]}" if call.paths else call.tool
-    digest.failures[key] = Failure(what, why, digest.steps, before.count + 1 if before else 1)
+    digest.failures[key] = Failure(_named(call), why, digest.steps, before.count + 1 if before else 1)
     if len(digest.failures) > FAILURES_MAX:
         del digest.failures[next(iter(digest.failures))]
+
+
+def _named(call: Open) -> str:
+    return call.what if call.act == "run" else f"{call.tool} {call.paths[0]}" if call.paths else call.tool
 
 
 def _solve(digest: RunDigest, key: str) -> None:
@@ -451,6 +455,9 @@ def _report(digest: RunDigest, step: Report) -> None:
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:
     digest.interrupted = Words(clip(step.reason, 300), digest.steps)
+    call = digest.pending.get(step.call)
+    if call is not None:
+        digest.refused = Failure(_named(call), clip(step.reason, 300), digest.steps)
 
 
 def _fault(digest: RunDigest, step: Fault) -> None:

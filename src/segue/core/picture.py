@@ -75,6 +75,7 @@ class FileLine(msgspec.Struct, gc=False):
     path: str
     mark: str  # edited, created, deleted or ""
     value: float
+    given: bool = True  # to a tool; else a command only mentioned it
 
 
 class Picture(msgspec.Struct):
@@ -106,6 +107,7 @@ class Picture(msgspec.Struct):
     pending: list[str] = []
     broken: list[Failure] = []
     solved: list[Failure] = []
+    refused: Failure | None = None
     faults: str = ""
     questions: list[str] = []
     decided: list[str] = []
@@ -168,6 +170,8 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     shown.solved = [
         failure for failure in reversed(digest.solved) if failure.at > digest.steps - SOLVED_STEPS
     ][:1]
+    if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
+        shown.refused = digest.refused
     shown.ending = _ending(digest)
     if digest.fault and digest.fault.at >= digest.steps - 3:
         shown.faults = digest.fault.text
@@ -290,7 +294,7 @@ def _files(digest: RunDigest) -> list[FileLine]:
         value = file_value(use, digest.steps, path)
         value += 0.4 * (name in lately) + 1.0 * (name in asked) + 1.5 * (name in planned)
         mark = "deleted" if use.deleted else "created" if use.created else "edited" if use.edits else ""
-        found.append(FileLine(name, path, mark, value))
+        found.append(FileLine(name, path, mark, value, use.named > 0))
     return sorted(found, key=lambda one: -one.value)
 
 

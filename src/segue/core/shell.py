@@ -157,10 +157,11 @@ def _short(part: str) -> str:
         words = words[2:] if words[0] == "timeout" else words[1:]
     if not words or words[0].startswith((*_STOPS, "@{")) or (words[0][0] == "[" and words[0] != "["):
         return ""
-    head = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
-    if head in _LOOKS:
-        return head
-    return " ".join([head, *_arguments(head, words)]).rstrip(")")[:100]
+    base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
+    if base in _LOOKS:
+        return base
+    head = base if words[0].startswith(("/", "~", "$")) else words[0]  # as it was given where it is short
+    return " ".join([head, *_arguments(base, words)]).rstrip(")")[:100]
 
 
 def _arguments(head: str, words: list[str]) -> list[str]:

@@ -135,10 +135,11 @@ class Report(Value, gc=False, tag="report"):
 
 
 class Interrupt(Value, gc=False, tag="interrupt"):
-    """The user, or a signal, stopped the agent."""
+    """The user, or a signal, stopped the agent, or refused a call."""
 
     at: float
-    reason: str = ""
+    reason: str = ""  # of a refusal, what the agent was told that the user said
+    call: str = ""  # id of the call that was refused; it has no result yet
 
 
 class Fault(Value, gc=False, tag="fault"):

@@ -42,7 +42,7 @@ def _unsaid(digest: RunDigest, text: str) -> None:
 def _back_to(digest: RunDigest, cut: int, prompts: int) -> None:
     for name in ("prompts", "standing", "says", "notes", "reports", "decided", "recaps"):
         setattr(digest, name, [words for words in getattr(digest, name) if words.at < cut])
-    for name in ("first_prompt", "interrupted", "fault", "ended", "summary"):
+    for name in ("first_prompt", "interrupted", "fault", "ended", "summary", "refused"):
         words = getattr(digest, name)
         if words is not None and words.at >= cut:
             setattr(digest, name, None)

@@ -121,73 +121,77 @@ def _words(digest: RunDigest, traces: list[Trace]) -> dict[str, float]:
     return found
 
 
-class _Seen:
-    """What the last steps show of names: how often, where, how lately, and by whose hand."""
+class _Name:
+    """What the last steps show of a name: how often, where, how lately, and by whose hand."""
+
+    __slots__ = ("counts", "failures", "fresh", "homes", "own_at", "own_fresh", "reads", "results", "steps")
 
     def __init__(self) -> None:
-        self.steps: Counter[str] = Counter()
-        self.counts: Counter[str] = Counter()
-        self.read: Counter[str] = Counter()  # in how many looks, results and failures
-        self.result: Counter[str] = Counter()
-        self.failure: Counter[str] = Counter()
-        self.own_at: dict[str, int] = {}  # when the agent itself last wrote it
-        self.fresh: dict[str, float] = {}
-        self.own_fresh: dict[str, float] = {}
-        self.homes: dict[str, Counter[str]] = {}
+        self.steps = self.counts = 0
+        self.reads = self.results = self.failures = 0  # in how many looks, results and failures
+        self.own_at = -60  # when the agent itself last wrote it
+        self.fresh = self.own_fresh = 0.0
+        self.homes: dict[str, int] = {}
 
-    def take(self, at: int, age: int, one: Trace, here: dict[str, int]) -> None:
-        steps, counts, fresh, own_fresh = self.steps, self.counts, self.fresh, self.own_fresh
-        kind = "read" if one.kind == "search" else one.kind
-        into: Counter[str] | None = getattr(self, kind) if kind in ("read", "result", "failure") else None
-        own = one.kind in _CALLS or one.kind == "say"
+
+def _seen(names_in: _NamesIn, traces: list[Trace]) -> dict[str, _Name]:
+    found: dict[str, _Name] = {}
+    for at, one in enumerate(traces):
+        kind, path, age = one.kind, one.path, len(traces) - 1 - at
+        own = kind in _CALLS or kind == "say"
+        looks, result, failure = kind in ("read", "search"), kind == "result", kind == "failure"
         late, own_late = math.exp(-age / FRESH_STEPS), math.exp(-age / OWN_FRESH_STEPS)
-        weight = 2 if one.kind in ("edit", "create") else 1
-        for token, count in here.items():
-            steps[token] += 1
-            counts[token] += count
-            fresh[token] = fresh.get(token, 0.0) + late
-            if into is not None:
-                into[token] += 1
+        weight = 2 if kind in ("edit", "create") else 1
+        for token, count in names_in.text(one.text).items():
+            name = found.get(token)
+            if name is None:
+                name = found[token] = _Name()
+            name.steps += 1
+            name.counts += count
+            name.fresh += late
             if own:
-                self.own_at[token] = at
-                own_fresh[token] = own_fresh.get(token, 0.0) + own_late
-            if one.path:
-                self.homes.setdefault(token, Counter())[one.path] += count * weight
+                name.own_at = at
+                name.own_fresh += own_late
+                name.reads += looks
+            elif result:
+                name.results += 1
+            else:
+                name.failures += failure
+            if path:
+                name.homes[path] = name.homes.get(path, 0) + count * weight
+    return found
 
 
 def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], dict[str, str]]:
-    seen = _Seen()
     names_in = _NamesIn()
-    last = len(traces) - 1
-    for at, one in enumerate(traces):
-        seen.take(at, last - at, one, names_in.text(one.text))
+    seen = _seen(names_in, traces)
     said = _tokens(names_in, digest.says)
     prompted = _tokens(names_in, digest.prompts)
     planned = {
         token for item in digest.plan if item[1] in ("pending", "active") for token in NAME.findall(item[0])
     }
     summed = _tokens(names_in, [digest.summary] if digest.summary else [])
+    last, unseen, log1p = len(traces) - 1, _Name(), math.log1p
     last_path = next((one.path for one in reversed(traces) if one.path), "")
-    homes, log1p = seen.homes, math.log1p
     worths: dict[str, float] = {}
-    for token in set(seen.counts) | set(said) | set(prompted) | set(summed):
+    for token in set(seen) | set(said) | set(prompted) | set(summed):
         if _LIBRARY.search(token):
             continue
-        score = -2.2 + 0.2 * log1p(seen.steps[token]) + 0.85 * log1p(seen.counts[token])
-        score -= 0.85 * log1p(seen.result[token]) + 0.7 * log1p(seen.read[token])
-        score += 0.55 * log1p(said[token]) - 0.5 * log1p(seen.failure[token])
-        score += log1p(seen.fresh.get(token, 0.0)) - 1.65 * log1p(seen.own_fresh.get(token, 0.0))
-        score -= 0.52 * log1p(last - seen.own_at.get(token, -60))
-        score += 0.35 * (token in prompted) + 1.05 * (token in planned)
-        score -= (
-            0.25 * ("." in token) + 2.0 * (":" in token) + 0.5 * (_ENDS_AS_FILE.search(token) is not None)
-        )
-        if token not in seen.counts:
+        name = seen.get(token, unseen)
+        score = -2.2 + 0.2 * log1p(name.steps) + 0.85 * log1p(name.counts)
+        score -= 0.85 * log1p(name.results) + 0.7 * log1p(name.reads) + 0.5 * log1p(name.failures)
+        score += log1p(name.fresh) - 1.65 * log1p(name.own_fresh) - 0.52 * log1p(last - name.own_at)
+        score += 0.55 * log1p(said[token]) + 0.35 * (token in prompted) + 1.05 * (token in planned)
+        if "." in token:
+            score -= 0.75 if _ENDS_AS_FILE.search(token) else 0.25
+        score -= 2.0 * (":" in token)
+        if name is unseen:
             score += 0.95
-        elif last_path and last_path in homes.get(token, ()):
+        elif last_path and last_path in name.homes:
             score += 0.17
         worths[token] = _chance(score)
-    return worths, {token: found.most_common(1)[0][0] for token, found in homes.items()}
+    homes = {token: name.homes for token, name in seen.items() if name.homes}
+    return worths, {token: max(paths, key=paths.__getitem__) for token, paths in homes.items()}
 
 
 class _NamesIn(dict[str, tuple[str, ...]]):

@@ -352,11 +352,15 @@ def test_a_result_says_how_it_went(record, ok, code, said):
 def test_a_call_that_the_user_refused_has_ended_and_says_why():
     refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
     assert told(result(refused, error=True)) == [
+        Interrupt(AT, "", "t1"),
         Result(AT, "t1"),
-        Interrupt(AT, "refused by the user"),
     ]
-    [_, stop] = told(result(f"{refused} To tell you how to proceed, the user said:\nuse tabs", error=True))
-    assert stop == Interrupt(AT, "refused: use tabs")
+    refused += " To tell you how to proceed, the user said:\n"
+    note = "\n\nNote: The user's next message may contain a correction or preference."
+    for said in ("use tabs", f"use tabs{note}"):
+        assert told(result(refused + said, error=True))[0] == Interrupt(AT, "use tabs", "t1")
+    asked = "The user wants to clarify these questions.\n    This means they may have more to say."
+    assert told(result(refused + asked, error=True))[0] == Interrupt(AT, "", "t1")
 
 
 def test_a_call_whose_outcome_nobody_knows_stays_pending():

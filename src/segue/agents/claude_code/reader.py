@@ -21,6 +21,8 @@ from segue.agents.claude_code.wire import (
     NOT_TYPED,
     RECORD,
     REJECTED,
+    REJECTED_NOTE,
+    REJECTED_QUESTION,
     TAG,
     UNKNOWN_OUTCOME,
     Attachment,
@@ -362,9 +364,9 @@ def _result(block: Block, at: float) -> Iterator[Step]:
     text = block.content if isinstance(block.content, str) else blocks_text(block.content)
     failed = bool(block.is_error)
     if failed and text.startswith(REJECTED):
-        said = text.partition("the user said:")[2].strip()
+        said = text.partition("the user said:")[2].partition(REJECTED_NOTE)[0].strip()
+        yield Interrupt(at, "" if said.startswith(REJECTED_QUESTION) else said, block.tool_use_id)
         yield Result(at, block.tool_use_id, None, None, "")
-        yield Interrupt(at, f"refused: {said}" if said else "refused by the user")
         return
     if text.startswith(UNKNOWN_OUTCOME):
         return  # the agent's own note at resume: the call stays pending
