@@ -121,3 +121,10 @@ def test_bash_completes(cli: Cli, line: str, wanted: set[str]) -> None:
     )
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == wanted, done.stderr
+
+
+def test_the_overview_names_every_option_that_all_commands_have(cli: Cli) -> None:
+    shared = Parser(find("status")).options(shared=True)
+    overview = cli("--help").out
+    names = [one.option_strings[-1] for one in shared]
+    assert [name for name in names if name not in overview and name != "--help"] == []

@@ -440,7 +440,7 @@ def test_a_hook_waits_a_moment_for_a_dead_server_and_spools(
     path = own(agent)
     times = waited(monkeypatch)
     agent.call(event, transcript_path=str(path), source="startup", prompt="go on", tool_name="Bash")
-    assert times and sum(times) <= 0.3, times
+    assert times and sum(times) < 2, times  # 0.3 s and what a busy machine adds; anybody else waits for 10
     assert event in agent.spooled(), agent.log()
 
 

@@ -15,6 +15,7 @@ _SHARED = (
     ("--json", "give JSON instead of text"),
     ("-C, --folder DIR", "act as if started in this folder"),
     ("--home DIR", "the data folder, instead of SEGUE_HOME"),
+    ("--store URL", "the store, instead of SEGUE_STORE"),
     ("--actor NAME", "who declares this: `user` or an agent's name"),
     ("--no-color", "no colours, also on a terminal"),
 )
