@@ -6,6 +6,9 @@ after it; most others need a telling word, and after it something that hands ove
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import chain
+
 from .secrets_rules import RULES
 
 _RUN_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.~+/=\\-"
@@ -36,8 +39,14 @@ def may_hold_secret(text: str) -> bool:
         return True
     if ("-u" in low and ":" in low and _names_user(low)) or ("basic" in low and _is_basic(low)):
         return True
-    literals = (literal for rule in RULES if rule.check == "shape" for literal in rule.literals.split())
-    return any(literal in low and _runs_on(low, literal) for literal in literals)
+    return any(_runs_on(low, literal) for literal in [one for one in _literals() if one in low])
+
+
+@cache
+def _literals() -> tuple[str, ...]:
+    """With which the rules begin that need no telling word."""
+    shapes = [rule.literals.split() for rule in RULES if rule.check == "shape"]
+    return tuple(dict.fromkeys(chain.from_iterable(shapes)))
 
 
 def _after(low: str, word: str, length: int) -> list[str]:

@@ -11,7 +11,7 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import Any
 
-from .secrets_rules import ADDRESS, MEMBER, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS, STAND_INS
+from .secrets_rules import ADDRESS, KEY_OF, MEMBER, NO_SECRETS, PASSWORDS, PLACEHOLDER, SHORT_WORDS, STAND_INS
 
 JUDGED_LENGTH_MAX = 128
 """The beginning tells: what comes later in a long value is more of the same."""
@@ -93,6 +93,30 @@ def is_no_secret_name(key: str) -> bool:
     """`page_token`, `primaryKey`: telling words with another meaning."""
     words = re.findall(_WORDS, key)[-2:]
     return len(words) == 2 and words[1].lower() in ("key", "token") and words[0].lower() in NO_SECRETS
+
+
+_WEAK = (
+    r"(?i)[_-]key|credentials?|authorization|.auth|dsn|conn\w*[_-]?str(?:ing)?|bearer|access[_-]?code|"
+    r"(?:session|app|application|integration|write|root|service|storage|client)[ _.-]?key"
+)
+
+
+@cache
+def is_weak(name: str) -> bool:
+    """Whether the name alone does not tell that its value is a secret."""
+    return bool(regex(_WEAK).fullmatch(name))
+
+
+_BEFORE_KEY = (b" ", b"_", b".", b"-")
+
+
+def key_of_what(chunk: bytes, key: int) -> int:
+    """Where the word begins that says of what it is the key; where the key does, if there is none."""
+    end = key - (chunk[key - 1 : key] in _BEFORE_KEY)
+    window = chunk[max(0, key - 16) : end].lower()
+    if not window.endswith(KEY_OF):
+        return key
+    return end - max(len(word) for word in KEY_OF if window.endswith(word))
 
 
 def _entropy(value: str) -> float:

@@ -14,8 +14,17 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from .redact_judge import is_no_secret_name, is_placeholder, is_secret, is_stand_in, is_wordy, regex
-from .secrets_rules import KEY_OF, MEMBER, RULES, RUN, STAND_IN, Rule, V
+from .redact_judge import (
+    is_no_secret_name,
+    is_placeholder,
+    is_secret,
+    is_stand_in,
+    is_weak,
+    is_wordy,
+    key_of_what,
+    regex,
+)
+from .secrets_rules import MEMBER, RULES, RUN, STAND_IN, Rule, V
 
 MASK = "[redacted:{}]"
 PEM_BYTES_MAX = 16 * 1024
@@ -190,11 +199,7 @@ def _is_telling_key(chunk: bytes, start: int, head: bytes) -> bool:
     """Whether it is the key of something, and not one of a map."""
     if head.startswith((b"keybase", b"key_base", b"key-base")):
         return True
-    return start > 0 and chunk[start - 1] in _KEY_CHARS + b" " and bool(_key_of_what(chunk, start))
-
-
-def _key_of_what(chunk: bytes, key: int) -> re.Match[bytes] | None:
-    return _bytes_regex(KEY_OF).search(chunk, max(0, key - 16), key)
+    return start > 0 and key_of_what(chunk, start) < start
 
 
 @cache
@@ -365,15 +370,6 @@ def _element(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 
 
 _KEY_CHARS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@-"
-_WEAK = (
-    r"(?i)[_-]key|credentials?|authorization|.auth|dsn|conn\w*[_-]?str(?:ing)?|bearer|access[_-]?code|"
-    r"(?:session|app|application|integration|write|root|service|storage|client)[ _.-]?key"
-)
-
-
-@cache
-def _is_weak(name: str) -> bool:
-    return bool(regex(_WEAK).fullmatch(name))
 
 
 _ENDS = (b"", b" ", b"\t", b"\r", b"\n", b"\\", b'"', b".", b"!", b"?")
@@ -386,8 +382,9 @@ def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
         return start + 1
     name, between, quote = match.group(1).decode("latin-1"), match.group(2), match.group(3) or b""
     if name[-3:].lower() == "key":
-        of = _key_of_what(chunk, start + len(name) - 3)
-        start = of.start() if of else start
+        end_of_what = start + len(name) - 3
+        of = key_of_what(chunk, end_of_what)
+        start = of if of < end_of_what else start
         name = chunk[start : match.end(1)].decode("latin-1")
     before = chunk[max(0, start - BEFORE_BYTES_MAX) : start]
     if (len(before) - len(before.rstrip(b"\\"))) % 2 and name[0] in "bfnrtu":
@@ -412,7 +409,7 @@ def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     bare_code = not quoted and not (name.isupper() and b"=" in between and not spaced)
     joined = between.strip()[-1:] == b":" or (between[-1:] == b"=" and not between[:1].isspace())
     alone = not quoted and joined and chunk[end : end + 1] in _ENDS
-    weak = argument or _is_weak(name)
+    weak = argument or is_weak(name)
     if is_no_secret_name(key):
         return harmless
     if not is_secret(
