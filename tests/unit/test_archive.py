@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import sqlite3
@@ -188,3 +189,21 @@ def test_a_session_is_named_later_and_stays_when_the_copy_grows(archive: Archive
     archive.name_sessions({"k1": "jwt", "unknown": "other"})
     assert archive.sessions() == {"k1": "jwt"}
     assert keep(archive, b"y\n", before=archive.find("k1")).session == "jwt"
+
+
+def test_an_archive_from_before_sessions_had_a_table_is_read_and_written(archive: Archive) -> None:
+    keep(archive, b"x\n")
+    archive.name_sessions({"k1": "jwt"})
+    archive.close()
+    with contextlib.closing(sqlite3.connect(archive.path)) as db:
+        db.executescript("UPDATE copies SET session = 'old'; DROP TABLE belongs; PRAGMA user_version = 1")
+    assert archive.sessions() == {"k1": "old"}
+    assert archive.copies()[0].session == "old"
+    archive.name_sessions({"k1": "new"})
+    assert archive.sessions() == {"k1": "new"}
+    copy = archive.find("k1")
+    assert copy is not None and copy.session == archive.copies()[0].session == "new"
+    archive.drop(["k1"])
+    assert archive.sessions() == {}
+    keep(archive, b"x\n")
+    assert archive.sessions() == {"k1": ""}

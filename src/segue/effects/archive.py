@@ -43,8 +43,12 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS copies (
         no INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, about BLOB NOT NULL, session TEXT NOT NULL,
         last REAL NOT NULL, chunks BLOB NOT NULL, tail BLOB NOT NULL, proof BLOB NOT NULL
-    )
+    );
+    CREATE TABLE IF NOT EXISTS belongs (key TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID
 """
+_VERSION = 2
+"""Before 2 there was no table of what was told later: to name a session was to write the copy once more."""
+_SESSION = "coalesce((SELECT session FROM belongs WHERE belongs.key = copies.key), session)"
 
 
 def _zstd() -> Any:
@@ -130,6 +134,7 @@ class Archive:
                 "INSERT OR REPLACE INTO copies (key, about, session, last, chunks, tail, proof) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)", rows,
             )  # fmt: skip
+            db.executemany("DELETE FROM belongs WHERE key = ?", [row[:1] for row in rows])
             trip("archive.put.before_commit")
 
         self._writing(work)
@@ -138,15 +143,17 @@ class Archive:
     def name_sessions(self, sessions: Mapping[str, str]) -> None:
         """To which session each copy belongs."""
         if sessions:
-            rows = [(session, key) for key, session in sessions.items()]
-            self._writing(lambda db: db.executemany("UPDATE copies SET session = ? WHERE key = ?", rows))
+            sql = "INSERT OR REPLACE INTO belongs SELECT key, ?2 FROM copies WHERE key = ?1"
+            self._writing(lambda db: db.executemany(sql, list(sessions.items())))
             trip("archive.name.after_commit")
 
     def drop(self, keys: Iterable[str]) -> None:
         """Remove copies, and the chunks that no other one has."""
 
         def work(db: apsw.Connection) -> None:
-            db.executemany("DELETE FROM copies WHERE key = ?", [(key,) for key in keys])
+            rows = [(key,) for key in keys]
+            db.executemany("DELETE FROM copies WHERE key = ?", rows)
+            db.executemany("DELETE FROM belongs WHERE key = ?", rows)
             _sweep(db)
             trip("archive.drop.before_commit")
 
@@ -186,16 +193,16 @@ class Archive:
 
     def copies(self) -> list[Copy]:
         """All copies without their chunks and tails, the oldest first."""
-        rows = self._fetch("SELECT about, session, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
+        rows = self._fetch("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
         return [_copy(self.path, row) for row in rows]
 
     def sessions(self) -> dict[str, str]:
         """Key to session, of all copies."""
-        return dict(self._fetch("SELECT key, session FROM copies", ()))
+        return dict(self._fetch("SELECT key, {session} FROM copies", ()))
 
     def find(self, key: str) -> Copy | None:
         """One copy, with its chunks' addresses and its tail."""
-        sql = "SELECT about, session, last, chunks, tail, proof FROM copies WHERE key = ?"
+        sql = "SELECT about, {session}, last, chunks, tail, proof FROM copies WHERE key = ?"
         rows = self._fetch(sql, (key,))
         return _copy(self.path, rows[0]) if rows else None
 
@@ -272,12 +279,6 @@ class Archive:
             db.pragma("secure_delete", 1)
             if sys.platform == "darwin":
                 db.pragma("fullfsync", 1)
-            if make and not db.pragma("user_version"):
-                db.execute("BEGIN IMMEDIATE")  # one commit for all of it
-                for statement in _TABLES.split(";"):
-                    db.execute(statement)
-                db.pragma("user_version", 1)
-                db.execute("COMMIT")
         self._local.db, self._local.pid = db, os.getpid()
         return db
 
@@ -286,6 +287,10 @@ class Archive:
             db = self._connection()
             db.execute("BEGIN IMMEDIATE")
             try:
+                if db.pragma("user_version") < _VERSION:
+                    for statement in _TABLES.split(";"):
+                        db.execute(statement)
+                    db.pragma("user_version", _VERSION)
                 work(db)
                 db.execute("COMMIT")
             except BaseException:
@@ -298,9 +303,11 @@ class Archive:
         if db is None:
             return []
         with _told(self.path):
-            if not db.pragma("user_version"):
+            version = db.pragma("user_version")
+            if not version:
                 return []
-            return list(db.execute(sql, values))
+            session = _SESSION if version >= _VERSION else "session"
+            return list(db.execute(sql.replace("{session}", session), values))
 
     def close(self) -> None:
         """Let go of the file; a later call opens it again."""
