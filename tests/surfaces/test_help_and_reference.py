@@ -71,11 +71,13 @@ def test_the_committed_reference_is_what_the_parsers_say() -> None:
     assert all(f"### segue {name}\n" in committed for name in TABLE)
 
 
-def test_status_is_read_without_argparse_exactly_as_with_it() -> None:
-    parser = Parser(find("status"))
-    pool = ["a", "--json", "--no-color", "-s", "--session", "-C", "--home", "--actor", "", "-x"]
+@pytest.mark.parametrize("name", ["status", "brief", "sync"])
+def test_a_quick_command_is_read_without_argparse_exactly_as_with_it(name: str) -> None:
+    parser = Parser(find(name))
+    pool = ["a", "--json", "--no-color", "-s", "--session", "-C", "--home", "--actor", "--agent", "", "-x"]
+    assert read_plainly(name, []) is not None
     for words in product(pool, repeat=3):
-        plain = read_plainly(list(words))
+        plain = read_plainly(name, list(words))
         if plain is not None:
             assert vars(parser.read(list(words))) == vars(plain), words
 

@@ -11,19 +11,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from segue.core import telling
 from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest, Words
-from segue.core.features import verdict_of
 from segue.core.shell import kind_of
 from segue.core.sketch import is_current
-from segue.core.state import SessionState
 from segue.core.values import Value
 from segue.core.worth import Worth, words, worth
 
 from .patterns import regex
+
+if TYPE_CHECKING:
+    from segue.core.state import SessionState
 
 RECENT_STEPS = 90  # a failure that is older and was not repeated is history
 SOLVED_STEPS = 30
@@ -443,6 +445,8 @@ def _session(shown: Picture, state: SessionState, covered: Mapping[str, str] | N
 def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
     """Features that fail, and those whose files changed since they were proven."""
     wanted = ("failing",) if covered is None else ("failing", "stale")
+    from segue.core.features import verdict_of  # most briefs are of files, and have no session
+
     found = [verdict_of(one, (covered or {}).get(id, "")) for id, one in state.features.items()]
     return [
         Failure(f"segue verify --feature {one.id}", f"{one.status}: {one.reason}", 0)

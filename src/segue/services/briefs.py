@@ -14,22 +14,20 @@ import msgspec
 
 from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from segue.core.digest import RunDigest
-from segue.core.manifest import manifest
 from segue.core.names import short_run
 from segue.core.picture import Picture, Probe, picture
-from segue.core.state import OPEN, SessionState
 from segue.core.telling import is_substantial
 from segue.effects.redact import redact, redact_bytes
 from segue.errors import BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
-from segue.services.claims import claims_of
-from segue.services.home import Home
 from segue.services.reading import final, read, recognised
 from segue.settings import data_folder, store_of
 
 if TYPE_CHECKING:
     from segue.agents.base import Found
     from segue.core.material import Block
+    from segue.core.state import SessionState
     from segue.services.capture import Capture
+    from segue.services.home import Home
     from segue.services.last_seen import Last
 
 Format = Literal["text", "json", "markdown"]
@@ -67,6 +65,7 @@ def of_place(
     from segue.effects.probe import probe
     from segue.services.brief_memories import remembered
     from segue.services.capture import Capture
+    from segue.services.home import Home
 
     check(budget)
     capture = Capture.here(folder, environment)
@@ -150,6 +149,8 @@ def _session(
 
     With it, the hashes over the files that its features cover. A server that is down is no fault unless
     the session is ``alone``: no run tells anything. Then it is told as last seen: the last part says so."""
+    from segue.core.state import OPEN
+    from segue.services.home import Home
     from segue.services.segue import Segue
 
     home = Home(data_folder(environment)).for_store(store_of(environment))
@@ -240,6 +241,8 @@ def written(
     ``kept``: where to look for what a model said, and of which run."""
     shown = picture(runs, session, probe, memories, agent=agent, covered=covered)
     if kept is not None:
+        from segue.services.claims import claims_of
+
         shown.claims = claims_of(*kept, shown)
     room = budget
     while True:
@@ -260,6 +263,8 @@ def written(
 
 def as_form(shown: Picture, form: Format, budget: int, more: str = "") -> str:
     if form == "json":
+        from segue.core.manifest import manifest
+
         return manifest(shown, budget, more).decode()
     if form == "markdown":
         return marked_down(shown, budget, more)

@@ -7,7 +7,6 @@ one look whether it is there.
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +39,8 @@ class Kept(Value):
 
 def path_of(home: Home, run: str) -> Path:
     """Where the claims of a run stand."""
+    import hashlib
+
     return home.manifests / FOLDER / (hashlib.sha256(run.encode(errors="replace")).hexdigest()[:24] + ".json")
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import time
 from functools import lru_cache
 from pathlib import Path
 
-from ..core.door import clean_name
 from ..effects.files import keep_out, private_folder
 from ..errors import AccessError, StoreUnavailable
 
@@ -45,6 +43,12 @@ def is_remote(where: str) -> bool:
     return where[:8].lower().startswith(("https://", "http://"))
 
 
+def _hashed(text: str) -> str:
+    import hashlib  # it loads OpenSSL, which most commands need nothing of
+
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 class Home:
     """Paths of the data folder; a folder exists once something is kept in it."""
 
@@ -53,7 +57,7 @@ class Home:
         self.elsewhere = elsewhere
         """The address, without secrets, of a store that is no file here; empty for the embedded one."""
         if elsewhere:  # a name for what is kept beside it; no such file is ever made
-            store = path / "elsewhere" / f"{hashlib.sha256(elsewhere.encode()).hexdigest()[:16]}.db"
+            store = path / "elsewhere" / f"{_hashed(elsewhere)[:16]}.db"
         self.database = store or path / "segue.db"
         """The embedded store."""
         if not elsewhere:
@@ -175,10 +179,12 @@ class Home:
     def _own(self) -> str:
         if self.database == self.path / "segue.db":
             return ""
-        return f"-{hashlib.sha256(str(self.database).encode()).hexdigest()[:8]}"
+        return f"-{_hashed(str(self.database))[:8]}"
 
     def archived(self, session: str) -> Path:
         """The archive file of a session; the id cannot lead out of the folder."""
+        from ..core.door import clean_name  # with all commands behind it; few need a path of these
+
         return self.archive / f"{clean_name(session)}.jsonl.gz"
 
     def make(self) -> None:

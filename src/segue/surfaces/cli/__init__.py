@@ -23,8 +23,14 @@ hundred times, for nothing."""
 _VALUED = ("-C", "--folder", "--home", "--store", "--actor")
 _NAMES = {
     "-C": "folder", "--folder": "folder", "--home": "home", "--store": "store", "--actor": "actor",
-    "-s": "session", "--session": "session",
+    "-s": "session", "--session": "session", "--agent": "agent",
 }  # fmt: skip
+_PLAIN: dict[str, dict[str, Any]] = {
+    "status": {"id": None, "session": None},
+    "brief": {"what": None, "max_bytes": 2_048, "format": "text", "agent": None},
+    "sync": {"path": (), "agent": None, "session": None},
+}
+"""Commands that must be quick, with what they are given; words without a dash are the first of it."""
 _FLAGS = ("--json", "--no-color")
 
 
@@ -100,7 +106,7 @@ def _dispatch(words: list[str]) -> int:
 
     found = find(command)
     own, behind = (options, dashed) if found.more else (rest, [])
-    args: Any = read_plainly([*before, *own]) if command == "status" else None
+    args: Any = read_plainly(command, [*before, *own])
     if args is None:
         from .parsing import Parser
 
@@ -119,24 +125,35 @@ def _quick_check(words: list[str]) -> int | None:
     return found[0] if found is not None else None
 
 
-def read_plainly(words: list[str]) -> SimpleNamespace | None:
-    """The arguments of `status`, the command that must be quick, without argparse; None if in doubt."""
+def read_plainly(command: str, words: list[str]) -> SimpleNamespace | None:
+    """The arguments of a command that must be quick, without argparse; None if it is none, or in doubt."""
+    given = _PLAIN.get(command)
+    if given is None:
+        return None
     args = SimpleNamespace(
-        id=None, session=None, json=False, folder=None, home=None, store=None, actor=None, no_color=False
+        **given, json=False, folder=None, home=None, store=None, actor=None, no_color=False
     )
+    bare: list[str] = []
     left = iter(words)
     for word in left:
         if word in _FLAGS:
             setattr(args, word[2:].replace("-", "_"), True)
-        elif word in _NAMES:
+        elif (name := _NAMES.get(word)) and hasattr(args, name):
             value = next(left, "-")
             if value.startswith("-"):
                 return None
-            setattr(args, _NAMES[word], value)
-        elif not word or word.startswith("-") or args.id is not None:
+            setattr(args, name, value)
+        elif not word or word.startswith("-"):
             return None
         else:
-            args.id = word
+            bare.append(word)
+    first = next(iter(given))
+    if given[first] == ():
+        setattr(args, first, bare)
+    elif len(bare) > 1:
+        return None
+    elif bare:
+        setattr(args, first, bare[0])
     return args
 
 
