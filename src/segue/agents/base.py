@@ -62,7 +62,9 @@ class Found(Value):
 
 class Reader(Protocol):
     """Turns records into steps. ``lines``: one record is one line without its newline;
-    ``document`` and ``database``: one record is the whole document (see ``Agent.load``)."""
+    ``document`` and ``database``: one record is the whole document (see ``Agent.load``).
+
+    A reader of lines may have a method ``read_view`` that does the same with a line as a ``memoryview``."""
 
     skipped: int  # records of kinds that it does not know or need
     malformed: int
@@ -103,7 +105,7 @@ class Agent(Protocol):
 
 
 _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
-_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _RECORD = regex(r'(?<![:\[,\s])\s*(?=\{")')  # what stands in an object follows one of these
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -171,7 +173,7 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
     """
     try:
         return [decoder.decode(line)], 0
-    except _BROKEN:
+    except BROKEN:
         pass
     text = mended(line).decode().strip()
     if not text:
@@ -204,7 +206,7 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
 def _fitted(text: str, value: dict[str, Any], decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(text)
-    except _BROKEN:
+    except BROKEN:
         return lenient(value, decoder.type)
 
 
@@ -212,12 +214,12 @@ def decoded(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T |
     """A part of a record; None where there is none or it is no object."""
     try:
         return decoder.decode(data)
-    except _BROKEN:
+    except BROKEN:
         pass
     mend = mended(data)
     try:
         return decoder.decode(mend)
-    except _BROKEN:
+    except BROKEN:
         pass
     value = anything(mend)
     return lenient(value, kind) if isinstance(value, dict) else None
@@ -225,12 +227,14 @@ def decoded(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T |
 
 def anything(data: bytes | msgspec.Raw) -> Any:
     """A part of a record, whatever it is; None where it cannot be read."""
-    for attempt in (bytes, mended):
-        try:
-            return _any.decode(attempt(bytes(data)))
-        except _BROKEN:
-            continue
-    return None
+    try:
+        return _any.decode(data)
+    except BROKEN:
+        pass
+    try:
+        return _any.decode(mended(bytes(data)))
+    except BROKEN:
+        return None
 
 
 def lenient(value: dict[str, Any], kind: type[T]) -> T:

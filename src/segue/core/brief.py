@@ -418,21 +418,26 @@ def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
     left = [name for name in ranked if small[name] not in said]
     gains = {name: names[name] for name in left}
     holders: dict[str, list[str]] = {name: [name] for name in left}
+    together = "\n".join([small[name] for name in left])
     for name in left:
         low, length = small[name], len(name)
+        if together.count(low) == 1:  # only itself, as most
+            continue
         for other in left:
             if len(other) > length and low in small[other]:
                 holders[name].append(other)
                 gains[other] += names[name]
     costs = {name: math.pow(len(name) + 2, 0.75) for name in left}
-    open_ = dict.fromkeys(left)
-    while open_:
-        best = max(open_, key=lambda name: gains[name] / costs[name])
+    rates = {name: gains[name] / costs[name] for name in left}
+    while rates:
+        best = max(rates, key=rates.__getitem__)
         yield best
-        for name in [name for name in open_ if small[name] in small[best]]:
-            del open_[name]
+        for name in [name for name in rates if small[name] in small[best]]:
+            del rates[name]
             for holder in holders[name]:
                 gains[holder] -= names[name]
+                if holder in rates:
+                    rates[holder] = gains[holder] / costs[holder]
 
 
 def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:

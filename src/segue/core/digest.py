@@ -217,7 +217,7 @@ def _last(kept: list[Any], new: Any, most: int) -> None:
 
 def _trace(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
     digest.chars += len(text)
-    digest.tail.append(Trace(kind, clip(text, TAIL_CHARS), path))
+    digest.tail.append(Trace(kind, text if len(text) <= TAIL_CHARS else clip(text, TAIL_CHARS), path))
     if len(digest.tail) >= TAIL_MAX * 2:  # rarely, not at each step
         del digest.tail[:-TAIL_MAX]
 

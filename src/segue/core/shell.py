@@ -20,12 +20,14 @@ _SEGMENT = regex(r"&&|\|\||[;\n]")
 _QUOTED = regex(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
 _ASSIGNED = regex(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _OPENING = regex(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
+_OPENINGS = ("(", "{", "!", "d", "t", "e")  # with one of these it begins
 _SKIPPED = ("cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi")
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "fi", "esac", "{", "}", "(", ")", "break", "continue", "EOF"}
 )
 _PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
+_NO_PROGRAM = (*_STOPS, "@{")
 _TAKES_PLACE = {
     "git": ("-C", "-c"),
     "make": ("-C",),
@@ -106,18 +108,25 @@ def shell(command: str) -> Shell:
     command = command[:20_000]
     body = _HEREDOC.sub(" ", command) if "<<" in command else command
     body = body[:4_000].replace("\\\n", " ")
-    short, kind = _telling(_QUOTED.sub("''", body))
+    quoted = '"' in body or "'" in body
+    short, kind = _telling(_QUOTED.sub("''", body) if quoted else body)
     targets = _TARGET.findall(body) if ">" in body or "tee " in body else ()
     writes = tuple(dict.fromkeys(one or other for one, other in targets))
-    places = body[:2_000]
-    if "://" in places:
-        places = _URL.sub(" ", places)
-    named = [path for path in _PATH.findall(places) if path not in writes and _is_file(path)]
+    named = _named(body[:2_000], writes) if kind in ("look", "run", "test", "check") else []
     if short == "sed" and " -i" in body:
         writes += tuple(named)
         named = []
-    reads = tuple(dict.fromkeys(named)) if kind in ("look", "run", "test", "check") else ()
+    reads = tuple(dict.fromkeys(named))
     return Shell(short, kind, reads[:8], writes[:8], _subject(command))
+
+
+def _named(places: str, writes: tuple[str, ...]) -> list[str]:
+    """The files in a command that it does not write."""
+    if "." not in places:
+        return []
+    if "://" in places:
+        places = _URL.sub(" ", places)
+    return [path for path in _PATH.findall(places) if path not in writes and _is_file(path)]
 
 
 _EXTENSIONS = frozenset(
@@ -139,7 +148,8 @@ def _telling(bare: str) -> tuple[str, Kind]:
     short = ""
     kind: Kind = "other"
     for segment in _SEGMENT.split(bare):
-        name = _short(_OPENING.sub("", segment.split("|", 1)[0].strip()))
+        part = segment.partition("|")[0].strip()
+        name = _short(_OPENING.sub("", part) if part[:1] in _OPENINGS else part)
         if name:
             found = kind_of(name)
             if found != "look":
@@ -152,10 +162,10 @@ def _telling(bare: str) -> tuple[str, Kind]:
 def _short(part: str) -> str:
     if not part or part.startswith(_SKIPPED) or part in _KEYWORDS:
         return ""
-    words = [word for word in part.split()[:12] if not _ASSIGNED.match(word)]
+    words = [word for word in part.split()[:12] if "=" not in word or not _ASSIGNED.match(word)]
     while words and (words[0] in _PREFIXES or words[0] == "timeout"):
         words = words[2:] if words[0] == "timeout" else words[1:]
-    if not words or words[0].startswith((*_STOPS, "@{")) or (words[0][0] == "[" and words[0] != "["):
+    if not words or words[0].startswith(_NO_PROGRAM) or (words[0][0] == "[" and words[0] != "["):
         return ""
     base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
     if base in _LOOKS:
@@ -183,6 +193,7 @@ def _arguments(head: str, words: list[str]) -> list[str]:
     return keep
 
 
+@lru_cache(maxsize=512)
 def kind_of(short: str) -> Kind:
     """What sort of command it is, by its short form."""
     head, _, rest = short.partition(" ")

@@ -6,6 +6,8 @@ one, and are forgotten when the work has gone on for long without a word about t
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from segue.core import telling
@@ -24,6 +26,8 @@ _ANNOUNCED = regex(
     r"(?im)^[^\n]{0,120}\b(?:plan|(?:next|remaining|following|implementation) (?:steps|tasks)|steps|to-?dos?|"
     r"roadmap|(?:what(?:'s| is)|things|work) (?:left|remaining)(?: to do)?)\b[^\n]{0,60}$\n"
 )
+_ANNOUNCING = ("plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining")
+"""Each of those has one of these in it."""
 _NUMBERED = regex(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
 _SPOKEN = regex(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
 
@@ -46,9 +50,9 @@ def sketch(digest: RunDigest, text: str, *, own: bool = False) -> None:
 def numbered(text: str) -> list[str]:
     """The steps of a plan that is announced and then numbered from 1 on."""
     text = text[:_TEXT_CHARS]
-    if "1. " not in text and "1) " not in text:
+    if ("1. " not in text and "1) " not in text) or ("2. " not in text and "2) " not in text):
         return []
-    for head in _ANNOUNCED.finditer(text):
+    for head in _announced(text):
         lines: list[str] = []
         for one in _NUMBERED.finditer(text, head.end()):
             if int(one[1]) != len(lines) + 1:
@@ -57,6 +61,24 @@ def numbered(text: str) -> list[str]:
         if _LINES_MIN <= len(lines) <= _LINES_MAX:
             return lines
     return []
+
+
+def _announced(text: str) -> Iterator[re.Match[str]]:
+    """The lines that announce a plan; only those with one of the words are looked at closely."""
+    low = text.lower()
+    if len(low) != len(text):  # some letters grow: places would not agree
+        yield from _ANNOUNCED.finditer(text)
+        return
+    starts = set()
+    for word in _ANNOUNCING:
+        at = low.find(word)
+        while at >= 0:
+            starts.add(low.rfind("\n", 0, at) + 1)
+            end = low.find("\n", at)
+            at = low.find(word, end) if end >= 0 else -1
+    for start in sorted(starts):
+        if head := _ANNOUNCED.match(text, start):
+            yield head
 
 
 def _bare(line: str) -> str:

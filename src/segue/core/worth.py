@@ -14,7 +14,7 @@ from itertools import chain
 import msgspec
 
 from segue.core.digest import RunDigest, Trace, Words, tail
-from segue.core.names import NAME, is_name
+from segue.core.names import NAME, is_name, may_name
 
 from .patterns import regex
 
@@ -110,9 +110,10 @@ def _words(digest: RunDigest, traces: list[Trace]) -> dict[str, float]:
         candidates |= group
     found = {}
     for word in candidates:
-        score = -3.2 + 0.77 * math.log1p(said[word]) + 0.2 * math.log1p(prompted[word])
+        often = said.get(word, 0)  # a Counter makes a call of each word that it does not have
+        score = -3.2 + 0.77 * math.log1p(often) + 0.2 * math.log1p(prompted.get(word, 0))
         score -= 0.2 * math.log1p(when.get(word, 50)) + 0.026 * len(word)
-        if said[word] and not lately[word]:
+        if often and not lately.get(word):
             score -= 0.4
         for weight, group in groups:
             if word in group:
@@ -181,7 +182,7 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
         score = -2.2 + 0.2 * log1p(name.steps) + 0.85 * log1p(name.counts)
         score -= 0.85 * log1p(name.results) + 0.7 * log1p(name.reads) + 0.5 * log1p(name.failures)
         score += log1p(name.fresh) - 1.65 * log1p(name.own_fresh) - 0.52 * log1p(last - name.own_at)
-        score += 0.55 * log1p(said[token]) + 0.35 * (token in prompted) + 1.05 * (token in planned)
+        score += 0.55 * log1p(said.get(token, 0)) + 0.35 * (token in prompted) + 1.05 * (token in planned)
         if "." in token:
             score -= 0.75 if _ENDS_AS_FILE.search(token) else 0.25
         score -= 2.0 * (":" in token)
@@ -198,7 +199,7 @@ class _NamesIn(dict[str, tuple[str, ...]]):
     """The names in a piece of text without blanks. No name holds a blank, and most pieces come often."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
-        found = tuple(token for token in NAME.findall(piece) if is_name(token))
+        found = tuple([token for token in NAME.findall(piece) if is_name(token)]) if may_name(piece) else ()
         self[piece] = found
         return found
 

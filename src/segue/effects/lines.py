@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 18
+"""Small enough for what is made of it to stay in the caches, and for the pages to be used again."""
 
 
 def chunks(path: Path, start: int = 0, *, size: int = CHUNK_BYTES) -> Iterator[tuple[bytes, int]]:
@@ -30,3 +31,12 @@ def chunks(path: Path, start: int = 0, *, size: int = CHUNK_BYTES) -> Iterator[t
             yield whole, offset
         if rest:
             yield b"".join(rest), offset
+
+
+def views(block: bytes) -> Iterator[memoryview]:
+    """The lines of a block without their newlines and without those that are empty; nothing is copied."""
+    whole, at = memoryview(block), 0
+    while (end := block.find(b"\n", at)) >= 0:
+        if end > at:
+            yield whole[at:end]
+        at = end + 1

@@ -61,6 +61,7 @@ class Attaching:
         self._undeclared: dict[str, bool] = {}
         self._states: dict[str, SessionState | None] = {}
         self._places: dict[str, Place] = {}
+        self._root_by_cwd: dict[str, str] = {}
         for run in sorted(known, key=lambda one: one.last):
             if run.session:
                 self._follow(run, run.session)
@@ -94,14 +95,11 @@ class Attaching:
                 yield trail.session
 
     def _continues(self, trail: Trail, run: Run, root: str) -> bool:
-        since_days = (seconds_of(run.began) - trail.last) / 86400
         same_branch = not run.branch or not trail.branch or run.branch == trail.branch
-        return (
-            trail.root == root
-            and same_branch
-            and abs(since_days) <= CONTINUED_DAYS
-            and self._is_undeclared(trail.session)
-        )
+        if trail.root != root or not same_branch:  # of most, and of many: so this is asked first
+            return False
+        since_days = (seconds_of(run.began) - trail.last) / 86400
+        return abs(since_days) <= CONTINUED_DAYS and self._is_undeclared(trail.session)
 
     def _takes(self, session: str, run: Run) -> bool:
         """Whether a session is open and no other living run has it."""
@@ -129,9 +127,11 @@ class Attaching:
     # -- what is there -------------------------------------------------------------------------
 
     def _root_of(self, run: Run) -> str:
-        at = Path(run.cwd) if run.cwd else None
-        roots = [r for r in self._roots if at is not None and (str(at) == r or Path(r) in at.parents)]
-        return max(roots, key=len, default=run.cwd)
+        if run.cwd not in self._root_by_cwd:
+            at = Path(run.cwd) if run.cwd else None
+            roots = [r for r in self._roots if at is not None and (str(at) == r or Path(r) in at.parents)]
+            self._root_by_cwd[run.cwd] = max(roots, key=len, default=run.cwd)
+        return self._root_by_cwd[run.cwd]
 
     def _place(self, root: str) -> Place:
         if root not in self._places:

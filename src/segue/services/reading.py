@@ -15,10 +15,10 @@ import msgspec
 
 from segue.agents import agent as agent_of
 from segue.agents import recognise
-from segue.agents.base import HEAD_BYTES, Agent, Reader
+from segue.agents.base import HEAD_BYTES, Agent
 from segue.core.digest import RunDigest, decode, encode, fold, take
 from segue.core.steps import Step
-from segue.effects.lines import chunks
+from segue.effects.lines import chunks, views
 from segue.errors import TranscriptUnreadable
 
 Clean = Callable[[bytes], bytes]
@@ -82,10 +82,13 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     digest = reading.digest
     try:
         if agent.form == "lines":
-            for step in _lines(reading, reader, path, clean):
-                take(digest, step)
-                if also is not None:
-                    also(step)
+            read_view = getattr(reader, "read_view", None) or (lambda line: reader.read(bytes(line)))
+            for block in _blocks(reading, path, clean):
+                for line in views(block):
+                    for step in read_view(line):
+                        take(digest, step)
+                        if also is not None:
+                            also(step)
         else:
             record = agent.load(path, reading.native)
             if clean is not None:
@@ -107,16 +110,15 @@ def _both(steps: Iterable[Step], also: Also) -> Iterator[Step]:
         yield step
 
 
-def _lines(reading: Reading, reader: Reader, path: Path, clean: Clean | None) -> Iterator[Step]:
+def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes]:
+    """Whole lines; each block counts as read once the next is asked for."""
     reading.torn = b""
     for raw, offset in chunks(path, reading.offset):
         block = clean(raw) if clean is not None else raw
         if not raw.endswith(b"\n"):
             reading.torn = block
             return
-        for line in block.split(b"\n"):
-            if line:
-                yield from reader.read(line)
+        yield block
         reading.offset, reading.seen[offset] = offset, raw[-SEEN_BYTES:]
 
 

@@ -123,9 +123,10 @@ def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now:
 def goal_of(digest: RunDigest) -> str:
     """The first prompt that says something, in a line; empty if there was none."""
     first = [digest.first_prompt.text] if digest.first_prompt else []
-    prompts = [" ".join(text.split()) for text in [*first, *(words.text for words in digest.prompts)]]
-    wanted = (text for text in prompts if len(text) >= SUBSTANTIAL_CHARS and " " in text)
-    text = next(wanted, "") or next(filter(None, prompts), "") or digest.title
+    prompts = [*first, *(words.text for words in digest.prompts)]
+    lines = (" ".join(text.split()) for text in prompts)
+    wanted = (text for text in lines if len(text) >= SUBSTANTIAL_CHARS and " " in text)
+    text = next(wanted, "") or " ".join(next(filter(str.strip, prompts), "").split()) or digest.title
     if len(text) <= GOAL_CHARS:
         return text
     return text[:GOAL_CHARS].rpartition(" ")[0] or text[:GOAL_CHARS]

@@ -50,6 +50,8 @@ class ClaudeCode:
     def recognises(self, head: bytes, name: str) -> bool:
         if b'"type":"session_meta"' in head or b'"type":"response_item"' in head:
             return False
+        if any(mark in head for mark in _SURE):
+            return True
         squeezed = head.replace(b'": ', b'":')
         return any(mark in squeezed for mark in _SURE) or sum(mark in squeezed for mark in _LIKELY) >= 2
 

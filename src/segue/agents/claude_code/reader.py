@@ -13,8 +13,9 @@ from zlib import crc32
 
 import msgspec
 
-from segue.agents.base import anything, decoded, loads
+from segue.agents.base import BROKEN, anything, decoded, loads
 from segue.agents.claude_code.wire import (
+    ATTACHED,
     ATTACHMENT,
     CONTINUED,
     INTERRUPTED,
@@ -86,6 +87,8 @@ _PERSISTED = regex(
 _SLASH = regex(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _SLASH_ARGS = regex(r"<command-args>(.*?)</command-args>", re.S)
 _NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
+_ATTACHMENTS = ("queued_command", "hook_additional_context", "hook_success")
+_PATHS = ("file_path", "notebook_path", "path")
 _QUEUED_MAX = 8
 _TURNS_MAX = 64
 _ID_CHARS = 13
@@ -116,11 +119,16 @@ class Reader:
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
-        records, bad = loads(record, RECORD)
-        self.malformed += bad
-        if len(records) == 1:
-            return self._record(records[0])
-        return [step for one in records for step in self._record(one)]
+        return self.read_view(memoryview(record))
+
+    def read_view(self, line: memoryview) -> Iterable[Step]:
+        try:
+            record = RECORD.decode(line)
+        except BROKEN:
+            records, bad = loads(bytes(line), RECORD)
+            self.malformed += bad
+            return [step for one in records for step in self._record(one)]
+        return self._record(record)
 
     def _record(self, record: Record) -> Iterable[Step]:
         handle = _HANDLERS.get(record.type)
@@ -134,39 +142,40 @@ class Reader:
         self._begun = True
         return handle(self, record, seconds(record.timestamp))
 
-    def _placed(self, record: Record, at: float) -> Iterator[Step]:
+    def _placed(self, record: Record, at: float) -> list[Step]:
         """A Start where the surroundings changed."""
         native, parent = record.session_id or "", _forked(record)
         if self._side and record.agent_id:
             native, parent = f"agent-{record.agent_id}", native
         now = [native, record.cwd or "", record.git_branch or "", record.version or ""]
         if now == self._place:
-            return
+            return []
         before, self._place = self._place, [new or old for new, old in zip(now, self._place, strict=True)]
         if before == self._place:
-            return
+            return []
         native, cwd, branch, version = self._place
         how: Any = ""
         if native != before[0]:
             how = "fork" if record.forked_from else "resume" if before[0] else "start"
-        yield Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version, parent)
+        return [Start(at, how, native, cwd, "" if branch == "HEAD" else branch, "", version, parent)]
 
     # -- one method a type of record
 
-    def _user(self, record: Record, at: float) -> Iterator[Step]:
+    def _user(self, record: Record, at: float) -> list[Step]:
         message = self._message(record)
-        yield from self._placed(record, at)
+        steps = self._placed(record, at)
         if message is None or message.content is None:
-            return
+            return steps
         if record.is_compact_summary:
-            yield self._compact(at, blocks_text(_untyped(message.content)))
-            return
+            steps.append(self._compact(at, blocks_text(_untyped(message.content))))
+            return steps
         blocks = [Block("text", message.content)] if isinstance(message.content, str) else message.content
         for block in blocks:
             if block.type == "tool_result":
-                yield from _result(block, at)
+                steps += _result(block, at)
             elif block.type == "text" and block.text:
-                yield from self._turned(self._text(block.text, at, bool(record.is_meta)), record)
+                steps += self._turned(self._text(block.text, at, bool(record.is_meta)), record)
+        return steps
 
     def _turned(self, steps: Iterable[Step], record: Record) -> Iterator[Step]:
         """Two prompts behind the same record: the user went back and said it otherwise."""
@@ -202,31 +211,32 @@ class Reader:
         self._trigger = ["", 0]
         return Compact(at, summary, trigger, tokens)
 
-    def _assistant(self, record: Record, at: float) -> Iterator[Step]:
+    def _assistant(self, record: Record, at: float) -> list[Step]:
         message = self._message(record)
-        yield from self._placed(record, at)
+        steps = self._placed(record, at)
         if message is None:
-            return
+            return steps
         if record.is_api_error_message:
-            yield Fault(at, blocks_text(_untyped(message.content)), record.api_error_status or 0)
-            return
+            steps.append(Fault(at, blocks_text(_untyped(message.content)), record.api_error_status or 0))
+            return steps
         if message.model and message.model != self._model and message.model != "<synthetic>":
             self._model = message.model
-            yield Model(at, message.model)
+            steps.append(Model(at, message.model))
         blocks = (
             message.content if isinstance(message.content, list) else [Block("text", message.content or "")]
         )
         for block in blocks:
             if block.type == "tool_use":
-                yield from _call(block, at)
+                steps += _call(block, at)
             elif block.type == "text" and block.text.strip():
-                yield Say(at, block.text)
+                steps.append(Say(at, block.text))
         used = message.usage
         if used is not None and message.id and message.id != self._usage:
             self._usage = message.id
             context = used.input_tokens + used.cache_creation_input_tokens + used.cache_read_input_tokens
             if context:
-                yield Usage(at, message.id, context, used.output_tokens)
+                steps.append(Usage(at, message.id, context, used.output_tokens))
+        return steps
 
     def _system(self, record: Record, at: float) -> Iterator[Step]:
         match record.subtype:
@@ -256,20 +266,20 @@ class Reader:
                 self._turns.remove(_QUEUED)
             yield Rewind(at, text=text)
 
-    def _attached(self, record: Record, at: float) -> Iterator[Step]:
-        attachment = decoded(bytes(record.attachment), ATTACHMENT, Attachment)
-        match attachment.type if attachment is not None else "":
-            case "queued_command":
-                assert attachment is not None
-                if attachment.command_mode in ("", "prompt"):
-                    said = self._text(blocks_text(attachment.prompt), at, False)
-                    yield from self._turned(said, record)
-            case "hook_additional_context" | "hook_success":
-                assert attachment is not None
-                yield from self._placed(record, at)
-                yield from self._hook(attachment, at)
-            case _:
-                self.skipped += 1
+    def _attached(self, record: Record, at: float) -> Iterable[Step]:
+        try:
+            known = ATTACHED.decode(record.attachment).type in _ATTACHMENTS
+        except BROKEN:
+            known = True
+        attachment = decoded(bytes(record.attachment), ATTACHMENT, Attachment) if known else None
+        if attachment is None or attachment.type not in _ATTACHMENTS:
+            self.skipped += 1
+            return ()
+        if attachment.type == "queued_command":
+            if attachment.command_mode not in ("", "prompt"):
+                return ()
+            return self._turned(self._text(blocks_text(attachment.prompt), at, False), record)
+        return [*self._placed(record, at), *self._hook(attachment, at)]
 
     def _hook(self, attachment: Attachment, at: float) -> Iterator[Step]:
         """Our own brief, told once: a hook's output stands in two records."""
@@ -360,48 +370,47 @@ def _tagged(text: str, at: float) -> Iterator[Step]:
             yield Recap(at, notice[1].strip())
 
 
-def _result(block: Block, at: float) -> Iterator[Step]:
+def _result(block: Block, at: float) -> list[Step]:
     text = block.content if isinstance(block.content, str) else blocks_text(block.content)
     failed = bool(block.is_error)
     if failed and text.startswith(REJECTED):
         said = text.partition("the user said:")[2].partition(REJECTED_NOTE)[0].strip()
-        yield Interrupt(at, "" if said.startswith(REJECTED_QUESTION) else said, block.tool_use_id)
-        yield Result(at, block.tool_use_id, None, None, "")
-        return
+        refused = Interrupt(at, "" if said.startswith(REJECTED_QUESTION) else said, block.tool_use_id)
+        return [refused, Result(at, block.tool_use_id, None, None, "")]
     if text.startswith(UNKNOWN_OUTCOME):
-        return  # the agent's own note at resume: the call stays pending
+        return []  # the agent's own note at resume: the call stays pending
     if text.lstrip()[:18] == "<persisted-output>" and (shown := _PERSISTED.match(text)):
         text = shown[1].strip()
     code = _EXIT.match(text) if failed else None
-    yield Result(
-        at,
-        block.tool_use_id,
-        not failed,
-        int(code[1]) if code else None,
-        text[code.end() :] if code else text,
-    )
+    steps: list[Step] = [
+        Result(
+            at,
+            block.tool_use_id,
+            not failed,
+            int(code[1]) if code else None,
+            text[code.end() :] if code else text,
+        )
+    ]
     if text.startswith("Task #"):
         task = _TASK.match(text)
         if task:
-            yield Plan(at, (PlanItem(task[2].strip(), "pending", task[1]),), whole=False)
+            steps.append(Plan(at, (PlanItem(task[2].strip(), "pending", task[1]),), whole=False))
+    return steps
 
 
-def _call(block: Block, at: float) -> Iterator[Step]:
+def _call(block: Block, at: float) -> list[Step]:
     given = block.input if isinstance(block.input, dict) else {}
     act = ACTS.get(block.name, "other")
-    paths = tuple(
-        given[key] for key in ("file_path", "notebook_path", "path") if isinstance(given.get(key), str)
-    )
+    paths = tuple([given[key] for key in _PATHS if isinstance(given.get(key), str)])
     command = given.get("command") if act == "run" else ""
     note = given.get("description") if act in ("run", "agent") else ""
     if act == "ask":
         note = _questions(given)
-    yield Call(
+    call = Call(
         at, block.id, block.name, act, plain(given), command if isinstance(command, str) else "",
         paths, note if isinstance(note, str) else "",
     )  # fmt: skip
-    if act == "plan":
-        yield from _plan(block.name, given, at)
+    return [call, *_plan(block.name, given, at)] if act == "plan" else [call]
 
 
 def _questions(given: dict[str, Any]) -> str:

@@ -62,6 +62,12 @@ class Attachment(Struct, gc=False):
     command_mode: str = field(name="commandMode", default="")
 
 
+class Attached(Struct, gc=False):
+    """What kind of attachment it is: most are large, and nothing is wanted of them."""
+
+    type: str = ""
+
+
 class Record(Struct, gc=False, rename="camel"):
     """A line."""
 
@@ -94,6 +100,7 @@ class Record(Struct, gc=False, rename="camel"):
 
 
 RECORD = json_decoder(Record)
+ATTACHED = json_decoder(Attached)
 ATTACHMENT = json_decoder(Attachment)
 
 # Text in a user record that no user typed; so is what stands in a tag of the harness, whose names have a

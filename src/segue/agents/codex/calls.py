@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -79,7 +78,11 @@ def command_of(given: Any) -> str:
     words = [one for one in rows(given) if isinstance(one, str)]
     if len(words) == 3 and words[1] in ("-lc", "-c", "-ic", "-Command", "/c"):
         return words[2]
-    return shlex.join(words) if words else text(given)
+    if not words:
+        return text(given)
+    import shlex
+
+    return shlex.join(words)
 
 
 def _of_other(at: float, id: str, tool: str, given: Any) -> Call:

@@ -21,6 +21,7 @@ _COMMANDS = frozenset({"CommandExecution", "exec_command_end"})
 _PATCHES = frozenset({"FileChange", "patch_apply_end"})
 _TOOLS = frozenset({"McpToolCall", "mcp_tool_call_end", "DynamicToolCall"})
 _AGENTS = frozenset({"CollabAgentToolCall", "collab_waiting_end"})
+AGENT_TOOLS = frozenset({"spawn_agent", *WAITS})
 ITEMS = _COMMANDS | _PATCHES | _TOOLS | _AGENTS
 
 
@@ -30,50 +31,53 @@ class Flight:
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
 
-    def begin(self, at: float, id: str, tool: str, arguments: Any) -> Iterator[Step]:
+    def begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
         """A call was made."""
         inner = called(arguments) if tool == SCRIPT and isinstance(arguments, str) else []
         if not inner:
-            yield from self._begin(at, id, tool, arguments)
-            return
+            return self._begin(at, id, tool, arguments)
+        steps: list[Step] = []
         cell: list[list[str]] = []
         for index, (name, argument) in enumerate(inner):
             own = f"{id}#{index + 1}" if index else id
             for step in self._begin(at, own, name, argument):
                 if isinstance(step, Call):
                     cell.append([own, name, step.command])
-                yield step
+                steps.append(step)
         self.kept.celled(id, cell)
+        return steps
 
-    def _begin(self, at: float, id: str, tool: str, arguments: Any) -> Iterator[Step]:
+    def _begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
         call = made(at, id, tool, arguments, self.kept.running)
         session = str(table(parsed(arguments)).get("session_id", "")) if tool == "write_stdin" else ""
         self.kept.opened(id, tool, call.command, session)
-        yield call
         if call.act == "plan" and (plan := planned(at, arguments)):
-            yield plan
+            return [call, plan]
+        return [call]
 
-    def output(self, at: float, id: str, output: Any) -> Iterator[Step]:
+    def output(self, at: float, id: str, output: Any) -> list[Step]:
         """A tool's output came."""
         kept = self.kept
         said = of_output(output)
         if id in kept.cells:
-            yield from self._cell(at, id, said)
-            return
+            return list(self._cell(at, id, said))
         if id in kept.done:
-            return
+            return []
+        steps: list[Step] = []
         tool, command, session = kept.open.get(id, ["", "", ""])
         if said.script == "ended" and tool == "wait":
             for cell in tuple(kept.cells):
-                yield from self._cell(at, cell, said)
+                steps += self._cell(at, cell, said)
         if tool == "write_stdin":
             said = self._carried(session, said)
         elif said.session:
             kept.runs_on(said.session, id, command)
-            yield Result(at, id, text=said.text)
-            return
-        yield from self._end(at, id, said)
-        yield from self._agents(at, id, tool, output)
+            steps.append(Result(at, id, text=said.text))
+            return steps
+        steps += self._end(at, id, said)
+        if tool in AGENT_TOOLS:
+            steps += self._agents(at, id, tool, output)
+        return steps
 
     def _carried(self, session: str, said: Outcome) -> Outcome:
         """How a process goes on that an earlier call began; its exit is told once."""
@@ -98,10 +102,11 @@ class Flight:
         if not left and id not in kept.done:
             kept.closed(id)
 
-    def _end(self, at: float, id: str, said: Outcome) -> Iterator[Step]:
-        if id not in self.kept.done:
-            self.kept.closed(id)
-            yield Result(at, id, said.ok, said.exit, said.text)
+    def _end(self, at: float, id: str, said: Outcome) -> tuple[Step, ...]:
+        if id in self.kept.done:
+            return ()
+        self.kept.closed(id)
+        return (Result(at, id, said.ok, said.exit, said.text),)
 
     def item(self, at: float, item: Item) -> Iterator[Step]:
         """A structured record of something done."""

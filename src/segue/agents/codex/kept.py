@@ -94,7 +94,8 @@ def restored(kept: Any) -> Kept:
 
 def _push(items: list[T], item: T, most: int) -> None:
     items.append(item)
-    del items[:-most]
+    if len(items) > most:
+        del items[:-most]
 
 
 def _put(items: dict[str, T], key: str, item: T, most: int) -> None:

@@ -139,12 +139,12 @@ def _split(said: str) -> tuple[str, str]:
     """The harness's header lines, and what is below them."""
     at = 0
     for _ in range(_HEADERS_MAX):
-        end = said.find("\n", at)
-        line = said[at : end if end >= 0 else len(said)]
-        if line.startswith("Output:"):
-            return said[:at], said[end + 1 :] if end >= 0 else line[len("Output:") :].lstrip()
-        if not line.startswith(_HEADERS):
+        if said.startswith("Output:", at):
+            end = said.find("\n", at)
+            return said[:at], said[end + 1 :] if end >= 0 else said[at + len("Output:") :].lstrip()
+        if not said.startswith(_HEADERS, at):
             break
+        end = said.find("\n", at)
         at = end + 1 if end >= 0 else len(said)
     return said[:at], said[at:]
 

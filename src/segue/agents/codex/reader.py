@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.base import loads
+from segue.agents.base import BROKEN, loads
 from segue.agents.codex import wire
 from segue.agents.codex.calls import full_name
 from segue.agents.codex.flight import ITEMS, Flight
@@ -28,7 +28,7 @@ _COPY_SECONDS = 2.0  # a copied history is written in one go, stamped with the t
 _DELEGATED = "<codex_delegation>"  # a conversation that another one began, and the user may go on with
 _NOTICE, _NOTICE_END = "<subagent_notification>", "</subagent_notification>"
 
-Handler = Callable[[float, msgspec.Raw], Iterable[Step]]
+Handler = Callable[[float, wire.Body], Iterable[Step]]
 
 
 class Reader:
@@ -78,13 +78,25 @@ class Reader:
     def keep(self) -> Any:
         return msgspec.to_builtins(self.kept)
 
-    def read(self, record: bytes) -> list[Step]:
+    def read(self, record: bytes) -> Iterable[Step]:
         """The steps of one line."""
+        return self.read_view(memoryview(record))
+
+    def read_view(self, line: memoryview) -> Iterable[Step]:
+        try:
+            whole = wire.WHOLE.decode(line)
+        except BROKEN:
+            return self._in_parts(bytes(line))
+        payload = whole.payload
+        return self._line(whole, payload) if payload is not msgspec.UNSET else self._in_parts(bytes(line))
+
+    def _in_parts(self, record: bytes) -> Iterable[Step]:
+        """The steps of a line that has no payload, or one with a field that is not as it should be."""
         try:
             line = wire.LINE.decode(record)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except BROKEN:
             return self._salvaged(record)
-        return list(self._line(line) if line.payload else self._bare(line, msgspec.Raw(record)))
+        return self._line(line, line.payload) if line.payload else self._bare(line, msgspec.Raw(record))
 
     def _salvaged(self, record: bytes) -> list[Step]:
         """The steps of a line that is not one whole record: glued, torn, damaged."""
@@ -98,10 +110,10 @@ class Reader:
         self.malformed += bad
         steps: list[Step] = []
         for line, payload in lines:
-            steps.extend(self._line(line) if line.payload else self._bare(line, payload))
+            steps.extend(self._line(line, payload) if line.payload else self._bare(line, payload))
         return steps
 
-    def _bare(self, line: wire.Line, payload: msgspec.Raw) -> Iterable[Step]:
+    def _bare(self, line: wire.Line, payload: wire.Body) -> Iterable[Step]:
         """A record without envelope; in a file that has envelopes it is a splinter of one."""
         kept, kind = self.kept, text(line.type)
         handler = self._items.get(kind)
@@ -113,22 +125,23 @@ class Reader:
         kept.form = "bare"
         return handler(seconds(line.timestamp), payload)
 
-    def _line(self, line: wire.Line) -> Iterable[Step]:
-        kind, at, payload = text(line.type), seconds(line.timestamp), line.payload
+    def _line(self, line: wire.Line | wire.Whole, payload: wire.Body) -> Iterable[Step]:
+        kind = text(line.type)
         self.kept.form = "envelope"
-        if self.kept.copying and not self._is_own(kind, at, line):
-            return self._copied(kind, at, payload)
-        handler = self._kinds.get(kind)
-        if handler is None and kind in ("response_item", "event_msg"):
+        if self.kept.copying and not self._is_own(kind, seconds(line.timestamp), line.ordinal, payload):
+            return self._copied(kind, seconds(line.timestamp), payload)
+        if kind == "response_item" or kind == "event_msg":
             inner = wire.kind_of(payload)
             handlers = self._items if kind == "response_item" else self._events
             handler = handlers.get(inner) if inner is not None else self._broken
+        else:
+            handler = self._kinds.get(kind)
         if handler is None:
             self.skipped += 1
             return ()
-        return handler(at, payload)
+        return handler(seconds(line.timestamp), payload)
 
-    def _copied(self, kind: str, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _copied(self, kind: str, at: float, payload: wire.Body) -> Iterable[Step]:
         """Of a history that a fork copied, what the user asked; a sub-agent was not asked by the user."""
         self.skipped += 1
         inner = "" if self.kept.is_sub else wire.kind_of(payload)
@@ -138,11 +151,11 @@ class Reader:
             return ()
         return [step for step in self._message(at, payload) if isinstance(step, Prompt)]
 
-    def _broken(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _broken(self, at: float, payload: wire.Body) -> Iterable[Step]:
         self.malformed += 1
         return ()
 
-    def _body(self, payload: msgspec.Raw, decoder: msgspec.json.Decoder[wire.T]) -> wire.T | None:
+    def _body(self, payload: wire.Body, decoder: msgspec.json.Decoder[wire.T]) -> wire.T | None:
         body = wire.decode(payload, decoder)
         if body is None:
             self.malformed += 1
@@ -150,7 +163,7 @@ class Reader:
 
     # Where a stretch begins
 
-    def _meta(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def _meta(self, at: float, payload: wire.Body) -> Iterator[Step]:
         meta = self._body(payload, wire.META)
         if meta is None:
             return
@@ -182,15 +195,15 @@ class Reader:
             parent or forked,
         )
 
-    def _is_own(self, kind: str, at: float, line: wire.Line) -> bool:
+    def _is_own(self, kind: str, at: float, ordinal: Any, payload: wire.Body) -> bool:
         """Does a fork's own work begin with this record?"""
         kept = self.kept
-        if kept.own_from and isinstance(line.ordinal, int):
-            own = line.ordinal >= kept.own_from
+        if kept.own_from and isinstance(ordinal, int):
+            own = ordinal >= kept.own_from
         elif at > kept.began + _COPY_SECONDS:
             own = True
         elif kind in ("turn_context", "event_msg"):
-            turn = wire.decode(line.payload, wire.TURN) or wire.Turn()
+            turn = wire.decode(payload, wire.TURN) or wire.Turn()
             is_settings = text(turn.type) == "thread_settings_applied"
             is_mine = is_settings and text(turn.thread_id) == kept.native
             own = is_mine or _is_later(turn.turn_id, kept.native)
@@ -199,7 +212,7 @@ class Reader:
         kept.copying = not own
         return own
 
-    def _turn(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def _turn(self, at: float, payload: wire.Body) -> Iterator[Step]:
         turn = self._body(payload, wire.TURN)
         if turn is None:
             return
@@ -213,13 +226,16 @@ class Reader:
 
     # What was said
 
-    def _message(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def _message(self, at: float, payload: wire.Body) -> Iterable[Step]:
         message = self._body(payload, wire.MESSAGE)
         if message is None:
-            return
+            return ()
         if message.role == "assistant":
-            yield from self._say(at, "r", "\n".join(filter(None, blocks(message.content))))
-        elif message.role in ("user", "developer"):
+            return self._say(at, "r", "\n".join(filter(None, blocks(message.content))))
+        return self._heard(at, message)
+
+    def _heard(self, at: float, message: wire.Message) -> Iterator[Step]:
+        if message.role in ("user", "developer"):
             yield from self._briefs(at, "r", briefs(message.content, message.about))
         if message.role == "user":
             yield from self._prompt(at, "r", typed(message.content, message.about))
@@ -240,7 +256,7 @@ class Reader:
             told = table(parsed(said.removeprefix(_NOTICE).removesuffix(_NOTICE_END).strip()))
             yield from self.flight.reports(at, {text(told.get("agent_path")): told.get("status")})
 
-    def _between(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _between(self, at: float, payload: wire.Body) -> Iterable[Step]:
         """From agent to agent: what comes from below is a report."""
         message = self._body(payload, wire.MESSAGE)
         if message is None:
@@ -250,7 +266,7 @@ class Reader:
         is_report = bool(said and recipient) and author.startswith(f"{recipient.rstrip('/')}/")
         return self.flight.report(at, author, said) if is_report else ()
 
-    def _asked(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _asked(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
         if event is None or text(event.kind) not in ("", "plain"):
             return ()
@@ -260,13 +276,12 @@ class Reader:
         yield from self._briefs(at, "e", briefs(said, None))
         yield from self._prompt(at, "e", asked("\n".join(filter(None, said))))
 
-    def _said(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _said(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
         return self._say(at, "e", text(event.message)) if event is not None else ()
 
-    def _say(self, at: float, channel: str, said: str) -> Iterator[Step]:
-        if said.strip() and not self.kept.is_twin(channel, "say", said):
-            yield Say(at, said)
+    def _say(self, at: float, channel: str, said: str) -> Iterable[Step]:
+        return (Say(at, said),) if said.strip() and not self.kept.is_twin(channel, "say", said) else ()
 
     def _prompt(self, at: float, channel: str, said: str) -> Iterator[Step]:
         if not said or self.kept.is_twin(channel, "ask", said):
@@ -279,7 +294,7 @@ class Reader:
 
     # What was done
 
-    def _call(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _call(self, at: float, payload: wire.Body) -> Iterable[Step]:
         call = self._body(payload, wire.TOOL_CALL)
         if call is None:
             return ()
@@ -289,13 +304,13 @@ class Reader:
         name = full_name(text(call.name), text(call.namespace)) or "tool_search"
         return self.flight.begin(at, id, name, call.arguments if call.arguments is not None else call.input)
 
-    def _output(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _output(self, at: float, payload: wire.Body) -> Iterable[Step]:
         output = self._body(payload, wire.OUTPUT)
         if output is None or not text(output.call_id):
             return ()
         return self.flight.output(at, output.call_id, output.output)
 
-    def _search(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def _search(self, at: float, payload: wire.Body) -> Iterator[Step]:
         call = self._body(payload, wire.TOOL_CALL)
         if call is None:
             return
@@ -308,11 +323,11 @@ class Reader:
         if call.status in ("completed", "failed"):
             yield Result(at, id, call.status == "completed")
 
-    def _completed(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _completed(self, at: float, payload: wire.Body) -> Iterable[Step]:
         event = self._body(payload, wire.EVENT)
         return self._done(at, event.item) if event is not None and event.item else ()
 
-    def _done(self, at: float, payload: msgspec.Raw) -> Iterable[Step]:
+    def _done(self, at: float, payload: wire.Body) -> Iterable[Step]:
         item = self._body(payload, wire.ITEM)
         if item is None:
             return ()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-import msgspec
 
 from segue.agents.codex import wire
 from segue.agents.codex.kept import Kept
@@ -22,11 +20,11 @@ class Turns:
     def __init__(self, kept: Kept) -> None:
         self.kept = kept
 
-    def started(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def started(self, at: float, payload: wire.Body) -> Iterator[Step]:
         self.kept.window = number(_event(payload).model_context_window) or self.kept.window
         yield from ()
 
-    def ended(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def ended(self, at: float, payload: wire.Body) -> Iterator[Step]:
         event = _event(payload)
         if event.error is None:
             yield End(at, "turn", text(event.last_agent_message))
@@ -35,11 +33,11 @@ class Turns:
         yield from self._fault(at, "e", problem, table(event.error).get("codex_error_info"))
         yield End(at, "error", text(event.last_agent_message) or problem)
 
-    def aborted(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def aborted(self, at: float, payload: wire.Body) -> Iterator[Step]:
         if not self.kept.is_twin("e", "abort", ""):
             yield Interrupt(at, text(_event(payload).reason))
 
-    def rolled_back(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def rolled_back(self, at: float, payload: wire.Body) -> Iterator[Step]:
         if turns := number(_event(payload).num_turns):
             yield Rewind(at, turns)
 
@@ -48,11 +46,11 @@ class Turns:
         if not self.kept.is_twin("r", "abort", ""):
             yield Interrupt(at, "interrupted")
 
-    def fault(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def fault(self, at: float, payload: wire.Body) -> Iterator[Step]:
         event = _event(payload)
         yield from self._fault(at, "r", text(event.message), event.codex_error_info)
 
-    def retried(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def retried(self, at: float, payload: wire.Body) -> Iterator[Step]:
         event = _event(payload)
         yield Fault(at, text(event.message), _status(event.codex_error_info), retrying=True)
 
@@ -60,40 +58,41 @@ class Turns:
         if not self.kept.is_twin(channel, "fault", problem):
             yield Fault(at, problem, _status(info))
 
-    def compacted(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def compacted(self, at: float, payload: wire.Body) -> Iterator[Step]:
         told = text((wire.decode(payload, wire.COMPACTED) or wire.Compacted()).message)
         if not self.kept.is_twin("r", "compact", ""):
             yield Compact(at, told.partition(_SUMMARY)[2].strip() or told, tokens=self.kept.context)
 
-    def compacting(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def compacting(self, at: float, payload: wire.Body) -> Iterator[Step]:
         if not self.kept.is_twin("e", "compact", ""):
             yield Compact(at, tokens=self.kept.context)
 
-    def counted(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def counted(self, at: float, payload: wire.Body) -> Iterable[Step]:
         told = wire.decode(payload, wire.COUNTED)
-        if told is not None and told.info is not None:
-            self.kept.window = told.info.model_context_window or self.kept.window
-            yield from self._used(at, told.info.last, told.info.total)
+        if told is None or told.info is None:
+            return ()
+        self.kept.window = told.info.model_context_window or self.kept.window
+        return self._used(at, told.info.last, told.info.total)
 
-    def spent(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def spent(self, at: float, payload: wire.Body) -> Iterable[Step]:
         told = wire.decode(payload, wire.SPENT)
-        if told is not None:
-            yield from self._used(at, told.usage, told.thread_token_usage)
+        return self._used(at, told.usage, told.thread_token_usage) if told is not None else ()
 
-    def _used(self, at: float, last: wire.Tokens | None, total: wire.Tokens | None) -> Iterator[Step]:
+    def _used(self, at: float, last: wire.Tokens | None, total: wire.Tokens | None) -> Iterable[Step]:
         """Told again and again; a new response is one that moved the total or the window."""
         if last is None or not last.total_tokens:
-            return
+            return ()
         key = f"{total.total_tokens if total else 0}/{last.total_tokens}"
-        if key != self.kept.usage:
-            self.kept.usage, self.kept.context = key, last.total_tokens
-            yield Usage(at, key, last.total_tokens, last.output_tokens, self.kept.window)
+        if key == self.kept.usage:
+            return ()
+        self.kept.usage, self.kept.context = key, last.total_tokens
+        return (Usage(at, key, last.total_tokens, last.output_tokens, self.kept.window),)
 
-    def named(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def named(self, at: float, payload: wire.Body) -> Iterator[Step]:
         if name := text(_event(payload).thread_name):
             yield Title(at, name)
 
-    def reviewed(self, at: float, payload: msgspec.Raw) -> Iterator[Step]:
+    def reviewed(self, at: float, payload: wire.Body) -> Iterator[Step]:
         review = table(_event(payload).review_output)
         found = [text(table(one).get("title")) for one in rows(review.get("findings"))]
         said = "\n".join(filter(None, (text(review.get("overall_explanation")), *found)))
@@ -101,7 +100,7 @@ class Turns:
             yield Report(at, said, "review")
 
 
-def _event(payload: msgspec.Raw) -> wire.Event:
+def _event(payload: wire.Body) -> wire.Event:
     return wire.decode(payload, wire.EVENT) or wire.Event()
 
 

@@ -8,7 +8,7 @@ out goes through ``text``, ``number``, ``table`` and ``rows``, which give someth
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -170,6 +170,79 @@ class Spent(msgspec.Struct, gc=False):
     thread_token_usage: Tokens | None = None
 
 
+class Payload(msgspec.Struct, gc=False):
+    """What any of the payloads above may hold, so that a line is looked at once and not three times.
+
+    Where a field is not as it should be the whole line is read again, in parts (``Line``)."""
+
+    type: Loose = ""
+    role: Loose = ""
+    content: Loose = None
+    call_id: Loose = ""
+    output: Loose = None
+    name: Loose = ""
+    arguments: Loose = None
+    input: Loose = None
+    info: Count | None = None
+    message: Loose = ""
+    id: Loose = ""
+    status: Loose = ""
+    about: Loose = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
+    namespace: Loose = ""
+    action: Loose = None
+    author: Loose = ""
+    recipient: Loose = ""
+    kind: Loose = ""
+    reason: Loose = ""
+    model_context_window: Loose = 0
+    last_agent_message: Loose = None
+    error: Loose = None
+    codex_error_info: Loose = None
+    thread_name: Loose = ""
+    num_turns: Loose = 0
+    review_output: Loose = None
+    item: msgspec.Raw = msgspec.Raw()
+    process_id: Loose = None
+    command: Loose = None
+    success: Loose = None
+    exit_code: Loose = None
+    aggregated_output: Loose = None
+    stdout: Loose = None
+    stderr: Loose = None
+    changes: Loose = None
+    server: Loose = ""
+    tool: Loose = ""
+    invocation: Loose = None
+    result: Loose = None
+    statuses: Loose = None
+    agents_states: Loose = None
+    receiver_agents: Loose = None
+    usage: Tokens | None = None
+    thread_token_usage: Tokens | None = None
+    turn_id: Loose = ""
+    thread_id: Loose = ""
+    cwd: Loose = ""
+    model: Loose = ""
+    timestamp: Loose = None
+    forked_from_id: Loose = None
+    parent_thread_id: Loose = None
+    cli_version: Loose = ""
+    source: Loose = None
+    thread_source: Loose = None
+    git: Loose = None
+    history_base: Loose = None
+    subagent_history_start_ordinal: Loose = None
+
+
+class Whole(msgspec.Struct, gc=False):
+    """A line with its payload."""
+
+    type: Loose = ""
+    timestamp: Loose = None
+    ordinal: Loose = None
+    payload: Payload | msgspec.UnsetType = msgspec.UNSET
+
+
 class Bare(msgspec.Struct, gc=False, omit_defaults=True):
     """Any record of the old form without envelope, to cut one out of a damaged line."""
 
@@ -190,6 +263,7 @@ class Bare(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 LINE = json_decoder(Line)
+WHOLE = json_decoder(Whole)
 BARE = json_decoder(Bare)
 KIND = json_decoder(Kind)
 META = json_decoder(Meta)
@@ -204,8 +278,14 @@ COUNTED = json_decoder(Counted)
 SPENT = json_decoder(Spent)
 
 
-def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
+Body = msgspec.Raw | Payload
+"""A payload: decoded already, or not yet."""
+
+
+def decode(raw: Body, decoder: msgspec.json.Decoder[T]) -> T | None:
     """A payload, as much of it as can be read; None if it is not an object."""
+    if isinstance(raw, Payload):
+        return cast("T", raw)  # it has the fields of every kind
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -215,9 +295,11 @@ def decode(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
 _TYPED = b'{"type":"'
 
 
-def kind_of(raw: msgspec.Raw) -> str | None:
+def kind_of(raw: Body) -> str | None:
     """The type of a payload; None if it is not an object. It is nearly always the first field, and then
     the rest need not be looked at."""
+    if isinstance(raw, Payload):
+        return text(raw.type)
     head = memoryview(raw)[:80].tobytes()
     if head.startswith(_TYPED):
         end = head.find(b'"', len(_TYPED))
