@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from segue import Segue
+from segue.core import commands as do
 
 from .conftest import Cli
 
@@ -194,3 +199,72 @@ def test_an_item_that_is_much_like_one_of_the_plan_is_said_to_be_new(started: Cl
     told = started("done", typed).out
     assert "it is a new item; if you meant #" in told
     assert "new item" not in started("done", "something else").out + started("done", "#2").out
+
+
+def test_undo_refuses_what_stays_instead_of_taking_something_else_back(started: Cli) -> None:
+    started("begin", "token validation")
+    started("feature", "add", "f1", "it works", "--check", "true")
+    told = started("undo", code=65).err
+    assert "feature f1 was added" in told and "segue feature" in told
+    assert started("status", "--json").value["active"] == ["auth middleware", "token validation"]
+
+
+def test_undo_of_a_handoff_withdraws_it_with_its_checkpoint_and_its_memory(
+    started: Cli, project: Path
+) -> None:
+    started("handoff", "--to", "codex", "--note", "xyzzy", "--rules")
+    offer = started("handoff", "--list", "--json").value[0]
+    assert (project / "AGENTS.md").exists()
+    told = started("undo").out
+    assert "taken back: handed to codex" in told
+    assert started("handoff", "--list", "--json").value[0]["status"] == "withdrawn"
+    assert not started("status", "--json").value["checkpoints"]
+    assert not (project / "AGENTS.md").exists()
+    assert "withdrawn" in started("handoff", "--accept", offer["id"], "--actor", "codex", code=66).err
+    assert not started("recall", "xyzzy", "--actor", "codex", "--json").value
+
+
+def test_undo_refuses_a_handoff_that_was_taken(started: Cli) -> None:
+    started("handoff", "--to", "codex")
+    started("handoff", "--accept", "--actor", "codex")
+    started("undo")
+    assert "codex took" in started("undo", code=65).err
+
+
+def test_undo_of_what_was_learnt_takes_the_memory_too_unless_it_was_learnt_before(started: Cli) -> None:
+    started("learn", "xyzzy opens the door")
+    started("note", "in between")
+    started("learn", "xyzzy opens the door")
+    started("undo")
+    assert "xyzzy" in started("recall", "xyzzy").out
+    started("undo")
+    started("undo")
+    assert not started("recall", "xyzzy", "--json").value
+    started("learn", "xyzzy opens the door")
+    assert "xyzzy" in started("recall", "xyzzy").out
+
+
+def test_undo_takes_a_limit_and_a_name_back(started: Cli) -> None:
+    started("budget", "--limit", "5")
+    assert "taken back: budget" in started("undo").out
+    assert started("budget", "--json").value["limit"] == 0
+    started("checkpoint", "--name", "here")
+    assert "taken back: checkpoint here" in started("undo").out
+    started("rewind", "here", code=64)
+
+
+def test_undo_of_what_changed_nothing_is_not_done_again_and_again(started: Cli) -> None:
+    started("note", "once")
+    started("note", "twice")
+    started("note", "twice")
+    for text in ("twice", "twice", "once"):
+        assert f"taken back: note: {text}" in started("undo").out
+
+
+def test_undo_says_what_of_a_command_stays(started: Cli) -> None:
+    with Segue() as segue:
+        segue.session("jwt").apply(do.Note("counting"), do.Count({"decisions_made": 2}))
+    told = started("undo", "--json").value
+    assert told["undone"] == ["note: counting"] and told["stays"] == ["counted: decisions_made=2.0"]
+    started("budget", "--spent", "1")
+    assert "something was spent" in started("undo", code=65).err

@@ -346,7 +346,9 @@ def _rewind(state: SessionState, c: Rewind) -> Bodies | Refusal:
             "session_over", f"session {state.id} is {state.status}", "take that back with `segue undo`"
         )
     patch = difference(state, c.then, lifecycle=c.lifecycle)
-    return [ev.Rewound(c.to, patch, c.name)] if patch else []
+    return (
+        [ev.Rewound(c.to, patch, c.name)] if patch or c.lifecycle else []
+    )  # an undo counts, or is done again
 
 
 def _pause(state: SessionState, c: Pause) -> Bodies | Refusal:

@@ -11,15 +11,22 @@ from typing import Any
 
 import msgspec
 
+from . import events as ev
+from .features import HANDLERS
 from .rows import Rows
 from .snapshot import wire_types
-from .state import LIFE_FIELDS, WORK_FIELDS, SessionState
+from .state import LIFE_FIELDS, SET_FIELDS, WORK_FIELDS, SessionState
+
+STAYS: frozenset[str] = frozenset(
+    {body.KIND for body in HANDLERS} | {ev.Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND}
+)
+"""Kinds that nothing takes back: a scrub, what was declared or found of features, what was spent."""
 
 
 def difference(now: SessionState, then: SessionState, *, lifecycle: bool) -> dict[str, Any]:
-    """The patch that brings the work (and, if asked, the lifecycle) of ``then`` back."""
+    """The patch that brings the work (and, for an undo, the lifecycle and what was set) of ``then`` back."""
     patch: dict[str, Any] = {}
-    for name in WORK_FIELDS + (LIFE_FIELDS if lifecycle else ()):
+    for name in WORK_FIELDS + (LIFE_FIELDS + SET_FIELDS if lifecycle else ()):
         old, new = getattr(now, name), getattr(then, name)
         if old == new:
             continue
@@ -43,7 +50,7 @@ def _common(a: Rows[Any], b: Rows[Any]) -> int:
 def apply(state: SessionState, patch: dict[str, Any]) -> dict[str, Any]:
     """The fields that a patch changes, with their new values; what does not fit is left alone."""
     changes: dict[str, Any] = {}
-    for name in WORK_FIELDS + LIFE_FIELDS:
+    for name in WORK_FIELDS + LIFE_FIELDS + SET_FIELDS:
         if name not in patch:
             continue
         wire = wire_types()[name]

@@ -316,6 +316,8 @@ WORK_FIELDS = (
     "troubles", "threads", "focus", "notes", "changes", "last_action", "agents", "context", "handed",
 )  # fmt: skip
 LIFE_FIELDS = ("status", "started", "paused", "pause_reason", "pause_cause", "resumed", "ended", "end_reason")
+SET_FIELDS = ("budget", "marks")
+"""What an undo takes back and a rewind does not: going back to one checkpoint leaves the others there."""
 
 
 def key(text: str) -> str:

@@ -246,14 +246,17 @@ class Book:
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
         guards: Guards | None = None, since: int | None = None, actor: str = "", exact: bool = False,
+        memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
         """Make commands durable, all or none. ``guards`` adds what must hold or happen with it;
         ``since`` is the version that the commands were made for, if they were made for one, and with
-        ``exact`` the only one; ``actor`` is who declares them, if that is another one than usual."""
+        ``exact`` the only one; ``actor`` is who declares them, if that is another one than usual; what
+        happens to ``memories`` happens with them."""
         self.brake.check()
         commands = tuple(map(self._clean, commands))
         texts = [command.text for command in commands if type(command) is Learn]
-        memories = self.learnt(session, texts) if texts and self.learnt is not None else None
+        if texts and self.learnt is not None:
+            memories = self.learnt(session, texts)
         usual = guards is None and not actor and memories is None
         saved = self._commit_apart(session, commands, pieces, since) if usual else None
         return saved or self._commit_merging(

@@ -152,7 +152,7 @@ class Handoffs:
         )  # fmt: skip
         trip("handoff.take.after")
         segue.make_current(offer.session)
-        self._forget_rules(offer)
+        self.forget_rules(offer)
         return self._restored(self._settled(offer), segue.with_warnings(saved), False)
 
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
@@ -166,6 +166,11 @@ class Handoffs:
         offer = self.find(what)
         return self._settle(offer, ev.HandoffWithdrawn(offer.id, self._clean(reason)))
 
+    def withdrawal(self, offer: Offer, reason: str) -> Append:
+        """What takes an open offer back, for a commit with which that happens; else HandoffSettled."""
+        self._open(offer)
+        return self._append(offer.session, ev.HandoffWithdrawn(offer.id, reason))
+
     def _settle(self, offer: Offer, body: ev.Body) -> Offer:
         from ..errors import StaleVersion
 
@@ -176,7 +181,7 @@ class Handoffs:
                 self._segue.journal.append(self._append(offer.session, body))
             except StaleVersion:
                 continue
-            self._forget_rules(offer)
+            self.forget_rules(offer)
             return self._settled(offer)
 
     def _open(self, offer: Offer) -> None:
@@ -229,7 +234,8 @@ class Handoffs:
             told = str(target)
         return Handed(offer, saved, str(path), start, told)
 
-    def _forget_rules(self, offer: Offer) -> None:
+    def forget_rules(self, offer: Offer) -> None:
+        """Take out again what an offer put into the file that its agent reads by itself."""
         known = STARTS.get(offer.to)
         if known and not self._segue.place.bare:
             drop_block(self._segue.place.root / known[1], BEGIN, END)

@@ -16,16 +16,16 @@ from ..core import commands as do
 from ..core import events as ev
 from ..core.commands import Command
 from ..core.door import clean_name
-from ..core.features import HANDLERS
 from ..core.state import SessionState
 from ..core.status import SessionStatus, status_of
-from ..errors import NothingToUndo, StoreError, StoreUnavailable, UnknownCheckpoint, UsageError
-from .book import Book, Saved, fold_all, stream_of
+from ..errors import StoreError, StoreUnavailable, UnknownCheckpoint, UsageError
+from .book import Book, Guards, Saved, stream_of
 from .holds import Hold, Holds, new_run
 
 if TYPE_CHECKING:
     from ..core.budget import Standing
     from ..core.restore import Restoration
+    from ..stores.base import MemoryChange
     from .checkpointer import Checkpointer
     from .emergency import Guard
     from .features import Features
@@ -94,20 +94,23 @@ class Session:
 
     def _apply(
         self, commands: Sequence[Command], pieces: dict[str, bytes] | None = None, since: int | None = None,
-        actor: str = "",
+        actor: str = "", guards: Guards | None = None, memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
         hold, seg = self._hold, self._segue
         if hold is None and self._guard is None:
             if seg.offline is not None:
-                return self._apply_remotely(seg.offline, commands, pieces, since, actor)
-            saved = self._book.commit(self.id, commands, pieces=pieces, since=since, actor=actor)
+                return self._apply_remotely(seg.offline, commands, pieces, since, actor, guards, memories)
+            saved = self._book.commit(
+                self.id, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
+            )
             return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
         if hold is not None:
             hold.renew_if_due()
         try:
-            guards = hold.guard if hold else None
+            wanted = [one for one in (hold.guard if hold else None, guards) if one is not None]
+            both = (lambda: [append for one in wanted for append in one()]) if wanted else None
             saved = self._book.commit(
-                self.id, commands, pieces=pieces, guards=guards, since=since, actor=actor
+                self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
             )
         except BaseException as fault:
             if self._guard is not None:
@@ -119,13 +122,15 @@ class Session:
 
     def _apply_remotely(
         self, offline: Offline, commands: Sequence[Command], pieces: dict[str, bytes] | None,
-        since: int | None, actor: str,
+        since: int | None, actor: str, guards: Guards | None, memories: MemoryChange | None,
     ) -> Saved:  # fmt: skip
         """The same where the store is a server: what waits goes first, and waits on if nobody answers."""
         try:
             if offline.waits():
                 offline.drain()
-            saved = self._book.commit(self.id, commands, pieces=pieces, since=since, actor=actor)
+            saved = self._book.commit(
+                self.id, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
+            )
         except StoreUnavailable as fault:
             if pieces or since is not None:
                 raise
@@ -346,17 +351,19 @@ class Session:
         return self._go_back(do.Rewind(mark.version, then, name), since=state.version)
 
     def undo(self) -> Saved:
-        """Take the last command back; again, the one before it."""
-        events = self.log()
-        target = _before_last_command(events)
-        if target < 1:
-            raise NothingToUndo(f"nothing in {self.id} can be taken back", hint="see `segue log`")
-        then = fold_all(events[:target])
-        return self._go_back(do.Rewind(target, then, lifecycle=True), since=len(events))
+        """Take the last command back, with all that came of it; again, the one before it.
 
-    def _go_back(self, command: Command, since: int | None = None) -> Saved:
+        NothingToUndo if there is none, or if it is one that stays."""
+        from .undoing import undo
+
+        return undo(self)
+
+    def _go_back(
+        self, command: Command, since: int | None = None, guards: Guards | None = None,
+        memories: MemoryChange | None = None,
+    ) -> Saved:  # fmt: skip
         """Apply what may give an agent another state than the one that it saved last."""
-        saved = self.apply(command, since=since)
+        saved = self._apply([command], since=since, guards=guards, memories=memories)
         self._segue.agents.forget(self.id)
         return saved
 
@@ -462,29 +469,3 @@ class SessionHold:
 
 def _pair(value: str | tuple[str, str]) -> tuple[str, str]:
     return (value, "") if isinstance(value, str) else value
-
-
-_LASTING = {ev.Erased.KIND} | {body.KIND for body in HANDLERS}
-"""What no undo takes back: a scrub, and what was declared or found of features."""
-
-
-def _before_last_command(events: Sequence[ev.Event]) -> int:
-    """The version before the newest command that was not taken back yet."""
-    version = len(events)
-    while version > 0:
-        event = events[version - 1]
-        body = ev.read_body(event)
-        if isinstance(body, ev.Rewound) and not body.name:
-            version = body.to
-            continue
-        start = version
-        while start > 1 and events[start - 2].left > 0:
-            start -= 1
-        kinds = {e.kind for e in events[start - 1 : version]}
-        if kinds & {ev.Created.KIND, ev.Gap.KIND}:
-            return 0
-        if kinds <= _LASTING:
-            version = start - 1
-            continue
-        return start - 1
-    return 0

@@ -85,23 +85,23 @@ def undo(context: Context) -> int:
     """Take the last command back."""
     session = context.session()
     saved = session.undo()
-    undone = undone_of(session, saved)
-    lines = [f"taken back: {text}" for text in undone] or [AS_BEFORE]
-    return context.saved(saved, *lines, *_tally(context), undone=undone)
+    told = undone_of(session, saved)
+    lines = [f"taken back: {text}" for text in told["undone"]]
+    lines += [f"stays: {text}" for text in told["stays"]]
+    return context.saved(saved, *lines, *_tally(context), **told)
 
 
-def undone_of(session: Any, saved: Any) -> list[str]:
-    """The facts that an undo took back, in words."""
+def undone_of(session: Any, saved: Any) -> dict[str, list[str]]:
+    """The facts that an undo took back, and those of the same command that stay, in words."""
     from ...core import events as ev
+    from ...core.rewind import STAYS
     from .timeline import words
 
     found = session.log(after=saved.version - 1, limit=1) if saved.events else []
     body = ev.read_body(found[0]) if found else None
-    if not isinstance(body, ev.Rewound):
-        return []
-    told: list[str] = []
-    for event in session.log(after=body.to):
-        told.append(words(event))
+    told: dict[str, list[str]] = {"undone": [], "stays": []}
+    for event in session.log(after=body.to) if isinstance(body, ev.Rewound) else []:
+        told["stays" if event.kind in STAYS else "undone"].append(words(event))
         if not event.left:
             break
     return told
@@ -197,7 +197,8 @@ COMMANDS = (
     _command("learn", _of_text(do.Learn), _text, 'segue learn "tokens last 15 min"', "segue learn - < x.txt"),
     _command("rewind", rewind, _name, "segue rewind before-refactor", "segue rewind before-refactor --json"),
     Command(
-        "undo", undo, session="flag", json="Saved with `undone`: what was taken back, in words",
+        "undo", undo, session="flag",
+        json="Saved with `undone` and `stays`: what was taken back and what was not",
         examples=("segue undo", "segue undo -s leak-hunt --json"),
     ),
 )  # fmt: skip

@@ -118,6 +118,8 @@ class Undone(Saved, kw_only=True):
     """What was taken back, in words."""
 
     undone: list[str]
+    stays: list[str] = []
+    """What of the same command nothing takes back."""
 
 
 def command_of(wish: msgspec.Struct) -> do.Command:
@@ -226,13 +228,13 @@ def rewind_session(visit: Visit, id: str, data: Rewinding) -> Saved:
 
 @route(
     "POST", "/v1/sessions/{id}/undo", need="writer", tags=TAGS,
-    answer={**SAVED, "undone": ["done: user model"]},
+    answer={**SAVED, "undone": ["done: user model"], "stays": []},
 )  # fmt: skip
 def undo_session(visit: Visit, id: str) -> Undone:
     """Take the last command back; again, the one before it."""
     session = session_of(visit, id)
     saved = session.undo()
-    told: Any = with_more(saved, undone=undone_of(session, saved))
+    told: Any = with_more(saved, **undone_of(session, saved))
     return told  # type: ignore[no-any-return]
 
 
