@@ -58,6 +58,7 @@ error texts, so no hint ever holds a destructive one.
 
 from __future__ import annotations
 
+import errno
 from typing import ClassVar
 
 
@@ -339,7 +340,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreFull(StoreError):
-    """No space is left for the store."""
+    """No space is left for the store, or for a file that was to be written."""
 
     code = "store_full"
     retryable = True
@@ -459,3 +460,25 @@ class NotWritable(AgentError):
     """A file of an agent cannot be understood or written; nothing was written at all."""
 
     code = "not_writable"
+
+
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_PATH = (
+    errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY, errno.ELOOP, errno.ENAMETOOLONG,
+    errno.ENXIO,
+)  # fmt: skip
+
+
+def of_os(fault: OSError, name: str = "", *, hint: str = "") -> SegueError:
+    """Our error for one of the machine's: not allowed, no room, or a path that cannot be."""
+    name = name or str(fault.filename or "")
+    words = fault.strerror or str(fault) or type(fault).__name__
+    message = f"{name}: {words}" if name else words
+    if fault.errno in _REFUSED:
+        return AccessError(message, hint=hint or "check whose it is, and who may read and write it")
+    if fault.errno in _FULL:
+        return StoreFull(message, hint="free some space, then try again")
+    if fault.errno in _PATH and name:
+        return UsageError(message, hint=hint or "check the path")
+    return StoreError(message, hint="try again; `segue doctor` looks whether all is well")

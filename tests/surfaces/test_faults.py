@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,6 +113,10 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
         (["start", "  \n "], "a session needs a goal"),
         (["start", "g", "--type", "party"], "--type"),
         (["done"], "required"),
+        (["handover"], "run|check|status|score|compact"),
+        (["memories"], "required: list|"),
+        (["key"], "required: "),
+        (["log", "--limit", "-1"], "a number below 0"),
         (["log", "--limit", "many"], "invalid int value"),
         (["status", "--home"], "expected one argument"),
         (["-C", "no-such-folder", "status"], "is not a folder"),
@@ -225,3 +233,99 @@ def test_a_command_never_ends_the_calling_program(cli: Cli) -> None:
     assert main(["--help"]) == 0
     assert main(["status", "--help"]) == 0
     assert main(["--version"]) == 0
+
+
+# -- the machine says no -----------------------------------------------------------------------
+
+
+def _like_anybody() -> None:
+    """Root may write everywhere: without these two it is as everybody else is."""
+    if os.geteuid() == 0:
+        libc = ctypes.CDLL(None)
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+            libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+def as_anybody(*words: str) -> subprocess.CompletedProcess[str]:
+    """A command of somebody who is not root, whoever runs the tests."""
+    return subprocess.run(
+        [sys.executable, "-m", "segue", *words], capture_output=True, text=True, timeout=60,
+        preexec_fn=_like_anybody,
+    )  # fmt: skip
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="capabilities are of Linux")
+
+
+@linux
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("prepare", "--here"),
+        ("handoff", "--to", "codex", "--rules"),
+        ("init", "--plugin", "x"),
+        ("export", "-o", "x.json"),
+        ("handoff", "--to-file", "x.segue"),
+    ],
+)
+def test_a_project_that_may_not_be_written_is_no_fault_and_nothing_is_half_done(
+    started: Cli, project: Path, words: tuple[str, ...]
+) -> None:
+    before = started("log", "--json").value
+    project.chmod(0o500)
+    try:
+        ran = as_anybody(*words)
+    finally:
+        project.chmod(0o700)
+    assert ran.returncode == 77, ran
+    assert "hint: check" in ran.stderr
+    assert list(project.iterdir()) == []
+    if words[0] != "handoff" or "--rules" in words:
+        assert started("log", "--json").value == before
+    assert started("handoff", "--list", "--json").value == [] or "--to-file" in words
+
+
+@linux
+def test_a_store_that_may_not_be_read_is_said_to_be_so(started: Cli, home: Path) -> None:
+    (home / "segue" / "segue.db").chmod(0)
+    assert as_anybody("status").returncode == 77
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("handover", "check", "--checkpoint", "folder"), 64),
+        (("handover", "status", "--checkpoint", "folder"), 64),
+        (("init", "--plugin", "file"), 64),
+        (("init", "--plugin", "/dev/full"), 64),
+        (("export", "-o", "folder"), 64),
+        (("export", "-o", "file/x"), 64),
+        (("import", "folder"), 64),
+        (("import", "file/x"), 64),
+        (("feature", "import", "folder"), 64),
+        (("brief", "folder"), 69),
+    ],
+)
+def test_a_path_that_cannot_be_is_no_fault(
+    started: Cli, project: Path, home: Path, words: tuple[str, ...], code: int
+) -> None:
+    (project / "folder").mkdir()
+    (project / "file").touch()
+    ran = started(*words, code=code)
+    assert "  hint: " in ran.err and "should not have happened" not in ran.err
+    assert not (home / "segue" / "hook").exists(), "nothing is half done"
+
+
+@linux
+def test_a_device_without_room_is_a_full_one(started: Cli) -> None:
+    assert "free some space" in started("export", "-o", "/dev/full", code=74).err
+
+
+def test_an_error_of_the_machine_that_nobody_foresaw_is_still_said_in_words(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(context: object) -> int:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", fail)
+    assert cli("status", "--json", code=74).value["error"]["code"] == "store"

@@ -215,3 +215,12 @@ def test_score_says_what_the_run_after_a_handover_made_of_it_with_reasons_and_a_
     value = started("handover", "score", "--json").value
     assert [one["by"] for one in value["scores"]] == ["codex/run-1", "codex/run-2"]
     assert value["kinds"]["item"]["used"] >= 2
+
+
+def test_an_answer_that_nobody_asked_for_begins_no_handover(started: Cli) -> None:
+    assert "no step is uncertain" in started("handover", "run", "--done", "nosuchstep", code=64).err
+    assert started("handover", "status", "--json").value["status"] == "none"
+    started("handover", "run", "--note", "n")
+    told = started("handover", "run", "--again", "nosuchstep", code=64).err
+    steps = started("handover", "status", "--json").value["steps"]
+    assert all(name in told for name in steps)

@@ -464,6 +464,23 @@ def test_the_doctor_knows_whether_hooks_are_there_whole_and_ours(cli: Cli, proje
     assert broken["status"] == "bad" and "segue init" in broken["hint"]
 
 
+def test_without_the_mcp_sdk_no_server_is_installed_and_one_that_is_there_is_named(
+    cli: Cli, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / ".claude.json"
+    cli("init", "--agent", "claude-code")
+    assert "mcpServers" in file.read_text()
+    monkeypatch.setitem(sys.modules, "mcp", None)  # as if it were not there
+    found = finding(cli, "hooks")
+    assert found["status"] == "warn" and "segue[mcp]" in found["hint"]
+    assert "segue[mcp]" not in cli("uninit").err
+    assert not file.exists()
+    told = cli("init", "--agent", "claude-code").err
+    assert "left out" in told and "pip install 'segue[mcp]'" in told and not file.exists()
+    assert finding(cli, "hooks")["status"] == "ok"
+    assert "left out" not in cli("init", "--agent", "claude-code", "--no-mcp").err
+
+
 def test_the_doctor_counts_what_waits_in_the_spool(cli: Cli, project: Path, home: Path) -> None:
     found = commands(home, project, cli)
     assert finding(cli, "spool")["detail"] == "empty"

@@ -25,6 +25,7 @@ def test_start_gives_saved_with_id_and_status_as_json(cli: Cli) -> None:
         "warnings": [],
         "id": "leak",
         "status": "active",
+        "left_active": "",
     }
 
 
@@ -146,3 +147,66 @@ def test_home_and_actor_are_taken_before_and_after_the_command(cli: Cli, tmp_pat
     cli("list", "--home", home)
     assert {e["actor"] for e in cli("log", "a", "--json", f"--home={home}").value} == {"codex"}
     assert cli("list", "--json").value == []
+
+
+def test_a_new_session_says_that_the_one_before_stays_active(started: Cli) -> None:
+    ran = started("start", "another", "--id", "other")
+    assert "jwt stays active; `segue switch jwt` goes back" in ran.out
+    started("pause")
+    value = started("start", "third", "--id", "third", "--json").value
+    assert value["left_active"] == ""
+    assert started("start", "fourth", "--json").value["left_active"] == "third"
+
+
+def test_texts_of_any_length_leave_the_rest_in_sight(started: Cli) -> None:
+    long = "word " * 40_000
+    assert len(started("note", "-", stdin=long.encode()).out) < 3_000
+    for words in (("status",), ("log",), ("list",)):
+        told = started(*words).out
+        assert len(told) < 6_000 and (words == ("list",) or "--json shows them" in told)
+    assert started("status", "--json").value["last_action"] == long.strip()
+    assert len(started("undo").out) < 3_000
+
+
+def test_over_sessions_give_every_field_that_is_documented(started: Cli) -> None:
+    started("complete")
+    value = started("resume", "--json").value
+    assert {"brief", "since", "working", "timeout", "restoration"} <= set(value)
+    value = started("switch", "jwt", "--json").value
+    assert {"paused", "from", "to", "since", "restoration"} <= set(value)
+    assert "is completed" in started("continue", "jwt", code=65).err
+
+
+def test_a_session_that_is_active_already_is_not_said_to_be_resumed(started: Cli) -> None:
+    started("pause", "--reason", "waiting for review")
+    assert "(waiting for review)" in started("resume").out
+    started("note", "one")
+    started("undo")
+    told = started("resume").out
+    assert "it was active already" in told and "waiting for review" not in told.partition("since you left")[2]
+
+
+def test_what_happened_in_the_session_meanwhile_is_told_in_words(started: Cli) -> None:
+    started("pause")
+    started("learn", "a finding")
+    started("undo")
+    told = started("since").out
+    assert "learnt: a finding (user)" in told and "went back (user)" in told and "session.rewound" not in told
+
+
+def test_what_was_so_already_is_said_to_be(started: Cli, project: Path) -> None:
+    started("export", "-o", "x.json")
+    assert "it was here already" in started("import", "x.json").out
+    assert started("import", "x.json", "--json").value["changed"] is False
+    told = started("import", "x.json", "--as", "copy").out
+    assert "imported: copy" in told and "segue switch copy" in told
+    started("complete")
+    started("export", "-o", "y.json")
+    assert "segue show done" in started("import", "y.json", "--as", "done").out
+    id = started("remember", "the sky is blue", "--json").value["id"]
+    assert "forgotten: " in started("forget", id).out
+    assert "was forgotten already" in started("forget", id).out
+
+
+def test_rules_that_cannot_be_written_are_said_to_be_missing(started: Cli) -> None:
+    assert "no rules were written" in started("handoff", "--to", "anyone", "--rules").err

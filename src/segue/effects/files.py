@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .._trip import trip
-from ..errors import StoreBusy
+from ..errors import AccessError, StoreBusy, UsageError
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -80,6 +80,18 @@ def replace_quickly(path: Path, body: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def check_writable(path: Path) -> None:
+    """Before anything is done: AccessError if a file may not be written, UsageError if it cannot be."""
+    place = next((one for one in (path, *path.parents) if one.exists()), path)
+    if place == path and path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="name a file")
+    if place != path and not place.is_dir():
+        raise UsageError(f"{place} is not a folder", hint="name another place")
+    folder = path.parent if place == path else place
+    if not os.access(place, os.W_OK) or not os.access(folder, os.W_OK):
+        raise AccessError(f"{path} may not be written", hint="check whose it is, and who may write there")
 
 
 def tidy_leftovers(path: Path) -> None:

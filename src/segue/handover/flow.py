@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.door import clean_text
 from ..core.handing import HandoverBegun, HandoverCompleted, HandoverStepDone
 from ..core.values import Value
-from ..errors import BadSettings, HandoverPending, OtherWorkflow, SegueError, StepUncertain
+from ..errors import BadSettings, HandoverPending, OtherWorkflow, SegueError, StepUncertain, UsageError
 from ..settings import table_of, user_file
 from .declared import Workflow, workflow
 from .engine import Answer, HandoverEngine, Step, StepError, UncertainStep, WorkflowError
@@ -133,6 +133,7 @@ class Handover:
         mask = self.segue.book.mask
         note, state = (clean_text(text, what="note", mask=mask).strip() for text in (note, state))
         before = self.checkpoint.load()
+        _check_answers(before, answers or {}, anew=anew)
         session = session_here(self.segue, self._session)
         engine = self._engine(note, state, session, (answers or {}).get, progress)
         resumed = before["status"] == "in_progress" and not anew
@@ -205,6 +206,20 @@ class Handover:
     def pending(self) -> list[str]:
         """Steps of the interrupted run that are not done."""
         return pending_in(self.checkpoint.load())
+
+
+def _check_answers(before: Record, answers: Mapping[str, str], *, anew: bool) -> None:
+    """UsageError for an answer that nobody asked for: it would begin a handover that nobody wants."""
+    begun = (before.get("segue") or {}).get("begun", "")
+    asked = begun if before["status"] == "in_progress" and not anew else ""
+    wrong = next((name for name in answers if name != asked), None)
+    if wrong is not None:
+        steps = f"; its steps: {', '.join(before['steps'])}" if before["steps"] else ""
+        what = f"only {asked} is uncertain" if asked else "no step is uncertain"
+        raise UsageError(
+            f"nobody asked about step {wrong!r}: {what}{steps}",
+            hint="`segue handover status` shows every step; `segue handover run` alone goes on",
+        )
 
 
 def _pending(fault: StepError) -> SegueError:

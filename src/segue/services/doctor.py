@@ -29,6 +29,7 @@ from ..stores.sqlite.schema import SCHEMA
 from ..stores.sqlite.upkeep import back_up
 from . import emergency, hook_file
 from .home import Home, is_remote
+from .installing import can_serve, has_server
 from .installing import read as installed
 from .place import brakes
 from .recover import Recovery, inspect, recover
@@ -258,6 +259,9 @@ def _hooks(home: Home) -> Finding:
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
         return Finding("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
+    if not can_serve() and has_server(entries):
+        told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
+        return Finding("hooks", "warn", told, "pip install 'segue[mcp]'")
     return Finding("hooks", "ok", f"in {agents}")
 
 

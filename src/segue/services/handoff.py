@@ -21,7 +21,7 @@ from ..core.handing import Offer, offers_of
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects.blocks import drop_block, put_block
-from ..effects.files import write_whole
+from ..effects.files import check_writable, write_whole
 from ..errors import HandoffSettled, SegueError, UnknownHandoff, UsageError
 from ..stores.base import Append, MemoryChange
 from . import briefs
@@ -115,6 +115,8 @@ class Handoffs:
             raise UsageError(f"an offer of {hours:g} hours", hint=f"between 0 and {HOURS_MAX:g}")
         to = clean_name(_ALIASES.get(to, to), what="agent's name")
         note = clean_text(note, what="note", mask=segue.book.mask).strip()
+        if rules and to in STARTS and not segue.place.bare:
+            check_writable(self._rules(to))
         id = f"h{os.urandom(5).hex()}"
         memory = self._memory(session, to, note)
         shared = [memory.id] if memory is not None else []
@@ -229,16 +231,18 @@ class Handoffs:
         start = f'{known[0]} "$(cat {_quoted(path)})"' if known else ""
         told = ""
         if rules and known and offer.status == "open":
-            target = self._segue.place.root / known[1]
+            target = self._rules(offer.to)
             put_block(target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END)
             told = str(target)
         return Handed(offer, saved, str(path), start, told)
 
     def forget_rules(self, offer: Offer) -> None:
         """Take out again what an offer put into the file that its agent reads by itself."""
-        known = STARTS.get(offer.to)
-        if known and not self._segue.place.bare:
-            drop_block(self._segue.place.root / known[1], BEGIN, END)
+        if offer.to in STARTS and not self._segue.place.bare:
+            drop_block(self._rules(offer.to), BEGIN, END)
+
+    def _rules(self, agent: str) -> Path:
+        return self._segue.place.root / STARTS[agent][1]
 
     def restoration(self, offer: Offer) -> str:
         """What the taker is told: the note, what is open, what is undecided, memories, and a brief."""

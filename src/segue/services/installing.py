@@ -16,6 +16,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import msgspec
@@ -123,6 +124,20 @@ def chosen(names: Sequence[str], where: Where) -> list[Installer]:
             f"Segue cannot be installed in {unknown[0]!r}", hint=f"known: {', '.join(texts.INSTALLERS)}"
         )
     return [texts.installer(name) for name in dict.fromkeys(names)]
+
+
+def can_serve() -> bool:
+    """Whether the MCP server can start here: it is an extra of the package."""
+    return find_spec("mcp") is not None
+
+
+def has_server(entries: Iterable[Entry]) -> bool:
+    """Whether an agent has our MCP server in one of these files."""
+    for entry in entries:
+        with suppress(OSError):
+            if b'"segue","mcp"' in b"".join(Path(entry.path).read_bytes().split()):
+                return True
+    return False
 
 
 def where_of(

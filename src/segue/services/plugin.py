@@ -12,7 +12,7 @@ from pathlib import Path
 from .. import agents
 from ..agents.install import Where
 from ..core.patterns import regex
-from ..effects.files import write_whole
+from ..effects.files import check_writable, write_whole
 from . import hook_file
 from .home import Home
 
@@ -22,10 +22,13 @@ _HOOK = regex(r'"@hook (\w+) (\w+)@"')
 
 def render_plugin(folder: Path, where: Where, home: Home, version: str) -> list[Path]:
     """Write the tree into a folder, and the recording hook into its place; the files."""
+    sources = sorted(path for path in TREE.rglob("*") if path.is_file())
+    for source in sources:
+        check_writable(folder / source.relative_to(TREE))
     home.make()
     hook_file.put(home)
     written = []
-    for source in sorted(path for path in TREE.rglob("*") if path.is_file()):
+    for source in sources:
         text = source.read_text(encoding="utf-8")
         text = _HOOK.sub(lambda found: json.dumps(_command(where, found[1], found[2])), text)
         text = text.replace('"@python@"', json.dumps(where.python)).replace("@version@", version)

@@ -22,7 +22,7 @@ from ..core.scene import Scene
 from ..core.state import SessionState
 from ..core.values import Value
 from ..effects import surroundings
-from ..effects.files import write_whole
+from ..effects.files import check_writable, write_whole
 from ..effects.redact import redact_bytes
 from ..errors import SegueError
 from . import briefs, scenes
@@ -82,6 +82,8 @@ def prepare(
     the world was ``seen`` just now."""
     start = time.monotonic()
     segue.brake.check()
+    if here:
+        check_writable(segue.place.root / HERE)
     state = state_of(segue, session)
     told = tell(segue, state, Path(transcript) if transcript else None, agent)
     scene = scenes.take(

@@ -109,6 +109,18 @@ def one_line(text: str) -> str:
     return " ".join(safe(text).split())
 
 
+SHOWN_MAX = 1_000
+"""So many characters of one text are shown to people, where many texts are; programs get all of it."""
+
+
+def shown(text: str) -> str:
+    """A text, safe, on one line and of a length that leaves the rest in sight."""
+    line = one_line(text)
+    if len(line) <= SHOWN_MAX:
+        return line
+    return f"{line[:SHOWN_MAX].rstrip()} [{len(line):,} characters in all; --json shows them]"
+
+
 def cells(text: str) -> int:
     """How many columns a text takes."""
     if text.isascii():

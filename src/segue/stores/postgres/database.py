@@ -21,6 +21,7 @@ from ...errors import (
     AccessError,
     BadSettings,
     DamagedError,
+    NotInstalled,
     SegueError,
     StaleVersion,
     StoreBusy,
@@ -237,7 +238,7 @@ def driver() -> Any:
     try:
         import psycopg
     except ImportError as fault:
-        raise BadSettings(
+        raise NotInstalled(
             "a Postgres store needs the driver psycopg, which is not installed",
             hint=extra("postgres"),
         ) from fault

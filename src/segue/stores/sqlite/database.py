@@ -471,7 +471,10 @@ class Database:
             return StoreFull(f"no space left for {self.path}", hint="free some space, then try again")
         if isinstance(fault, apsw.CorruptError | apsw.NotADBError):
             return DamagedError("the store", str(self.path), str(fault))
-        read_only = isinstance(fault, apsw.CantOpenError) and not os.access(self.path.parent, os.W_OK)
+        may = os.access(self.path.parent, os.W_OK) and (
+            not self.path.exists() or os.access(self.path, os.R_OK)
+        )
+        read_only = isinstance(fault, apsw.CantOpenError) and not may
         if read_only or isinstance(fault, apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError):
             return AccessError(
                 f"cannot write {self.path}: {fault}",

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
-from ...errors import UsageError
+from ...errors import UsageError, of_os
 from ...settings import environment_now
 from ..render import Style, as_json, is_terminal, safe, style_for
 
@@ -238,7 +238,7 @@ def read_file(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as fault:
-        raise _of_file(name, fault) from fault
+        raise of_os(fault, name) from fault
 
 
 def write_file(name: str, body: bytes) -> None:
@@ -250,14 +250,7 @@ def write_file(name: str, body: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(body)
     except OSError as fault:
-        raise _of_file(name, fault) from fault
-
-
-def _of_file(name: str, fault: OSError) -> Exception:
-    from ...errors import AccessError
-
-    kind = AccessError if isinstance(fault, PermissionError) else UsageError
-    return kind(f"{name}: {fault.strerror}", hint="check the path")
+        raise of_os(fault, name) from fault
 
 
 def can_ask() -> bool:

@@ -44,11 +44,18 @@ def import_(context: Context) -> int:
     body = read_file(args.file)
     if args.format is None and body[:2] == b"\x1f\x8b":
         return _import_bundle(context, body)
+    before = dict(context.segue.journal.streams("session/"))
     session = import_session(context.segue, body, args.format, args.as_id or "")
     state = session.state
-    context.say(f"imported: {session.id} ({state.status}, {count(state.version, 'event')})")
-    context.say(f"take it up here with `segue switch {session.id}`")
-    context.emit({"id": session.id, "session": session.id, "version": state.version, "status": state.status})
+    anew = before.get(f"session/{session.id}") != state.version
+    word = "imported" if anew else "nothing changed, it was here already"
+    context.say(f"{word}: {session.id} ({state.status}, {count(state.version, 'event')})")
+    if state.status in ("completed", "abandoned"):
+        context.say(f"look at it with `segue show {session.id}`")
+    else:
+        context.say(f"take it up here with `segue switch {session.id}`")
+    told = {"id": session.id, "session": session.id, "version": state.version, "status": state.status}
+    context.emit({**told, "changed": anew})
     return 0
 
 
@@ -86,7 +93,7 @@ COMMANDS = (
     ),
     Command(
         "import", import_, _import_arguments,
-        json="`{id, session, version, status}`; of a bundle with `offer`, `sha256` and `memories`",
+        json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
         examples=(
             "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
             "segue import work.segue",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ...errors import SegueError
+from ...errors import SegueError, of_os
 
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -37,6 +37,9 @@ def report(fault: BaseException, words: list[str]) -> int:
         _close_pipe()
     if isinstance(fault, SegueError):
         return _known(fault, words)
+    if isinstance(fault, OSError):
+        _show_where(fault)
+        return _known(of_os(fault), words)
     if not isinstance(fault, Exception):
         raise fault
     return _unforeseen(fault, words)
@@ -51,10 +54,7 @@ def _known(fault: SegueError, words: list[str]) -> int:
 
 
 def _unforeseen(fault: Exception, words: list[str]) -> int:
-    if os.environ.get("SEGUE_DEBUG"):
-        import traceback
-
-        traceback.print_exception(fault)
+    _show_where(fault)
     told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     message = f"this should not have happened: {told}"
     hint = "SEGUE_DEBUG=1 shows where; `segue doctor` looks whether all is well"
@@ -62,6 +62,13 @@ def _unforeseen(fault: Exception, words: list[str]) -> int:
     _say(f"  hint: {hint}")
     _object("unforeseen", message, hint, words, retryable=False)
     return UNFORESEEN
+
+
+def _show_where(fault: Exception) -> None:
+    if os.environ.get("SEGUE_DEBUG"):
+        import traceback
+
+        traceback.print_exception(fault)
 
 
 def _object(code: str, message: str, hint: str, words: list[str], **facts: object) -> None:

@@ -41,6 +41,8 @@ def _offer(context: Context) -> int:
     lines.append(f"offer {offer.id}, until {offer.until[:16].replace('T', ' ')} UTC")
     lines += [f"restoration: {one_line(handed.file)}"]
     lines += [f"told in {one_line(handed.rules)}, until the offer is settled"] if handed.rules else []
+    if args.rules and not handed.rules:
+        context.warn(f"no rules were written: Segue knows no file that {one_line(offer.to)} reads by itself")
     lines += [f"start it with: {one_line(handed.start)}"] if handed.start else []
     return _told(context, handed, *lines)
 

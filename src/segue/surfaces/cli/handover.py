@@ -52,7 +52,7 @@ def _run(context: Context) -> int:
             said = "" if context.json else _ask(asked.step)
             if not said:
                 raise
-            answers[asked.step] = said
+            answers = {asked.step: said}
     for text in ran.said:
         context.warn(text)
     context.emit(plain(ran))

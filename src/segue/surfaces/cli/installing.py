@@ -11,12 +11,14 @@ from ...errors import UsageError
 from ..render import count, one_line, safe
 from .command import Command
 from .context import Context, can_ask, confirm, write
-from .table import TABLE
 
 if TYPE_CHECKING:
     from ...services.home import Home
     from ...services.installing import Change, Done, Scope, Where
     from .parsing import Parser
+
+
+SERVER_HINT = "pip install 'segue[mcp]', then `segue init` again; --no-mcp means hooks only"
 
 
 def init(context: Context) -> int:
@@ -25,6 +27,8 @@ def init(context: Context) -> int:
 
     args = context.args
     home, where = _where(context)
+    if not where.mcp and not args.no_mcp:
+        context.warn(f"the MCP server is left out: the MCP SDK is not installed; {SERVER_HINT}")
     agents = installing.chosen(args.agent or [], where)
     if args.plugin:
         return _plugin(context, home, where)
@@ -83,7 +87,7 @@ def _where(context: Context) -> tuple[Home, Where]:
     with segue or context.open() as opened:
         root = opened.place.root
     scope: Scope = "user" if args.user else "shared" if args.shared else "project"
-    mcp = "mcp" in TABLE and not getattr(args, "no_mcp", False)
+    mcp = not getattr(args, "no_mcp", False) and installing.can_serve()
     where = installing.where_of(
         home, root, context.environment, scope, mcp=mcp, live=getattr(args, "live", False),
         status_line=getattr(args, "status_line", False),

@@ -26,6 +26,7 @@ def start(context: Context) -> int:
         exists = bool(args.id) and segue.book.exists(args.id)
     except StoreUnavailable:
         exists = False  # nobody can be asked: `start` says whether it can wait
+    left = _left_active(context)
     session = segue.start(
         text_or_stdin(args.goal or ""), items=args.item, id=args.id or "", type=args.type or "",
         organization=args.org or "", project=args.project or "",
@@ -42,7 +43,20 @@ def start(context: Context) -> int:
     if exists and args.goal and one_line(args.goal) != one_line(state.goal):
         context.warn(f"{session.id} exists and keeps its goal: {one_line(state.goal)}")
     lines += _tally(context, session)
-    return context.saved(saved, *lines, id=session.id, status=state.status)
+    left = left if left != session.id else ""
+    lines += [f"{left} stays active; `segue switch {left}` goes back"] if left else []
+    return context.saved(saved, *lines, id=session.id, status=state.status, left_active=left)
+
+
+def _left_active(context: Context) -> str:
+    """The session that was current here and goes on, if there is one."""
+    from ...errors import SegueError
+
+    try:
+        current = context.segue.place.tree().current
+        return current if current and context.segue.book.state(current).status == "active" else ""
+    except SegueError:
+        return ""
 
 
 def pause(context: Context) -> int:
@@ -169,7 +183,8 @@ def _complete_arguments(parser: Parser) -> None:
 _ID = "2026-11-15-coding-shop-001"
 COMMANDS = (
     Command(
-        "start", start, _start_arguments, json="Saved with `id` and `status`",
+        "start", start, _start_arguments,
+        json="Saved with `id`, `status` and `left_active`: the session before, if it stays active",
         examples=(
             'segue start "Refactor authentication to JWT" --item "user model" --item "auth middleware"',
             'segue start "Find the leak" --id leak-hunt --type research',

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import StoreUnavailable
+from ...errors import StoreUnavailable, UsageError
 from .command import Command
 from .context import Context
 
@@ -109,7 +109,7 @@ def resumable(context: Context) -> int:
 
 
 def _cards(context: Context, cards: list[Card], empty: str) -> int:
-    from ..render import ago, table
+    from ..render import ago, shown, table
 
     context.emit(cards)
     if not cards:
@@ -121,7 +121,7 @@ def _cards(context: Context, cards: list[Card], empty: str) -> int:
         (
             "*" if card.id == current else "", card.id, card.status,
             f"{card.done}/{card.total}" if card.total else "-", ago(card.last_active),
-            card.goal + (f" [{card.active}]" if card.active else ""),
+            shown(card.goal) + (f" [{shown(card.active)}]" if card.active else ""),
         )
         for card in cards
     ]  # fmt: skip
@@ -132,8 +132,10 @@ def _cards(context: Context, cards: list[Card], empty: str) -> int:
 
 def log(context: Context) -> int:
     """The journal as a timeline."""
+    if context.args.limit < 0 or context.args.after < 0:
+        raise UsageError("a number below 0", hint="--limit 20 gives the newest 20; 0 gives all")
     session = context.session()
-    after = max(0, context.args.after)
+    after = context.args.after
     if context.args.limit:
         after = max(after, session.state.version - context.args.limit)
     return _timeline(context, session.log(after=after))

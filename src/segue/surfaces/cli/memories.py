@@ -157,9 +157,12 @@ def vote(context: Context) -> int:
 
 def forget(context: Context) -> int:
     """Erase what a memory says."""
-    memory = context.segue.memories.forget(context.args.id, reason=context.args.reason or "")
+    service = context.segue.memories
+    before = service.get(context.args.id)
+    memory = service.forget(before.id, reason=context.args.reason or "")
     context.emit({"id": memory.id, "forgotten": memory.forgotten})
-    context.say(f"forgotten: {memory.id}; backups keep it until they are replaced")
+    done = f"forgotten: {memory.id}; backups keep it until they are replaced"
+    context.say(f"nothing changed: {memory.id} was forgotten already" if before.forgotten else done)
     return 0
 
 

@@ -38,6 +38,11 @@ class Parser(argparse.ArgumentParser):
         _declare_globals(self)
 
     def error(self, message: str) -> NoReturn:
+        head, _, names = message.partition("are required: ")
+        if names and head.endswith("arguments "):
+            known = {one.metavar or one.dest: one.choices for one in self.positionals() if one.choices}
+            told = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
+            message = f"{head}are required: {', '.join(told)}"
         raise UsageError(message, hint=f"see `segue {self.command.name} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:

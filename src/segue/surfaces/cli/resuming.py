@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..render import ago, count, one_line
+from ..render import ago, count, moment, one_line
 from .command import Command
 from .context import Context
 
@@ -33,15 +33,19 @@ def _resume(context: Context) -> int:
         budget_of(args.budget)  # before anything is changed
     session = context.session()
     if session.state.status in ("completed", "abandoned"):
-        return _over(context, session)
+        nothing = dict.fromkeys(("since", "restoration", "timeout", "working"))
+        return _over(context, session, brief="", **nothing)
     told = _since(context, session)
+    if told is not None and _went_on(session, told.left):
+        told = None
     timeout = notice(session)
     working = session.working() if context.json or args.budget is None else None  # else nobody is shown it
     saved = session.resume()
     context.segue.make_current(session.id)
     restored = _restored(context, session, args.budget, told)
     text = restored.text if restored is not None else _brief(context, session)
-    lines = [f"resumed: {session.id}", *([f"it had a timeout: {timeout.reason}"] if timeout else [])]
+    word = "resumed" if saved.events else "it was active already"
+    lines = [f"{word}: {session.id}", *([f"it had a timeout: {timeout.reason}"] if timeout else [])]
     lines += ["", *_shown(context, told, restored, text)]
     if not context.json and working is not None:
         lines += working_lines(working)
@@ -68,7 +72,8 @@ def _switch(context: Context) -> int:
     budget_of(args.budget or SWITCH_BUDGET)
     target = segue.session(context.session_id())
     if target.state.status in ("completed", "abandoned"):
-        return _over(context, target)
+        none = {"paused": "", "since": None, "restoration": None, "from": "", "to": ""}
+        return _over(context, target, **none)
     told = _since(context, target)
     version = target.state.version
     before, session = segue.switch(target.id)
@@ -93,13 +98,14 @@ def _switch(context: Context) -> int:
     )  # fmt: skip
 
 
-def _over(context: Context, session: Session) -> int:
+def _over(context: Context, session: Session, **more: Any) -> int:
+    """Say that it is over; in JSON with every field, all empty."""
     from ...services.book import Saved
 
     state = session.state
     line = f"session {session.id} was {state.status} {ago(state.ended)}; nothing was started"
     saved = Saved(session.id, state.version, 0)
-    return context.saved(saved, line, id=session.id, status=state.status)
+    return context.saved(saved, line, id=session.id, status=state.status, **more)
 
 
 def _since(context: Context, session: Session) -> Delta | None:
@@ -110,6 +116,13 @@ def _since(context: Context, session: Session) -> Delta | None:
         return context.segue.since(session.id)
     except (SegueError, OSError):
         return None
+
+
+def _went_on(session: Session, left: float) -> bool:
+    """Whether the session was resumed after the moment with which now is compared, and is still active."""
+    state = session.state
+    resumed = moment(state.resumed) if state.status == "active" else None
+    return resumed is not None and resumed.timestamp() > left
 
 
 def _since_lines(told: Delta | None) -> list[str]:

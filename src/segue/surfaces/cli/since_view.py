@@ -7,6 +7,14 @@ from collections.abc import Iterable, Sequence
 from ...core.delta import Delta, Files
 from ..render import Style, count, cut, one_line
 
+_KINDS = {
+    "session.rewound": "went back", "session.handed": "handed to", "session.described": "goal or summary",
+    "item.added": "planned", "note.taken": "note", "decision.made": "decided", "question.asked": "asked",
+    "question.answered": "answered", "finding.learnt": "learnt", "error.seen": "error",
+    "error.solved": "solved", "checkpoint.named": "checkpoint", "budget.set": "budget changed",
+    "agent.noted": "agent", "agent.saved": "state of agent saved", "agent.dropped": "agent forgotten",
+    "check.ran": "check ran for",
+}  # fmt: skip
 LISTED_MAX = 12
 COMMITS_LISTED_MAX = 10
 
@@ -34,7 +42,9 @@ def since_lines(told: Delta, style: Style) -> list[str]:
     lines += _listed("notes", _marked(told.notes), style, told.notes.count)
     lines += _locks(told, style)
     lines += _listed("features", [f"{one.id}: {one.what}{_tail(one.why)}" for one in told.features], style)
-    lines += _listed("the session", [f"{one.id}{_tail(one.text)} ({one.by})" for one in told.events], style)
+    lines += _listed(
+        "the session", [f"{_happened(one.id)}{_tail(one.text)} ({one.by})" for one in told.events], style
+    )
     lines += _listed("memories", [f"{one.text} ({one.by})" for one in told.memories], style)
     lines += _listed("other runs", [f"{one.by} {one.id[:8]}{_tail(one.text)}" for one in told.runs], style)
     lines += [f"  could not be told: {one_line(one)}" for one in told.unknown]
@@ -44,6 +54,11 @@ def since_lines(told: Delta, style: Style) -> list[str]:
             command = f": `{one.command}`" if one.command else ""
             lines.append(_fitted(f"  {number}. {one.do} ({one.why}){command}", style))
     return lines
+
+
+def _happened(kind: str) -> str:
+    """The kind of an event, in words: `item.done` is done."""
+    return _KINDS.get(kind) or kind.removeprefix("item.").removeprefix("session.").replace(".", " ")
 
 
 def _tail(text: str) -> str:

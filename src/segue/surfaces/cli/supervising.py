@@ -12,7 +12,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import SessionOver, UsageError
 from ..render import cut, is_terminal, one_line, style_for
 from .command import Command
 from .context import Context, text_or_stdin, write
@@ -47,7 +47,7 @@ def go_on(context: Context) -> int:
     args = context.args
     session = context.session()
     if session.state.status in ("completed", "abandoned"):
-        raise UsageError(f"{session.id} is {session.state.status}", hint="`segue list` shows what is open")
+        raise SessionOver(f"{session.id} is {session.state.status}", hint="`segue list` shows what is open")
     names = _agents(context, [args.in_agent] if args.in_agent else [])
     screen = is_terminal(sys.stdin) and is_terminal(sys.stdout) and not args.headless
     if session.state.status == "paused":
@@ -105,7 +105,7 @@ def _session(context: Context) -> Session:
     if session.state.status == "paused":
         session.resume()
     if session.state.status in ("completed", "abandoned"):
-        raise UsageError(f"{session.id} is {session.state.status}", hint='give a goal: segue run "…"')
+        raise SessionOver(f"{session.id} is {session.state.status}", hint='give a goal: segue run "…"')
     return session
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core import canon
 from ...core import events as ev
-from ..render import Style, cells, cut, moment, one_line, pad, wrap
+from ..render import Style, cells, cut, moment, one_line, pad, shown, wrap
 
 
 def _with(text: str, more: str, before: str = ": ") -> str:
@@ -148,7 +148,7 @@ def timeline(events: Sequence[ev.Event], style: Style) -> list[str]:
         head = f"{event.version:>{digits}}  {clock}  {pad(names[event.actor], actors)}  "
         indent = cells(head)
         room = max(20, style.width - indent) if style.width else 0
-        first, *rest = wrap(words(event), room, style, lines=6)
+        first, *rest = wrap(shown(words(event)), room, style, lines=6)
         colour = _COLOURS.get(event.kind)
         lines.append(style.paint(head, "dim") + (style.paint(first, colour) if colour else first))
         lines += [" " * indent + line for line in rest]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.state import SessionState
 from ...core.status import SessionStatus
-from ..render import Style, ago, bar, cells, count, one_line, wrap
+from ..render import Style, ago, bar, cells, count, one_line, shown, wrap
 
 _LABEL = 13
 _COLOURS = {
@@ -37,7 +37,7 @@ class View:
             indent = _LABEL + (cells(mark) + 1 if mark else 0)
             tail = f"  (+{more} more)" if more and place == len(rows) - 1 else ""
             room = max(20, style.width - indent) if style.width else 0
-            wrapped = wrap(text, room, style, lines=0 if self.all else 3)
+            wrapped = wrap(text if self.all else shown(text), room, style, lines=0 if self.all else 3)
             last = len(wrapped) - 1
             if tail and room and cells(wrapped[last]) + len(tail) > room:
                 wrapped.append("")
@@ -66,7 +66,7 @@ def numbered(state: SessionState | None) -> Callable[[str], str]:
 
 def header(status: SessionStatus, style: Style) -> list[str]:
     """Goal; id, status, progress and age."""
-    goal = wrap(one_line(status.goal), style.width, style, lines=3)
+    goal = wrap(shown(status.goal), style.width, style, lines=3)
     progress = status.progress
     dot = f" {style.mark('dot')} "
     facts = [
@@ -253,9 +253,9 @@ def tally(status: SessionStatus, style: Style) -> str:
     progress = status.progress
     facts = [f"{progress.done}/{progress.total} done ({progress.percent}%)"] if progress.total else []
     if status.active:
-        facts.append("under way: " + ", ".join(one_line(item) for item in status.active[:3]))
+        facts.append("under way: " + ", ".join(shown(item) for item in status.active[:3]))
     elif status.next:
-        facts.append("next: " + one_line(status.next[0]))
+        facts.append("next: " + shown(status.next[0]))
     if status.blocked:
         facts.append(f"{len(status.blocked)} blocked")
     return style.paint(f" {style.mark('dot')} ".join(facts), "dim")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import commands as do
 from ...core.state import key
-from ..render import one_line
+from ..render import one_line, shown
 from .command import Command
 from .context import Context, text_or_stdin
 from .mixing import checkpoint_arguments, wishes
@@ -37,7 +37,7 @@ def _apply(context: Context, commands: list[do.Command]) -> int:
     from .views import tally
 
     own = session.log(after=saved.version - saved.events)
-    lines = [words(event) for event in own if event.version <= saved.version]
+    lines = [shown(words(event)) for event in own if event.version <= saved.version]
     lines += [line for command in commands if (line := _meant(before, getattr(command, "item", "")))]
     line = tally(session.status(), context.style)
     return context.saved(saved, *(lines or [AS_BEFORE]), *([line] if line else []))
@@ -86,8 +86,8 @@ def undo(context: Context) -> int:
     session = context.session()
     saved = session.undo()
     told = undone_of(session, saved)
-    lines = [f"taken back: {text}" for text in told["undone"]]
-    lines += [f"stays: {text}" for text in told["stays"]]
+    lines = [f"taken back: {shown(text)}" for text in told["undone"]]
+    lines += [f"stays: {shown(text)}" for text in told["stays"]]
     return context.saved(saved, *lines, *_tally(context), **told)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...core.values import Value
-from ...errors import RefusedError, SegueError, UnknownSession
+from ...errors import RefusedError, SegueError, UnknownSession, of_os
 from ...settings import data_folder
 from ..cli.command import find
 from ..cli.context import Context
@@ -137,6 +137,8 @@ class Calls:
             run([*options, words[0], *session, *words[1:]], out=out, err=io.StringIO())
         except SegueError as fault:
             return failed(fault)
+        except OSError as fault:
+            return failed(of_os(fault))
         except Exception as fault:
             return unforeseen(fault)
         return Outcome(out.getvalue().rstrip("\n"))
