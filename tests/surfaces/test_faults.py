@@ -286,6 +286,17 @@ def test_a_project_that_may_not_be_written_is_no_fault_and_nothing_is_half_done(
 
 
 @linux
+def test_an_offer_is_taken_also_where_its_rules_cannot_be_taken_out(started: Cli, project: Path) -> None:
+    started("handoff", "--to", "codex", "--rules")
+    project.chmod(0o500)
+    try:
+        ran = as_anybody("handoff", "--accept", "--actor", "codex")
+    finally:
+        project.chmod(0o700)
+    assert ran.returncode == 0, ran
+
+
+@linux
 def test_a_store_that_may_not_be_read_is_said_to_be_so(started: Cli, home: Path) -> None:
     (home / "segue" / "segue.db").chmod(0)
     assert as_anybody("status").returncode == 77

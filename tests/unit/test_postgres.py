@@ -69,9 +69,9 @@ def test_a_missing_driver_is_said_with_what_to_install() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
         "from segue.stores.postgres import PostgresJournal\n"
-        "from segue.errors import BadSettings\n"
+        "from segue.errors import NotInstalled\n"
         "try:\n    PostgresJournal('postgresql://db/x').streams()\n"
-        "except BadSettings as fault:\n    sys.exit('.[postgres]' not in fault.hint)\n"
+        "except NotInstalled as fault:\n    sys.exit('.[postgres]' not in fault.hint)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

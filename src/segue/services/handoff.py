@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -237,9 +238,11 @@ class Handoffs:
         return Handed(offer, saved, str(path), start, told)
 
     def forget_rules(self, offer: Offer) -> None:
-        """Take out again what an offer put into the file that its agent reads by itself."""
+        """Take out again what an offer put into the file that its agent reads by itself, if that can be done:
+        it is settled, whatever the file says."""
         if offer.to in STARTS and not self._segue.place.bare:
-            drop_block(self._rules(offer.to), BEGIN, END)
+            with suppress(OSError):
+                drop_block(self._rules(offer.to), BEGIN, END)
 
     def _rules(self, agent: str) -> Path:
         return self._segue.place.root / STARTS[agent][1]
