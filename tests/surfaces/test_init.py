@@ -472,11 +472,11 @@ def test_without_the_mcp_sdk_no_server_is_installed_and_one_that_is_there_is_nam
     assert "mcpServers" in file.read_text()
     monkeypatch.setitem(sys.modules, "mcp", None)  # as if it were not there
     found = finding(cli, "hooks")
-    assert found["status"] == "warn" and "segue[mcp]" in found["hint"]
-    assert "segue[mcp]" not in cli("uninit").err
+    assert found["status"] == "warn" and ".[mcp]" in found["hint"]
+    assert ".[mcp]" not in cli("uninit").err
     assert not file.exists()
     told = cli("init", "--agent", "claude-code").err
-    assert "left out" in told and "pip install 'segue[mcp]'" in told and not file.exists()
+    assert "left out" in told and "pip install '.[mcp]'" in told and not file.exists()
     assert finding(cli, "hooks")["status"] == "ok"
     assert "left out" not in cli("init", "--agent", "claude-code", "--no-mcp").err
 

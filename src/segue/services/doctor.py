@@ -20,7 +20,7 @@ from ..core.values import Value
 from ..effects.archive import Archive
 from ..effects.files import private_folder, too_open
 from ..effects.spool import SPOOL_BYTES_MAX, Spool
-from ..errors import RefusedError, SegueError
+from ..errors import RefusedError, SegueError, extra
 from ..settings import Settings, resolve
 from ..stores.base import Journal
 from ..stores.sqlite import SqliteJournal
@@ -261,7 +261,7 @@ def _hooks(home: Home) -> Finding:
         return Finding("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
     if not can_serve() and has_server(entries):
         told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
-        return Finding("hooks", "warn", told, "pip install 'segue[mcp]'")
+        return Finding("hooks", "warn", told, extra("mcp"))
     return Finding("hooks", "ok", f"in {agents}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UsageError
+from ...errors import UsageError, extra
 from ..render import count, one_line, safe
 from .command import Command
 from .context import Context, can_ask, confirm, write
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from .parsing import Parser
 
 
-SERVER_HINT = "pip install 'segue[mcp]', then `segue init` again; --no-mcp means hooks only"
-
-
 def init(context: Context) -> int:
     """Let the agents on this machine work with Segue."""
     from ...services import installing
@@ -28,7 +25,8 @@ def init(context: Context) -> int:
     args = context.args
     home, where = _where(context)
     if not where.mcp and not args.no_mcp:
-        context.warn(f"the MCP server is left out: the MCP SDK is not installed; {SERVER_HINT}")
+        told = f"the MCP server is left out: the MCP SDK is not installed; {extra('mcp')}, then init again"
+        context.warn(f"{told} (--no-mcp: hooks only)")
     agents = installing.chosen(args.agent or [], where)
     if args.plugin:
         return _plugin(context, home, where)
