@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import commands as do
 from ...core.state import key
+from ...errors import StoreUnavailable
 from ..render import one_line, shown
 from .command import Command
 from .context import Context, text_or_stdin
@@ -14,6 +15,7 @@ from .mixing import checkpoint_arguments, wishes
 
 if TYPE_CHECKING:
     from ...core.state import SessionState
+    from ...services.sessions import Session
     from .parsing import Parser
 
 PLAN_MAX = 500
@@ -25,22 +27,33 @@ Build = Callable[[Any], list[do.Command]]
 
 def _apply(context: Context, commands: list[do.Command]) -> int:
     session = context.session()
-    before = None if context.json else session.state
+    before = None if context.json else _plan_of(session, commands)
     saved = session.apply(*commands)
     if getattr(saved, "pending", False):
         from ...core.offline import in_words
 
         return context.pending(saved, one_line(in_words(commands)))
-    if before is None:
+    if context.json:
         return context.saved(saved)
     from .timeline import words
     from .views import tally
 
     own = session.log(after=saved.version - saved.events)
     lines = [shown(words(event)) for event in own if event.version <= saved.version]
-    lines += [line for command in commands if (line := _meant(before, getattr(command, "item", "")))]
+    if before is not None:
+        lines += [line for command in commands if (line := _meant(before, getattr(command, "item", "")))]
     line = tally(session.status(), context.style)
     return context.saved(saved, *(lines or [AS_BEFORE]), *([line] if line else []))
+
+
+def _plan_of(session: Session, commands: list[do.Command]) -> SessionState | None:
+    """The state before commands that name items; None where nobody can be asked: they can wait."""
+    if not any(getattr(command, "item", "") for command in commands):
+        return None
+    try:
+        return session.state
+    except StoreUnavailable:
+        return None
 
 
 def _meant(before: SessionState, text: str) -> str:
