@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 import subprocess
 from pathlib import Path
 
 import apsw
 import pytest
+from tests.anybody import linux, run_as_anybody
 
 from segue.errors import SchemaTooNew
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.schema import SCHEMA
 
-from .kit import Proof, child, finish, open_segue
+from .kit import WORK, Proof, child, finish, open_segue
 
 FULL = ("StoreFull", "StoreUnavailable")
 
@@ -89,14 +90,15 @@ def test_a_folder_that_cannot_be_made_is_an_access_error(tmp_path: Path) -> None
     assert (said["error"], said["exit"]) == ("AccessError", 77) and said["hint"]
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="permissions do not bind root")
+@linux
 def test_a_folder_without_permission_is_an_access_error(tmp_path: Path) -> None:
     home = tmp_path / "home"
     filled(home)
     home.chmod(0o500)
     (home / "segue.db").chmod(0o400)
-    [said] = finish(child("look", home, 1))
+    ran = run_as_anybody(WORK, "look", str(home), "1")
     home.chmod(0o700)
+    said = json.loads(ran.stdout.splitlines()[-1])
     assert said["error"] == "AccessError" and said["hint"]
 
 

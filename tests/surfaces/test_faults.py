@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.anybody import as_anybody, linux
 
 from segue import errors
 from segue.surfaces.cli import main
@@ -236,25 +233,6 @@ def test_a_command_never_ends_the_calling_program(cli: Cli) -> None:
 
 
 # -- the machine says no -----------------------------------------------------------------------
-
-
-def _like_anybody() -> None:
-    """Root may write everywhere: without these two it is as everybody else is."""
-    if os.geteuid() == 0:
-        libc = ctypes.CDLL(None)
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
-            libc.prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
-
-
-def as_anybody(*words: str) -> subprocess.CompletedProcess[str]:
-    """A command of somebody who is not root, whoever runs the tests."""
-    return subprocess.run(
-        [sys.executable, "-m", "segue", *words], capture_output=True, text=True, timeout=60,
-        preexec_fn=_like_anybody,
-    )  # fmt: skip
-
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="capabilities are of Linux")
 
 
 @linux

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.anybody import as_anybody, linux
 
 from segue.agents.install import INSTALLERS
 from segue.core.jsontext import parse
@@ -140,13 +141,13 @@ def test_a_file_that_cannot_be_understood_stops_it_before_anything_is_written(
     assert snapshot(home, project) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+@linux
 def test_a_file_that_may_not_be_written_stops_it_too(cli: Cli, home: Path) -> None:
     (home / ".claude").mkdir()
     (home / ".claude" / "settings.json").write_text("{}")
     (home / ".claude").chmod(0o500)
-    done = cli("init", "--user", "--agent", "claude-code", "--json", code=69)
-    assert done.value["error"]["code"] == "not_writable"
+    done = as_anybody("init", "--user", "--agent", "claude-code", "--json")
+    assert done.returncode == 69 and json.loads(done.stdout)["error"]["code"] == "not_writable"
     assert (home / ".claude" / "settings.json").read_text() == "{}"
 
 
