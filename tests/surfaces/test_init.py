@@ -210,13 +210,18 @@ def test_two_projects_share_what_acts_everywhere_and_the_last_one_takes_it_out(
     assert not hooks.exists() and not (home / "segue" / "hook").exists()
 
 
+def beside(project: Path, home: Path) -> tuple[Path, Path]:
+    """A second project, and a file of Claude Code that both write to."""
+    other, file = project.parent / "other", home / ".claude.json"
+    other.mkdir()
+    file.write_text('{"numStartups": 3}\n')
+    return other, file
+
+
 def test_each_project_takes_back_its_own_part_of_a_file_that_another_needs_too(
     cli: Cli, project: Path, home: Path
 ) -> None:
-    other = project.parent / "other"
-    other.mkdir()
-    file = home / ".claude.json"
-    file.write_text('{"numStartups": 3}\n')
+    other, file = beside(project, home)
     before = snapshot(home, project, other)
     cli("init", "--agent", "claude-code")
     alone = file.read_bytes()
@@ -245,10 +250,7 @@ def test_a_project_takes_back_its_own_part_where_the_user_has_it_everywhere(
 def test_what_an_agent_changed_between_the_inits_of_two_projects_is_kept_by_uninit(
     cli: Cli, project: Path, home: Path
 ) -> None:
-    other = project.parent / "other"
-    other.mkdir()
-    file = home / ".claude.json"
-    file.write_text('{"numStartups": 3}\n')
+    other, file = beside(project, home)
     cli("init", "--agent", "claude-code")
     file.write_text(file.read_text().replace('ups": 3', 'ups": 4'))
     cli("-C", str(other), "init", "--agent", "claude-code")

@@ -36,13 +36,6 @@ AGENTFLOW: dict[str, Any] = {
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> Repository:
-    repository = Repository(tmp_path / "shop")
-    repository.commit("first", {"a.py": "a\n"})
-    return repository
-
-
-@pytest.fixture
 def seg(home: Path, repo: Repository) -> Segue:
     return opened(home, repo.folder, PATH=os.environ["PATH"])
 
