@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import re
 import shutil
 import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -82,3 +85,21 @@ def test_no_source_file_is_longer_than_a_reader_can_hold() -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in files() if path.suffix == ".py"}
     long = [f"{path.relative_to(ROOT)}: {n} lines" for path, n in lengths.items() if n > LINES_MAX]
     assert not long, "\n".join(long)
+
+
+def needed(extra: str) -> set[str]:
+    """The packages of an extra, with those of the extras that it names."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"][extra]
+    found: set[str] = set()
+    for line in wanted:
+        name, inner = re.match(r"([\w.-]+)(?:\[([\w-]+)\])?", line).groups()  # type: ignore[union-attr]
+        if name == "segue":
+            found |= needed(inner)
+        elif not (sys.platform == "win32" and "sys_platform" in line):
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("package", sorted(needed("dev")))
+def test_what_the_tests_need_is_installed_so_that_none_is_skipped_for_it(package: str) -> None:
+    assert importlib.metadata.version(package)
