@@ -80,5 +80,5 @@ def kill_count() -> int:
 def corpus() -> Path:
     """The folder of real transcripts that ``SEGUE_CORPUS`` names; without it the test is skipped."""
     if not CORPUS:
-        pytest.skip("SEGUE_CORPUS names no folder with transcripts")
+        pytest.skip("NOT TESTED on real transcripts: SEGUE_CORPUS names no folder")
     return Path(CORPUS)

@@ -46,7 +46,7 @@ def rig(tmp_path: Path) -> Iterator[MakeRig]:
             try:
                 npm()
             except CannotInstall as fault:
-                pytest.skip(str(fault))
+                pytest.skip(f"NOT TESTED with real agents: {fault}")
             for agent in agents:
                 installed(agent, CACHE)
             return stack.enter_context(Rig(tmp_path / "rig", agents, scripts, cache=CACHE, **more))

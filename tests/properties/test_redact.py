@@ -111,7 +111,7 @@ def test_a_secret_is_masked_whatever_stands_before_it(text: str) -> None:
     )
 
 
-@pytest.mark.skipif(not CORPUS, reason="SEGUE_CORPUS names no folder of transcripts")
+@pytest.mark.skipif(not CORPUS, reason="NOT TESTED on real transcripts: SEGUE_CORPUS names no folder")
 @pytest.mark.timeout(900)
 def test_real_transcripts_stay_whole_and_nearly_all_of_them_as_they_are() -> None:
     lines = changed = 0

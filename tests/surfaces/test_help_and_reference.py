@@ -98,7 +98,7 @@ def test_a_completion_script_has_every_command_and_option(cli: Cli, shell: str) 
         subprocess.run([binary, "-n"], input=script, text=True, check=True)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="NOT TESTED: completion needs bash")
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

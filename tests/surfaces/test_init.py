@@ -403,7 +403,7 @@ def test_an_upgrade_leaves_the_command_as_it_is(cli: Cli, project: Path, home: P
     assert hook_file.file_of(Home(home / "segue")).read_bytes() == hook_file.built()
 
 
-@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+@pytest.mark.skipif(not shutil.which("node"), reason="NOT TESTED: the plugin of OpenCode needs node")
 def test_the_plugin_for_opencode_is_a_module_that_loads_and_answers_without_segue(
     cli: Cli, project: Path, home: Path
 ) -> None:
