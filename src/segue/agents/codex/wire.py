@@ -170,23 +170,17 @@ class Spent(msgspec.Struct, gc=False):
     thread_token_usage: Tokens | None = None
 
 
-class Payload(msgspec.Struct, gc=False):
+class Payload(Item, gc=False):
     """What any of the payloads above may hold, so that a line is looked at once and not three times.
 
     Where a field is not as it should be the whole line is read again, in parts (``Line``)."""
 
-    type: Loose = ""
     role: Loose = ""
-    content: Loose = None
-    call_id: Loose = ""
     output: Loose = None
     name: Loose = ""
-    arguments: Loose = None
     input: Loose = None
     info: Count | None = None
     message: Loose = ""
-    id: Loose = ""
-    status: Loose = ""
     about: Loose = msgspec.field(default=None, name="internal_chat_message_metadata_passthrough")
     namespace: Loose = ""
     action: Loose = None
@@ -196,27 +190,10 @@ class Payload(msgspec.Struct, gc=False):
     reason: Loose = ""
     model_context_window: Loose = 0
     last_agent_message: Loose = None
-    error: Loose = None
     codex_error_info: Loose = None
     thread_name: Loose = ""
     num_turns: Loose = 0
-    review_output: Loose = None
     item: msgspec.Raw = msgspec.Raw()
-    process_id: Loose = None
-    command: Loose = None
-    success: Loose = None
-    exit_code: Loose = None
-    aggregated_output: Loose = None
-    stdout: Loose = None
-    stderr: Loose = None
-    changes: Loose = None
-    server: Loose = ""
-    tool: Loose = ""
-    invocation: Loose = None
-    result: Loose = None
-    statuses: Loose = None
-    agents_states: Loose = None
-    receiver_agents: Loose = None
     usage: Tokens | None = None
     thread_token_usage: Tokens | None = None
     turn_id: Loose = ""
