@@ -174,8 +174,9 @@ def test_an_unreadable_transcript_is_collected_and_costs_no_other_one(
     assert one.agent == "codex" and "a bug in a reader" in one.reason
 
 
-def test_a_second_process_gives_the_same(
-    home: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("workers", (2, 4, 9))
+def test_more_processes_give_the_same(
+    home: Path, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
     for n in range(6):
         place(home, project, AGENTS[n], native=f"0a1b-{n}", old=HOUR * (n + 1))
@@ -185,13 +186,13 @@ def test_a_second_process_gives_the_same(
     shutil.rmtree(home / "segue")
     monkeypatch.setattr(ingest, "FORK_BYTES_MIN", 1)
     with opened(home, project) as seg:
-        done = seg.sync(workers=2)
+        done = seg.sync(workers=workers)
         assert (done.read, done.new) == (6, 6)
         assert (digests(seg), [r.id for r in seg.runs()]) == (alone, [r.id for r in runs])
         assert all(run.archived for run in seg.runs())
 
 
-def test_a_second_process_that_dies_costs_nothing_but_time(
+def test_other_processes_that_die_cost_nothing_but_time(
     home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(4):
@@ -206,7 +207,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time(
     monkeypatch.setattr(ingest, "FORK_BYTES_MIN", 1)
     monkeypatch.setattr(Taker, "take", die)
     with opened(home, project) as seg:
-        assert seg.sync(workers=2).read == 4
+        assert seg.sync(workers=3).read == 4
         assert len(seg.runs()) == 4
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 WAIT_SECONDS = 300.0
 FORK_BYTES_MIN = 4 << 20
-"""Below this a second process is not worth its start."""
+"""Below this another process is not worth its start."""
 ROWS_BYTES = 256 << 20
 """After so many bytes read, rows are kept in between: a kill then costs no more than that."""
 
@@ -186,7 +186,7 @@ class _Sync:
     def _take(self, jobs: list[Job], taker: Taker, workers: int) -> list[Taken]:
         total = sum(job.size for job in jobs)
         if workers > 1 and total >= FORK_BYTES_MIN and len(jobs) > 1 and hasattr(os, "fork"):
-            taken = self._take_shared(jobs, taker)
+            taken = self._take_shared(jobs, taker, min(workers, len(jobs)))
         else:
             taken = self._take_here(jobs, range(len(jobs)), taker)
         for one in taken:
@@ -195,14 +195,16 @@ class _Sync:
                 self.unreadable.append(Unreadable(found.agent, found.path, one.fault))
         return taken
 
-    def _take_shared(self, jobs: list[Job], taker: Taker) -> list[Taken]:
+    def _take_shared(self, jobs: list[Job], taker: Taker, count: int) -> list[Taken]:
         shares = Shares(len(jobs))
-        worker = Worker(taker, jobs, shares)
+        others = [Worker(taker, jobs, shares) for _ in range(count - 1)]
+        told: list[Taken] = []
         try:
             taken = self._take_here(jobs, shares, taker)
         finally:
             shares.close()
-            told = worker.results()
+            for worker in others:
+                told += worker.results()
         done = {one.job for one in (*taken, *told)}
         left = [place for place in range(len(jobs)) if place not in done]
         return [*taken, *told, *self._take_here(jobs, left, taker)]

@@ -352,8 +352,8 @@ class Segue:
     ) -> Synced:  # fmt: skip
         """Take in what is new of the runs of this project: digests, sessions, copies of transcripts.
 
-        ``paths`` names transcripts or folders of them instead; with two ``workers`` a forked
-        process shares the work."""
+        ``paths`` names transcripts or folders of them instead; with several ``workers`` forked
+        processes share the work."""
         from .ingest import sync
 
         return sync(

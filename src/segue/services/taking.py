@@ -1,4 +1,4 @@
-"""Reading transcripts and writing their copies: the part of a sync that two processes can share.
+"""Reading transcripts and writing their copies: the part of a sync that several processes can share.
 
 A transcript is read, masked and cut once; reader and archive are given the same bytes. Where cursor, file
 and copy do not agree about how far it was read, it is read from the start.
@@ -49,7 +49,7 @@ class Taken(msgspec.Struct):
 
 
 class Taker:
-    """Reads transcripts and writes their copies; the part that a second process can do."""
+    """Reads transcripts and writes their copies; the part that other processes can do, too."""
 
     def __init__(
         self, host: str, archive: Archive | None, about: Callable[[Found, Run], About], masks: bool
@@ -132,7 +132,7 @@ class Taker:
 
 
 class Shares:
-    """Places of jobs that two processes take from, so that both end at about the same time.
+    """Places of jobs that processes take from, so that all end at about the same time.
 
     A pipe holds those that nobody has taken; whoever reads one has it."""
 
@@ -153,7 +153,7 @@ class Shares:
 
 
 class Worker:
-    """A second process that takes its share of the work, while this one takes its own."""
+    """Another process that takes its share of the work, while this one takes its own."""
 
     def __init__(self, taker: Taker, jobs: list[Job], shares: Shares) -> None:
         self._read, write = os.pipe()

@@ -63,12 +63,8 @@ _FAILED = regex(
     r"|Missing value for required"
     r'|Tool \[|Invalid JSON|Tool "|\{"status":\s*"(?:error|denied)")'
 )
-_SAVED = regex(
-    r"(?:Here is the full, updated content of the file that was saved:\s{0,4})?"
-    r"<(final_file_content|file_content)\b.*?(?:</\1>|\Z)"
-    r"|IMPORTANT: For any future changes to this file[^\n]*",
-    re.S,
-)
+_SAVED = regex(r"<(final_file_content|file_content)\b|IMPORTANT: For any future changes to this file[^\n]*")
+_SAVED_SAID = "Here is the full, updated content of the file that was saved:"
 CWD = regex(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
 MODEL = regex(r"<model>([^<\n]{1,200})</model>")
 WINDOW = regex(r"[\d,]+ / ([\d,.]+)([KM]?) tokens used")
@@ -198,5 +194,21 @@ def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | Non
     elif ok is None and text:
         ok = True
     if "file_content" in text or "IMPORTANT: For any future" in text:
-        text = _SAVED.sub("", text)
+        text = _without_saved(text)
     return ok, code, text.strip()
+
+
+def _without_saved(text: str) -> str:
+    """Without the whole file that the harness shows after a change of it."""
+    kept, at = [], 0
+    while found := _SAVED.search(text, at):
+        before, end = text[at : found.start()], found.end()
+        if found[1]:
+            closing = f"</{found[1]}>"
+            close = text.find(closing, end)
+            end = close + len(closing) if close >= 0 else len(text)
+            bare = before.rstrip()
+            before = bare.removesuffix(_SAVED_SAID) if bare.endswith(_SAVED_SAID) else before
+        kept.append(before)
+        at = end
+    return "".join((*kept, text[at:]))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _COLOURS = {"alive": "green", "crashed": "red", "interrupted": "yellow", "waiting": "cyan"}
 _ID_CHARS_MIN = 8
+PROCESSES_MAX = 4
+"""That share the reading of transcripts: more would wait for the disk, and leave nothing for others."""
 _STEP_CHARS = 240
 
 
@@ -77,7 +79,7 @@ def sync(context: Context) -> int:
     with Progress(context) as progress:
         done = context.segue.sync(
             agent=args.agent or "", paths=paths, session=args.session or "", progress=progress,
-            workers=min(2, os.cpu_count() or 1),
+            workers=min(PROCESSES_MAX, os.cpu_count() or 1),
         )  # fmt: skip
     context.emit(done)
     context.say(*_summary(done))
@@ -85,7 +87,8 @@ def sync(context: Context) -> int:
         if not paths:
             context.warn(_keeps(agent, days, context.segue.settings["archive_bytes_max"] > 0))
     for one in done.unreadable:
-        context.warn(f"not read: {one_line(one.path or one.agent)}: {one_line(one.reason)}")
+        named = "" if one.path and one.path in one.reason else f"{one_line(one.path or one.agent)}: "
+        context.warn(f"not read: {named}{one_line(one.reason)}")
     for left in done.unshared:
         named = f"{one_line(left.path)}: " if left.path else ""
         context.warn(f"{named}{one_line(left.reason)}")
