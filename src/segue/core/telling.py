@@ -107,10 +107,19 @@ _SMALL = frozenset(
 )
 
 
+_LONG_WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
+
+
 def is_substantial(prompt: str) -> bool:
     """Is it a request by itself, not a "yes please"?"""
-    told = {word.lower() for word in re.findall(r"[A-Za-z][A-Za-z0-9_-]{3,}", prompt[:4_000])} - _SMALL
-    return len(told) >= 4 or sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
+    told: set[str] = set()
+    for found in _LONG_WORD.finditer(prompt, 0, 4_000):
+        word = found[0].lower()
+        if word not in _SMALL:
+            told.add(word)
+            if len(told) >= 4:
+                return True
+    return sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
 
 
 def unpasted(text: str) -> str:

@@ -7,14 +7,16 @@ one that is computed cannot, and that call is left out: Codex tells what came of
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ...core.patterns import regex
 
-_CALL = regex(r"\btools\.([A-Za-z_]\w*)\s*\(\s*")
-_NAMED = regex(r"\b(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")
+_CALL = regex(r"tools\.([A-Za-z_]\w*)\s*\(\s*")
+_NAMED = regex(r"(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")
 _SPACE = regex(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.S)
 _PLAIN = {'"': regex(r'[^"\\]*'), "'": regex(r"[^'\\]*"), "`": regex(r"[^`\\$]*")}
+_HALF = regex("[\ud800-\udfff]")
 _NUMBER = regex(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _NAME = regex(r"[A-Za-z_$][\w$]*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
@@ -33,13 +35,13 @@ def called(script: str) -> list[tuple[str, Any]]:
     """The (tool, argument) of each call whose argument is a literal or a name for one."""
     script = script[:SCRIPT_CHARS_MAX]
     named: dict[str, Any] = {}
-    for found in _NAMED.finditer(script):
+    for found in _beginning(_NAMED, script):
         try:
             named[found[1]] = _Literal(script, found.end(), named).value()
         except _Unreadable:
             named.pop(found[1], None)
     calls: list[tuple[str, Any]] = []
-    for found in _CALL.finditer(script):
+    for found in _beginning(_CALL, script):
         try:
             calls.append((found[1], _Literal(script, found.end(), named).value()))
         except _Unreadable:
@@ -47,8 +49,18 @@ def called(script: str) -> list[tuple[str, Any]]:
     return calls[:_CALLS_MAX]
 
 
+def _beginning(pattern: re.Pattern[str], script: str) -> Iterator[re.Match[str]]:
+    """The matches that begin a word; to ask the pattern for it would make it look at every character."""
+    for found in pattern.finditer(script):
+        before = script[found.start() - 1 : found.start()]
+        if not (before.isalnum() or before == "_"):
+            yield found
+
+
 def _whole(written: str) -> str:
     """With the two halves of a character put together, as scripts escape them."""
+    if not _HALF.search(written):
+        return written
     return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -75,8 +87,10 @@ class _Literal:
         return self.script[self.at : self.at + 1]
 
     def _skip(self) -> None:
-        found = _SPACE.match(self.script, self.at)
-        self.at = found.end() if found else self.at
+        here = self._peek()
+        if here.isspace() or here == "/":
+            found = _SPACE.match(self.script, self.at)
+            self.at = found.end() if found else self.at
 
     def _take(self, wanted: str) -> bool:
         self._skip()
@@ -102,15 +116,16 @@ class _Literal:
     def _string(self, quote: str) -> str:
         self.at += 1
         parts: list[str] = []
+        plain = _PLAIN[quote].match
         while True:
-            plain = _PLAIN[quote].match(self.script, self.at)
-            if plain is not None:
-                parts.append(plain[0])
-                self.at = plain.end()
+            found = plain(self.script, self.at)
+            assert found is not None
+            parts.append(found[0])
+            self.at = found.end()
             here = self._peek()
             self.at += 1
             if here == quote:
-                return _whole("".join(parts))
+                return _whole("".join(parts)) if len(parts) > 1 else parts[0]
             if here == "\\":
                 parts.append(self._escape())
             elif here == "$" and self._peek() != "{":
