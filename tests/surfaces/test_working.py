@@ -201,6 +201,32 @@ def test_an_item_that_is_much_like_one_of_the_plan_is_said_to_be_new(started: Cl
     assert "new item" not in started("done", "something else").out + started("done", "#2").out
 
 
+def test_a_number_beyond_the_plan_is_said_to_be_a_new_item_unless_it_was_to_be_added(started: Cli) -> None:
+    told = started("done", "9").out
+    assert "done: 9" in told and "it is a new item: the plan had 4 items, no #9; `segue undo`" in told
+    assert "new item" not in started("add", "8").out + started("drop", "9").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [("Who own it?", "if you meant #1 (Who owns it?)"), ("1", "if you meant #1 "), ("Why?", "it is kept")],
+)
+def test_an_answer_to_what_was_never_asked_is_kept_and_said_to_be_one(
+    started: Cli, typed: str, told: str
+) -> None:
+    started("ask", "Who owns it?")
+    out = started("answer", typed, "we").out
+    assert f"answered: {typed}: we" in out and "this was not asked before" in out and told in out
+    assert "not asked" in started("checkpoint", "--answer", "And when?", "soon").out
+    assert "not asked" not in started("answer", "who owns it?", "we").out + started("answer", "#1", "all").out
+
+
+def test_a_number_of_thousands_of_digits_is_no_number_of_anything(started: Cli) -> None:
+    for command in (["done"], ["drop"], ["answer", "x"]):
+        run = started(command[0], "#" + "9" * 5_000, *command[1:], code=64)
+        assert "there is no" in run.err and len(run.err) < 300
+
+
 def test_undo_refuses_what_stays_instead_of_taking_something_else_back(started: Cli) -> None:
     started("begin", "token validation")
     started("feature", "add", "f1", "it works", "--check", "true")

@@ -115,6 +115,7 @@ def event(body: ev.Body) -> ev.Event:
         (do.Describe(goal="a"), ev.Described("b"), False),
         (do.Describe(goal="a"), ev.Noted("x"), True),
         (do.Mark("m"), ev.Marked("m"), False),
+        (do.Mark("m"), ev.Marked("another"), True),
         (do.Focus(file="a"), ev.FocusSet(file="b"), False),
         (do.SaveAgent("a", 1, ()), ev.AgentSaved("b", 1, []), True),
         (do.SaveAgent("a", 1, ()), ev.AgentSaved("a", 1, []), False),

@@ -163,7 +163,6 @@ class Describe(Command):
 
 
 class Mark(Command):
-    CLASHES = ("checkpoint.named",)
     LOOKS = True
     name: str
     note: str = ""
@@ -240,6 +239,9 @@ def merges(command: Command, event: ev.Event) -> bool:
         body = ev.read_body(event)
         theirs = isinstance(body, ev.AgentSaved | ev.AgentDropped) and body.agent == command.agent
         return not theirs and event.kind != ev.Rewound.KIND
+    if isinstance(command, Mark) and event.kind == ev.Marked.KIND:
+        mark = ev.read_body(event)
+        return not (isinstance(mark, ev.Marked) and mark.name == command.name)
     return command.MERGES and event.kind not in command.CLASHES
 
 
@@ -254,14 +256,19 @@ def _create(state: SessionState, c: Create) -> Bodies | Refusal:
 def resolve_item(state: SessionState, text: str) -> str | Refusal:
     """The item that ``#3`` or a text means; a text that is not in the plan means itself."""
     if text.startswith("#") and text[1:].isdecimal():
-        place = int(text[1:]) - 1
+        place = _number(text) - 1
         if not 0 <= place < len(state.items):
             return Refusal(
-                "usage", f"there is no item {text}: the plan has {len(state.items)}", "see `segue status`"
+                "usage", f"there is no item {text[:99]}: the plan has {len(state.items)}", "see `segue status`"
             )
         return state.items[place].text
     place = find_item(state, text)
     return state.items[place].text if place >= 0 else text
+
+
+def _number(text: str) -> int:
+    """The number of ``#3``; Python itself refuses to read those of thousands of digits."""
+    return int(text[1:]) if len(text) < 20 else 0
 
 
 def _status(state: SessionState, text: str) -> str:
@@ -310,10 +317,10 @@ def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     text = c.question
     if text.startswith("#") and text[1:].isdecimal():
-        if not 0 < int(text[1:]) <= len(state.questions):
-            count = len(state.questions)
-            return Refusal("usage", f"there is no question {text}: there are {count}", "see `segue status`")
-        text = state.questions[int(text[1:]) - 1].text
+        if not 0 < _number(text) <= len(state.questions):
+            told = f"there is no question {text[:99]}: those asked are {len(state.questions)}"
+            return Refusal("usage", told, "see `segue status`")
+        text = state.questions[_number(text) - 1].text
     place = find_question(state, text)
     if place >= 0 and state.questions[place].answer == c.answer:
         return []

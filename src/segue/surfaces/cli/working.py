@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...core import commands as do
-from ...core.state import key
+from ...core.state import key, key_of
 from ...errors import StoreUnavailable
-from ..render import one_line, shown
+from ..render import count, one_line, shown
 from .command import Command
 from .context import Context, text_or_stdin
 from .mixing import checkpoint_arguments, wishes
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from ...services.sessions import Session
     from .parsing import Parser
 
-PLAN_MAX = 500
-"""Items that are compared with a new one."""
+ROWS_MAX = 500
+"""Items or questions that are compared with a new one."""
 NEAR = 0.8
 AS_BEFORE = "nothing changed: it was so already"
 Build = Callable[[Any], list[do.Command]]
@@ -41,14 +41,14 @@ def _apply(context: Context, commands: list[do.Command]) -> int:
     own = session.log(after=saved.version - saved.events)
     lines = [shown(words(event)) for event in own if event.version <= saved.version]
     if before is not None:
-        lines += [line for command in commands if (line := _meant(before, getattr(command, "item", "")))]
+        lines += [line for command in commands if (line := _remark(before, command))]
     line = tally(session.status(), context.style)
     return context.saved(saved, *(lines or [AS_BEFORE]), *([line] if line else []))
 
 
 def _plan_of(session: Session, commands: list[do.Command]) -> SessionState | None:
-    """The state before commands that name items; None where nobody can be asked: they can wait."""
-    if not any(getattr(command, "item", "") for command in commands):
+    """The state before commands that name items or questions; None where nobody can be asked: they can wait."""
+    if not any(hasattr(command, "item") or hasattr(command, "question") for command in commands):
         return None
     try:
         return session.state
@@ -56,24 +56,33 @@ def _plan_of(session: Session, commands: list[do.Command]) -> SessionState | Non
         return None
 
 
-def _meant(before: SessionState, text: str) -> str:
-    """A line for whoever named an item that was not there and is much like one that was."""
-    if not text or len(before.items) > PLAN_MAX:
-        return ""
-    plan = {key(row.text): place for place, row in enumerate(before.items.flat(), 1)}
-    if key(text) in plan or text.startswith("#"):
-        return ""
-    if text.isdecimal() and 0 < int(text) <= len(plan):
-        close = int(text)
+def _remark(before: SessionState, command: do.Command) -> str:
+    """A line for whoever named an item or a question that was not there: what was made of it, what was meant."""
+    if isinstance(command, do.Answer):
+        text, rows, new = command.question, before.questions.flat(), "this was not asked before"
     else:
-        from difflib import get_close_matches
+        text, rows, new = getattr(command, "item", ""), before.items.flat(), "it is a new item"
+    if not text or text.startswith("#") or len(rows) > ROWS_MAX or key(text) in map(key_of, rows):
+        return ""
+    close = _meant(text, [key_of(row) for row in rows])
+    if close:
+        meant = one_line(rows[close - 1].text)
+        return f"  {new}; if you meant #{close} ({meant}), take this back with `segue undo`"
+    if isinstance(command, do.Answer):
+        return f"  {new}: it is kept with its answer"
+    if not text.isdecimal() or len(text) > 4 or isinstance(command, do.Add):
+        return ""
+    return f"  {new}: the plan had {count(len(rows), 'item')}, no #{text}; `segue undo` takes it back"
 
-        near = get_close_matches(key(text), plan, n=1, cutoff=NEAR)
-        if not near:
-            return ""
-        close = plan[near[0]]
-    meant = one_line(before.items[close - 1].text)
-    return f"  it is a new item; if you meant #{close} ({meant}), take this back with `segue undo`"
+
+def _meant(text: str, keys: list[str]) -> int:
+    """The number of the row that a text without one of its own is for, or is much like; 0: of none."""
+    if text.isdecimal():
+        return int(text) if len(text) < 5 and 0 < int(text) <= len(keys) else 0
+    from difflib import get_close_matches
+
+    near = get_close_matches(key(text), keys, n=1, cutoff=NEAR)
+    return keys.index(near[0]) + 1 if near else 0
 
 
 def _short(build: Build) -> Callable[[Context], int]:
