@@ -488,6 +488,6 @@ def test_the_doctor_counts_what_waits_in_the_spool(cli: Cli, project: Path, home
     found = commands(home, project, cli)
     assert finding(cli, "spool")["detail"] == "empty"
     run(found["StopFailure"], cwd=project)
-    assert finding(cli, "spool")["detail"].startswith("1 record of hooks wait")
+    assert finding(cli, "spool")["detail"].startswith("1 record of hooks to be drained")
     cli("list")
     assert finding(cli, "spool")["detail"] == "empty"

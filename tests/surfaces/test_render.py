@@ -12,7 +12,20 @@ from segue.core.session import fold_body
 from segue.core.state import SessionState
 from segue.core.status import status_of
 from segue.surfaces.cli.views import status_lines
-from segue.surfaces.render import Style, ago, as_json, bar, cells, cut, one_line, safe, style_for, table, wrap
+from segue.surfaces.render import (
+    Style,
+    ago,
+    as_json,
+    bar,
+    cells,
+    cut,
+    fitted,
+    one_line,
+    safe,
+    style_for,
+    table,
+    wrap,
+)
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 PLAIN = Style()
@@ -88,6 +101,33 @@ def test_a_table_gives_way_in_its_last_column_only() -> None:
     lines = table(("id", "goal"), [("abc", "g" * 100), ("日本", "short")], Style(width=40))
     assert [cells(line) for line in lines] == [10, 40, 11]
     assert lines[2] == "日本  short"
+
+
+def test_a_row_without_room_takes_several_lines_and_cuts_no_word() -> None:
+    head, goal = ("", "session", "status", "goal"), "Refactor authentication to web tokens"
+    rows = [("*", "2026-11-15-coding-shop-001", "active", goal), ("", "leak", "paused", "日本")]
+    assert table(head, rows, Style(width=40)) == [
+        "*  2026-11-15-coding-shop-001  active",
+        "    Refactor authentication to web",
+        "    tokens",
+        "leak  paused",
+        "    日本",
+    ]
+    assert table(head, rows, Style(width=60))[0].split() == list(head[1:])
+
+
+def test_lines_break_between_words_in_a_narrow_terminal_only() -> None:
+    line = "  no run here;  `segue runs --all` looks in /a/path/that/is/longer/than/forty/columns/are"
+    assert fitted(line, Style(width=40)) == [
+        "  no run here;  `segue runs --all` looks",
+        "    in",
+        "    /a/path/that/is/longer/than/forty/columns/are",
+    ]
+    painted = Style(colour=True, width=40).paint("twenty columns of it", "red") + " and twenty more of them"
+    assert len(fitted(painted, Style(width=40))) == 2
+    texts = "one\n" + "two " * 30
+    assert fitted(texts, Style(width=40)) == [texts]
+    assert fitted(line, Style(width=0)) == fitted(line, Style(width=80)) == [line]
 
 
 def test_progress_is_drawn_on_a_terminal_after_a_second_and_cleared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -227,6 +227,11 @@ def test_a_number_of_thousands_of_digits_is_no_number_of_anything(started: Cli) 
         assert "there is no" in run.err and len(run.err) < 300
 
 
+def test_one_of_a_thing_is_said_as_one(started: Cli) -> None:
+    started("checkpoint", "--decide", "HS256", "--ask", "Who?")
+    assert "so far: 1 item done, 1 decision, 1 question open" in started("pause").out
+
+
 def test_undo_refuses_what_stays_instead_of_taking_something_else_back(started: Cli) -> None:
     started("begin", "token validation")
     started("feature", "add", "f1", "it works", "--check", "true")

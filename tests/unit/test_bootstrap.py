@@ -140,7 +140,7 @@ def test_the_head_went_on_was_rewritten_or_is_not_here(seg: Segue, repo: Reposit
     seg.prepare()
     repo.commit("third", {"a.py": "c\n"})
     ok, says, _ = found(seg.bootstrap(), "head")
-    assert ok is True and "1 commits after" in says
+    assert ok is True and "1 commit after" in says
     repo.git("reset", "-q", "--hard", "HEAD~2")
     assert found(seg.bootstrap(), "head")[0] is False
     repo.git("reflog", "expire", "--expire=now", "--all")

@@ -167,7 +167,7 @@ def first_body(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
         (lambda x: x["events"][1].update(hash="zz"), "version 2: non-hexadecimal"),
         (lambda x: x["events"][1].update(erased=True, body={"x": 1}), "version 2: its body was changed"),
         (lambda x: x["events"].clear(), "first event does not create"),
-        (lambda x: x["pieces"].popitem(), "1 pieces of agents' states are not in it"),
+        (lambda x: x["pieces"].popitem(), "not in it: 1 piece of agents' states"),
         (lambda x: x["pieces"].update({"0" * 32: "AAAA"}), "does not have its address"),
         (lambda x: x.update(session="../../etc"), "does not have the shape"),
         (lambda x: x.update(segue=2), "says segue: 2"),

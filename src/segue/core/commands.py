@@ -259,7 +259,9 @@ def resolve_item(state: SessionState, text: str) -> str | Refusal:
         place = _number(text) - 1
         if not 0 <= place < len(state.items):
             return Refusal(
-                "usage", f"there is no item {text[:99]}: the plan has {len(state.items)}", "see `segue status`"
+                "usage",
+                f"there is no item {text[:99]}: the plan has {len(state.items)}",
+                "see `segue status`",
             )
         return state.items[place].text
     place = find_item(state, text)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from .memory import Memory, audience_of
 from .patterns import regex
 from .tokens_code import asked
-from .values import Value
+from .values import Value, count
 
 NEAR = 0.8
 ABOUT_THE_SAME = 0.5
@@ -142,7 +142,7 @@ def summary(memories: Sequence[Memory], lines_max: int = SUMMARY_LINES_MAX) -> s
         if len(chosen) >= lines_max:
             break
     told = [f"- {line}" for _, line, _ in sorted(chosen)]
-    return "\n".join([f"{len(memories)} older memories in short:", *told])
+    return "\n".join([f"{count(len(memories), 'older memory', 'older memories')} in short:", *told])
 
 
 def _first_line(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from .locks import Bump
 from .scene import Dirty, Scene
-from .values import Value
+from .values import Value, count
 
 SHOWN_MAX = 200
 COMMITS_SHOWN_MAX = 50
@@ -430,7 +430,7 @@ def _of_the_tree(told: Delta) -> Iterable[Suggestion]:
             )
     if told.how in ("rewritten", "backward"):
         old, new = (head[:12] for head in told.head)
-        what = f"{told.lost} commits of then are not in it"
+        what = f"not in it: {count(told.lost, 'commit')} of then"
         again = f", {told.rebased} of them in another form" if told.rebased else ""
         yield Suggestion(
             "look at what the rewritten history has", what + again, f"git log --oneline {new}..{old}"
@@ -487,10 +487,10 @@ def _of_the_surroundings(told: Delta) -> Iterable[Suggestion]:
     if told.memories:
         yield Suggestion(
             "look at what was learnt meanwhile",
-            f"{len(told.memories)} memories are new or changed",
+            f"new or changed: {count(len(told.memories), 'memory', 'memories')}",
             "segue memories list",
         )
     if told.commit_count and not (told.touched or told.locks or unproven):
         yield Suggestion(
-            "look at what was committed", f"{told.commit_count} commits since", "git log --oneline"
+            "look at what was committed", f"{count(told.commit_count, 'commit')} since", "git log --oneline"
         )

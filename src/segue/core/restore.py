@@ -22,6 +22,7 @@ from segue.core.inherit import CLOSING, sealed, unmarked
 from segue.core.passages import Passage
 from segue.core.tokens import Counter, estimate, estimate_line
 from segue.core.values import Value
+from segue.core.values import count as plural
 from segue.errors import BudgetTooSmall, UsageError
 
 TOKENS_MIN = 300
@@ -328,4 +329,4 @@ def _log(
         else:
             yield LogEntry(one.id, "loaded", one.priority, tokens[at])
     if -1 in tokens:
-        yield LogEntry(RUN, "loaded", f"{pieces[-1]} passages of the last run", tokens[-1])
+        yield LogEntry(RUN, "loaded", f"{plural(pieces[-1], 'passage')} of the last run", tokens[-1])

@@ -17,7 +17,7 @@ from .names import NAME, is_name
 from .patterns import regex
 from .shell import shell
 from .steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
-from .values import Value
+from .values import Value, count
 from .worth import COMMON, WORD
 
 USED, FOUND_AGAIN, REPEATED, WRONG, SPEED = 40.0, 25.0, 15.0, 10.0, 10.0
@@ -248,12 +248,14 @@ def _reasons(facts: Sequence[Fact], m: Measures) -> list[str]:
     if m.repeated:
         lines.append(f"the user said again what was told, in {m.repeated} of {m.prompts} prompts")
     if m.corrections:
-        lines.append(f"the user corrected the run {m.corrections} times")
+        lines.append(f"the user corrected the run {count(m.corrections, 'time')}")
     if m.missing:
-        lines.append(f"{m.missing} files of the brief could not be read")
+        lines.append(f"{count(m.missing, 'file')} of the brief could not be read")
     if m.calls_to_edit:
         tokens = f", {m.tokens_to_edit:,} tokens" if m.tokens_to_edit else ""
-        lines.append(f"first edit after {m.calls_to_edit} calls, {m.seconds_to_edit:g} seconds{tokens}")
+        lines.append(
+            f"first edit after {count(m.calls_to_edit, 'call')}, {m.seconds_to_edit:g} seconds{tokens}"
+        )
     else:
         lines.append("the run edited nothing")
     unused = [fact for fact in facts if not fact.used]

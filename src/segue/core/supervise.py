@@ -12,7 +12,7 @@ import re
 from typing import Final, Literal
 
 from .patterns import regex
-from .values import Value
+from .values import Value, count
 
 Trouble = Literal["", "rate", "auth", "overflow"]
 Cause = Literal["done", "crashed", "hung", "full", "rate", "auth", "overflow", "budget", "paused"]
@@ -202,7 +202,7 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
             return Launch(others[0], "fresh", f"{gone.agent} has no access")
         return Stop("auth", f"{gone.agent} has no access: {gone.detail or 'log in to it'}")
     if tally.fruitless >= policy.fruitless_max:
-        why = f"{tally.fruitless} runs of {gone.agent} without progress"
+        why = f"{count(tally.fruitless, 'run')} of {gone.agent} without progress"
         return Launch(others[0], "fresh", why) if others else Stop("gave up", f"{why}: {_last(gone)}")
     if gone.cause == "rate":
         if others:

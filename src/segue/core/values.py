@@ -1,4 +1,4 @@
-"""The base of our frozen types.
+"""The base of our frozen types, and how many of a thing there are.
 
 ``frozen=True`` is inherited at run time; the metaclass tells type checkers so too.
 """
@@ -20,6 +20,11 @@ class FrozenMeta(msgspec.StructMeta):
 
 class Value(msgspec.Struct, frozen=True, metaclass=FrozenMeta):
     """An immutable value with named, typed fields."""
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 item``, ``3 items``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 class _Later:

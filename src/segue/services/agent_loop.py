@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..core.status import SessionStatus
+from ..core.values import count
 from .memories import Recalled
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class RecoverableAgent:
 
     def _complete(self, status: SessionStatus) -> SessionStatus:
         done = ", ".join(status.done[-8:])
-        text = f"{status.goal}: completed with {len(status.done)} items ({done})"[:RESULT_CHARS]
+        text = f"{status.goal}: completed with {count(len(status.done), 'item')} ({done})"[:RESULT_CHARS]
         if self.session.state.features:
             self.session.features.verify()
         self.session.complete(text)

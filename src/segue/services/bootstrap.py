@@ -18,7 +18,7 @@ from ..core.door import clean_text
 from ..core.manifest import Manifest, Preparation, read
 from ..core.state import SessionState
 from ..core.status import hints_of, progress_of
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects import git, surroundings
 from ..effects import scene as effect
 from ..effects.processes import host_name
@@ -305,7 +305,9 @@ class _Looking:
                 "head", False, f"{head[:9]} does not have {then[:9]}", "see what happened: `segue since`"
             )
         return Finding(
-            "head", True, f"{head[:9]}, {int(told)} commits after {then[:9]}: `segue since` tells them"
+            "head",
+            True,
+            f"{head[:9]}, {count(int(told), 'commit')} after {then[:9]}: `segue since` tells them",
         )
 
     def _changes(self) -> Finding | None:

@@ -19,7 +19,7 @@ from ..core import commands as do
 from ..core import events as ev
 from ..core import pressure
 from ..core.features import had_passed
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects import scene as effect
 from ..errors import SegueError, UsageError
 from . import prepare
@@ -169,7 +169,7 @@ class Checkpointer:
             return fired
         waited = time.monotonic() - self._saved_at
         if len(self._pending) >= self._changes_max:
-            return f"{self._changes_max} changes"
+            return count(self._changes_max, "change")
         if self._pending and waited >= self._every:
             return pressure.QUARTER_HOUR if self._every == EVERY_SECONDS else f"{self._every:g} seconds"
         if self._pending and FIVE_MINUTES in self.triggers and waited >= FIVE_MINUTES_SECONDS:

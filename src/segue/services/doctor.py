@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects.archive import Archive
 from ..effects.files import private_folder, too_open
 from ..effects.spool import SPOOL_BYTES_MAX, Spool
@@ -151,8 +151,10 @@ def proven(journal: Journal, more: str) -> Finding:
     events = sum(version for _, version in heads)
     stale = stale_snapshots(journal)
     if stale:
-        return Finding("store", "warn", f"{len(stale)} snapshots differ from a refold", "`segue rebuild`")
-    counted = f"{sessions} session{'s' * (sessions != 1)}, {events} event{'s' * (events != 1)}"
+        return Finding(
+            "store", "warn", f"not as a refold gives it: {count(len(stale), 'snapshot')}", "`segue rebuild`"
+        )
+    counted = f"{count(sessions, 'session')}, {count(events, 'event')}"
     return Finding("store", "ok", f"{counted}, every chain proven; {more}")
 
 
@@ -191,7 +193,7 @@ def _archive(home: Home, settings: Settings) -> Iterator[Finding]:
         return
     copies = archive.copies()
     most = settings.number("archive_bytes_max")
-    counted = f"{len(copies)} transcript{'s' * (len(copies) != 1)}"
+    counted = count(len(copies), "transcript")
     detail = f"{counted} in {archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
     yield Finding("archive", "ok", detail)
     broken = archive.broken()
@@ -200,7 +202,9 @@ def _archive(home: Home, settings: Settings) -> Iterator[Finding]:
         hint = "`segue sync` makes copies anew while the transcripts are there"
         yield Finding("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
     elif gone:
-        detail = f"of {len(gone)} runs only the digest is left: neither transcript nor copy can be read"
+        detail = (
+            f"of {count(len(gone), 'run')} only the digest is left: neither transcript nor copy can be read"
+        )
         yield Finding("runs", "ok", detail)
 
 
@@ -235,7 +239,7 @@ def _spool(home: Home) -> Finding:
         return Finding(
             "spool", "bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it"
         )
-    waiting = f"{records} record{'s' * (records != 1)} of hooks wait, {size:,} bytes"
+    waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
     if too_open(spool.folder):
         return Finding("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
     return Finding("spool", "ok", f"{waiting}; the next command that opens the store drains them")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..core.values import count
 from ..effects.spool import Spool
 from ..errors import SegueError
 from ..settings import Settings
@@ -47,7 +48,7 @@ def _pending(home: Home) -> Finding:
     records, size = Spool(home.pending, "commands").count()
     if not records:
         return Finding("pending", "ok", "nothing waits for the server")
-    waiting = f"{records} command{'s' * (records != 1)}, {size:,} bytes"
+    waiting = f"{count(records, 'command')}, {size:,} bytes"
     return Finding("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
 
 

@@ -23,7 +23,7 @@ from ..core.door import clean_name, clean_text
 from ..core.pieces import address as address_of
 from ..core.session import fold_body
 from ..core.state import SessionState
-from ..core.values import Value
+from ..core.values import Value, count
 from ..errors import BadImport, BadName, ConflictError, StaleVersion, UnknownSession, UsageError
 from ..stores.base import Append, Journal
 from .book import fold_all, stream_of
@@ -251,7 +251,7 @@ def _check_pieces(parcel: Parcel) -> None:
             raise _bad(f"{address[:40]!r} is no address of a piece")
     absent = set(named_pieces(parcel.events)) - parcel.pieces.keys() - set(parcel.missing)
     if absent:
-        raise _bad(f"{len(absent)} pieces of agents' states are not in it")
+        raise _bad(f"not in it: {count(len(absent), 'piece')} of agents' states")
 
 
 def _pass_the_door(parcel: Parcel) -> None:

@@ -17,7 +17,7 @@ from ..core import feature_forms as forms
 from ..core.door import clean_text
 from ..core.evidence import Check
 from ..core.state import Feature, key
-from ..core.values import Value
+from ..core.values import Value, count
 from ..errors import BadImport, UsageError
 from .features import Features, as_check, feature_id
 
@@ -44,10 +44,10 @@ class ImportedFeatures(Value):
     def words(self) -> list[str]:
         """The import in a line or two."""
         if self.format == "progress":
-            return [f"{self.notes_taken} notes taken"]
-        told = [f"{len(self.added)} features added, {len(self.known)} known already"]
+            return [f"{count(self.notes_taken, 'note')} taken"]
+        told = [f"{count(len(self.added), 'feature')} added, {len(self.known)} known already"]
         if self.claimed:
-            told.append(f"{len(self.claimed)} are said to pass: that is a claim, `segue verify` proves it")
+            told.append(f"said to pass: {len(self.claimed)}; that is a claim, `segue verify` proves it")
         if self.reported:
             told.append(f"the report speaks of {len(self.reported)}: it was made by somebody else, no proof")
         return told

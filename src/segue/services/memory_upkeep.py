@@ -20,7 +20,7 @@ from ..core.dates import moment_of
 from ..core.evidence import PERSON
 from ..core.memory import Memory, Provenance, Reader, Trace, Where
 from ..core.patterns import regex
-from ..core.values import Value
+from ..core.values import Value, count
 from ..errors import BadImport, StaleVersion, UnknownSession, UsageError
 from ..stores.base import Kept, MemoryChange
 from .home import days_between, moment, now
@@ -209,7 +209,11 @@ def prune(
         told = _summary(service, group, session, condense(group) if condense else "")
         adds.append(told)
         first = first or told.id
-        trail.append(service.trace(told, "summarise", f"{len(group)} memories of session {session}"))
+        trail.append(
+            service.trace(
+                told, "summarise", f"{count(len(group), 'memory', 'memories')} of session {session}"
+            )
+        )
         for memory in group:
             puts.append(_superseded(memory, told.id, "summarised"))
             trail.append(service.trace(memory, "deprecate", f"summarised by {told.id}"))
@@ -226,7 +230,7 @@ def _summary(service: MemoryService, group: Sequence[Memory], session: str, more
         f"{curate.summary(plain or group)}\n{more}".strip(), type="history-summary", scope=base.scope,
         agent=base.agent, user=base.user, namespace=base.namespace, session=session, project=base.project,
         organization=base.organization, shared_with=base.shared_with, trust=trust,
-        source=f"a prune of {len(group)} memories",
+        source=f"a prune of {count(len(group), 'memory', 'memories')}",
         metadata={"summarised": len(group), "from": group[0].created, "to": base.created},
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ from ..core import events as ev
 from ..core.chain import Missing, faults
 from ..core.rewind import difference
 from ..core.state import SessionState
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects.files import private_folder, sync_file, sync_folder, write_whole
 from ..effects.processes import start_of
 from ..errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
@@ -183,7 +183,8 @@ def inspect(path: Path) -> list[str]:
                 for fault in faults(stream, journal.read(stream))
             ]
             found += [
-                f"{session}: {count} pieces of an agent's state" for session, count in lost_pieces(journal)
+                f"{session}: {count(lost, 'piece')} of an agent's state"
+                for session, lost in lost_pieces(journal)
             ]
     except (SchemaTooNew, StoreBusy, StoreFull):
         raise
@@ -253,9 +254,9 @@ def _build(home: Home, path: Path, progress: Progress | None) -> _Built:
             progress(done, len(places), place.name)
         found = sources.read_wreck(place)
         read.append(found)
-        count = sum(len(events) for events in found.streams.values())
-        detail = "; ".join([f"{place.name}: {count} events", *found.notes])
-        rungs.append(Rung(place.kind, "used" if count else "none", detail))
+        number = sum(len(events) for events in found.streams.values())
+        detail = "; ".join([f"{place.name}: {count(number, 'event')}", *found.notes])
+        rungs.append(Rung(place.kind, "used" if number else "none", detail))
     new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
     _remove(new)
     missing = sources.write(new, read)

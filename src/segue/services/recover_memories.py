@@ -25,7 +25,7 @@ from ..core.door import clean_command
 from ..core.memory import Audience, Memory, audience_of, hash_of
 from ..core.state import SessionState
 from ..core.tokens_code import words
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects.redact import redact
 from ..errors import BadName, SegueError, StaleVersion
 from ..stores.base import Append, Journal, Kept, MemoryChange
@@ -182,11 +182,9 @@ def wishes_of(told: Told) -> list[Command]:
     wishes += [do.Add(item) for item in dict.fromkeys(planned)]
     for memory in told.memories:
         wishes += _wishes(memory)
-    count = len(told.memories)
-    wishes.append(do.Describe(summary=f"reconstructed from {count} memories; what was declared is lost"))
-    wishes.append(
-        do.Note(f"reconstructed from {count} memories, the newest of {told.memories[-1].created[:16]}")
-    )
+    source = count(len(told.memories), "memory", "memories")
+    wishes.append(do.Describe(summary=f"reconstructed from {source}; what was declared is lost"))
+    wishes.append(do.Note(f"reconstructed from {source}, the newest of {told.memories[-1].created[:16]}"))
     return wishes
 
 

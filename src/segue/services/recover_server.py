@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..core.chain import Missing, faults
 from ..core.shared import PREFIX
+from ..core.values import count
 from ..errors import SegueError
 from ..settings import Settings
 from ..stores.base import Journal
@@ -53,7 +54,9 @@ def _inspect(journal: Journal) -> list[str]:
         except SegueError as fault:
             found.append(fault.message)
     if not found:
-        found = [f"{session}: {count} pieces of an agent's state" for session, count in lost_pieces(journal)]
+        found = [
+            f"{session}: {count(lost, 'piece')} of an agent's state" for session, lost in lost_pieces(journal)
+        ]
     return found
 
 

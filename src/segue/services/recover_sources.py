@@ -12,7 +12,7 @@ from pathlib import Path
 from ..core.chain import Missing, assemble
 from ..core.events import Event
 from ..core.memory import Memory
-from ..core.values import Value
+from ..core.values import Value, count
 from ..stores.sqlite.salvage import salvage
 from ..stores.sqlite.upkeep import restore
 from .book import fold_all
@@ -147,9 +147,9 @@ def _missing_end(stream: str, events: list[Event], sources: list[Source]) -> lis
 def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) -> list[Missing]:
     gone = []
     for name, agent in fold_all(events).agents.items():
-        count = sum(address not in pieces for address in agent.pieces)
-        if count:
-            gone.append(Missing(stream, 0, 0, f"{count} pieces of the state of agent {name}"))
+        lost = sum(address not in pieces for address in agent.pieces)
+        if lost:
+            gone.append(Missing(stream, 0, 0, f"{count(lost, 'piece')} of the state of agent {name}"))
     return gone
 
 

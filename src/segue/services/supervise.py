@@ -29,7 +29,7 @@ from ..core.supervise import (
     trouble_of,
     while_living,
 )
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects.launching import UNKNOWN_EXIT, Child, LeftBehind, found_again, kill, left_behind, spawn
 from ..errors import NotInstalled, SegueError, UsageError
 from . import supervision, waits
@@ -301,7 +301,9 @@ class Supervisor:
         state = self.session.state
         if state.features:
             self._say(
-                "proving", self.kept.launches[-1], f"running the checks of {len(state.features)} features"
+                "proving",
+                self.kept.launches[-1],
+                f"running the checks of {count(len(state.features), 'feature')}",
             )
             with suppress(SegueError):
                 features.verify()

@@ -2,7 +2,8 @@
 
 Stored text is data: whatever it holds, no control character of it reaches a terminal, also if
 it came into the store by another way than the door. Colour, width and marks follow the stream
-that is written to; on a pipe there is no colour and nothing is cut or wrapped.
+that is written to; on a pipe there is no colour and nothing is cut or wrapped. In a narrow terminal lines
+break between words, and a row of a table that has no room takes several lines.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import msgspec
+
+from ..core.values import count as count
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -35,6 +38,10 @@ _MARKS = {
     "line": ("─", "-"),
 }
 _NO_LIMIT = 1 << 60
+ROOMY = 80
+"""From so many columns on, lines are made to fit."""
+STRETCH_MIN = 16
+"""The least that a column of long texts is worth."""
 
 
 class Style:
@@ -171,14 +178,38 @@ def wrap(text: str, width: int, style: Style, *, lines: int = 0) -> list[str]:
     return [cut(line, width, style) for line in made]
 
 
+def bare(text: str) -> str:
+    """The text without colours."""
+    while "\x1b[" in text:
+        head, _, tail = text.partition("\x1b[")
+        text = head + tail.partition("m")[2]
+    return text
+
+
+def fitted(line: str, style: Style) -> list[str]:
+    """The line, in several where the terminal is narrow; words and texts of several lines stay whole."""
+    if not 0 < style.width < ROOMY or "\n" in line or cells(bare(line)) <= style.width:
+        return [line]
+    inner = line.lstrip(" ")
+    start = line[: len(line) - len(inner)]
+    return packed(inner.split(" "), style, between=" ", first=start, rest=start + "  ")
+
+
+def packed(words: Iterable[str], style: Style, *, between: str, first: str = "", rest: str = "") -> list[str]:
+    """Words that stay whole, in as few lines as they fit in; each begins with ``first`` or ``rest``."""
+    lines: list[str] = []
+    for word in words:
+        trial = lines[-1] + between + word if lines else first + word
+        if not lines or not style.width or cells(bare(trial)) <= style.width:
+            lines[-1:] = [trial]
+        elif word:
+            lines[-1:] = [lines[-1].rstrip(), rest + word]
+    return lines
+
+
 def pad(text: str, width: int) -> str:
     """The text and spaces up to a width."""
     return text + " " * max(0, width - cells(text))
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """``1 item``, ``3 items``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def bytes_words(size: int) -> str:
@@ -234,14 +265,24 @@ def bar(percent: int, width: int, style: Style) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str]], style: Style, *, stretch: int = -1
 ) -> list[str]:
-    """Aligned columns; the ``stretch`` column gives way if a line would be too long."""
+    """Aligned columns; the ``stretch`` column gives way if a line would be too long, then the columns do."""
     body = [[one_line(cell) for cell in row] for row in rows]
     widths = [max(cells(row[i]) for row in [list(head), *body]) for i in range(len(head))]
     if style.width:
-        rest = sum(widths) - widths[stretch] + 2 * (len(widths) - 1)
-        widths[stretch] = max(10, min(widths[stretch], style.width - rest))
+        room = style.width - (sum(widths) - widths[stretch] + 2 * (len(widths) - 1))
+        if room < min(widths[stretch], STRETCH_MIN):
+            return [line for row in body for line in _block(row, style, stretch)]
+        widths[stretch] = min(widths[stretch], room)
     lines = [style.paint(_row(head, widths, style), "dim")]
     return [*lines, *(_row(row, widths, style) for row in body)]
+
+
+def _block(row: list[str], style: Style, stretch: int) -> list[str]:
+    """A row in several lines: what is short, as many as fit, and below it what is long."""
+    long = row[stretch]
+    short = [cell for place, cell in enumerate(row) if cell and place != stretch % len(row)]
+    lines = packed(short, style, between="  ", rest="  ")
+    return lines + [f"    {line}" for line in wrap(long, style.width - 4, style, lines=3) if line]
 
 
 def _row(row: Sequence[str], widths: Sequence[int], style: Style) -> str:

@@ -19,7 +19,7 @@ import msgspec
 from ...core import canon
 from ...core.events import Event, read_event
 from ...core.pieces import address as address_of
-from ...core.values import Value
+from ...core.values import Value, count
 
 _LEAF = 0x0D
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
@@ -69,7 +69,7 @@ def salvage(path: Path, progress: Progress | None = None) -> Wreck:
         if number in sure:
             carver.carve(number, page, sure=False)
     if carver.broken:
-        notes.append(f"{carver.broken} rows could not be read")
+        notes.append(f"not readable: {count(carver.broken, 'row')}")
     wanted = struct.unpack(">I", body[28:32])[0] if len(body) >= 32 else 0
     if len(body) < wanted * size and not sure:
         notes.append(f"it ends after {len(body):,} of {wanted * size:,} bytes: later events may be missing")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from ...errors import UsageError, of_os
 from ...settings import environment_now
-from ..render import Style, as_json, is_terminal, safe, style_for
+from ..render import Style, as_json, fitted, is_terminal, safe, style_for
 
 if TYPE_CHECKING:
     from ...services.book import Saved
@@ -162,7 +162,8 @@ class Context:
         """Lines for people; nothing if JSON was asked for."""
         if not self.json:
             for line in lines:
-                write(self.out, line)
+                for part in fitted(line, self.style):
+                    write(self.out, part)
 
     def emit(self, value: Any) -> None:
         """A value for programs; nothing if it was not asked for."""

@@ -59,6 +59,10 @@ def _left_active(context: Context) -> str:
         return ""
 
 
+def _made(number: int, name: str) -> str:
+    return f"{number} {name}" if number != 1 else "1 " + " ".join(w.removesuffix("s") for w in name.split())
+
+
 def pause(context: Context) -> int:
     """Stop for now."""
     session = context.session()
@@ -68,7 +72,7 @@ def pause(context: Context) -> int:
     line = f"paused: {session.id}; go on with `{done.resume_command}`" if done.events else AS_BEFORE
     lines = [line, *_tally(context, session)]
     summary = done.summary
-    made = ", ".join(f"{number} {name}" for name, number in summary.made.items())
+    made = ", ".join(_made(number, name) for name, number in summary.made.items())
     if done.events:
         whole = int(summary.active_minutes)
         told = [f"active for {count(whole, 'minute')}"] if whole else []

@@ -173,7 +173,7 @@ def run_lines(run: Run, style: Style) -> list[str]:
             + ([f"{run.stretches} stretches"] if run.stretches > 1 else [])
         ),
         "Parent": one_line(run.parent),
-        "Damage": f"{run.malformed} records could not be read" if run.malformed else "",
+        "Damage": f"{count(run.malformed, 'record')} could not be read" if run.malformed else "",
         "Transcript": f"{where}; {kept}",
     }  # fmt: skip
     lines = [style.paint(one_line(run.goal) or "(nothing was asked)", "bold"), ""]

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SessionOver, UsageError
-from ..render import cut, is_terminal, one_line, style_for
+from ..render import count, cut, is_terminal, one_line, style_for
 from .command import Command
 from .context import Context, text_or_stdin, write
 
@@ -209,7 +209,7 @@ class Display:
             self._object(finished, kind="finished")
             return
         words = {"done": "done", "paused": "paused; `segue run` goes on", "budget": "stopped"}
-        runs = f"{finished.runs} run{'s' if finished.runs != 1 else ''}"
+        runs = count(finished.runs, "run")
         proven = (
             "" if finished.proven or finished.outcome != "done" else "; nothing was declared that proves it"
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...core.state import SessionState
 from ...core.status import SessionStatus
-from ..render import Style, ago, bar, cells, count, one_line, shown, wrap
+from ..render import Style, ago, bar, cells, count, one_line, packed, shown, wrap
 
 _LABEL = 13
 _COLOURS = {
@@ -79,26 +79,7 @@ def header(status: SessionStatus, style: Style) -> list[str]:
     else:
         facts.append("no items yet")
     facts.append(style.paint(ago(status.updated), "dim"))
-    return [*(style.paint(line, "bold") for line in goal), *_joined(facts, dot, style)]
-
-
-def _joined(facts: list[str], dot: str, style: Style) -> list[str]:
-    """The facts in a line, or in more where the terminal is narrow."""
-    lines = [facts[0]]
-    for fact in facts[1:]:
-        trial = lines[-1] + dot + fact
-        if style.width and cells(_bare(trial)) > style.width:
-            lines.append(fact)
-        else:
-            lines[-1] = trial
-    return lines
-
-
-def _bare(text: str) -> str:
-    while "\x1b[" in text:
-        head, _, tail = text.partition("\x1b[")
-        text = head + tail.partition("m")[2]
-    return text
+    return [*(style.paint(line, "bold") for line in goal), *packed(facts, style, between=dot)]
 
 
 def status_lines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core import commands as do
@@ -14,7 +14,7 @@ from .context import Context, text_or_stdin
 from .mixing import checkpoint_arguments, wishes
 
 if TYPE_CHECKING:
-    from ...core.state import SessionState
+    from ...core.state import Item, Question, SessionState
     from ...services.sessions import Session
     from .parsing import Parser
 
@@ -47,7 +47,7 @@ def _apply(context: Context, commands: list[do.Command]) -> int:
 
 
 def _plan_of(session: Session, commands: list[do.Command]) -> SessionState | None:
-    """The state before commands that name items or questions; None where nobody can be asked: they can wait."""
+    """The state before commands that name items or questions; None where nobody can be asked."""
     if not any(hasattr(command, "item") or hasattr(command, "question") for command in commands):
         return None
     try:
@@ -57,7 +57,8 @@ def _plan_of(session: Session, commands: list[do.Command]) -> SessionState | Non
 
 
 def _remark(before: SessionState, command: do.Command) -> str:
-    """A line for whoever named an item or a question that was not there: what was made of it, what was meant."""
+    """A line for whoever named an item or a question that was not there: what was made of it, or meant."""
+    rows: Sequence[Item | Question]
     if isinstance(command, do.Answer):
         text, rows, new = command.question, before.questions.flat(), "this was not asked before"
     else:
