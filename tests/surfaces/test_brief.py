@@ -115,6 +115,14 @@ def test_agent_and_id_name_a_run_not_a_file(cli: Cli, project: Path) -> None:
     assert "no run is called 'codex/0193a7c4'" in cli("brief", "codex/0193a7c4", code=64).err
 
 
+def test_a_transcript_may_come_in_by_standard_input(cli: Cli, transcript: Path) -> None:
+    known = cli("brief", str(transcript)).out
+    assert cli("brief", "-", stdin=transcript.read_bytes()).out == known
+    for body, why in ((b"", "it is empty"), (b"just words", "no agent that Segue knows wrote it")):
+        ran = cli("brief", "-", code=69, stdin=body)
+        assert f"cannot read standard input: {why}" in ran.err and "--agent" in ran.err
+
+
 def test_a_transcript_that_tells_nothing_gives_a_brief_that_says_so(cli: Cli, project: Path) -> None:
     (project / "rollout.jsonl").write_text("{}\n")
     assert "nothing of its work is known" in cli("brief", "rollout.jsonl", "--agent", "codex").out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.anybody import as_anybody, linux
 
-from segue import errors
+from segue import __version__, errors
 from segue.surfaces.cli import main
 
 from .conftest import Cli
@@ -224,6 +224,15 @@ def test_ctrl_c_exits_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("segue.surfaces.cli.context.Context.session", interrupt)
     assert cli("status", code=130).err == "segue: interrupted\n"
+    error = cli("status", "--json", code=130).value["error"]
+    assert (error["code"], error["retryable"]) == ("interrupted", True)
+
+
+def test_json_is_given_also_where_no_command_was(cli: Cli) -> None:
+    error = cli("--json", code=64).value["error"]
+    assert error["code"] == "usage" and "segue --help" in error["hint"]
+    for words in (["--version", "--json"], ["--json", "-V"]):
+        assert cli(*words).value == {"version": __version__}
 
 
 def test_a_command_never_ends_the_calling_program(cli: Cli) -> None:

@@ -56,7 +56,9 @@ def test_upkeep_commands_say_what_they_did(cli: Cli, project: Path) -> None:
     for place in range(6):
         cli("remember", f"step {place}", "--session", "s1", "--meta", f"n={place}")
     assert "2 kept as they are" in cli("memories", "prune", "--session", "s1", "--keep", "2").out
-    assert "nothing to prune" in cli("memories", "prune", "--session", "s1", "--keep", "2").out
+    told = cli("memories", "prune", "--session", "s1", "--keep", "2").out
+    assert "nothing to prune: session s1 has 2 memories, and 2 may stay; --session names another" in told
+    assert cli("memories", "prune", "-s", "s1", "--json").value["session"] == "s1"
     assert cli("memories", "audit", "--json").value["total"] == 3
     assert "memories" in cli("memories", "audit").out
     assert "exported 7 memories" in cli("memories", "export", "out.jsonl").out

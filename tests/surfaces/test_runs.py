@@ -65,9 +65,20 @@ def test_sync_says_what_it_did_and_what_agents_will_delete(cli: Cli, agents: lis
     ran = cli("sync")
     assert ran.out.startswith("3 runs read (3 new, ") and "0 unchanged, 0 unreadable" in ran.out
     assert "claude-code deletes its transcripts after 30 days; Segue has copies" in ran.err
-    value = cli("sync", "--json").value
+    again = cli("sync", "--json")
+    value = again.value
+    assert "deletes" not in again.err and value["first"] == []
     assert (value["read"], value["new"], value["unchanged"], value["unreadable"]) == (0, 0, 3, [])
     assert value["retention"] == {"claude-code": 30} and value["archive_bytes"] > 0
+
+
+def test_the_doctor_says_every_time_what_agents_will_delete(
+    cli: Cli, agents: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("sync")
+    assert "ok       transcripts: claude-code deletes its transcripts after 30 days" in cli("doctor").out
+    monkeypatch.setenv("SEGUE_ARCHIVE_BYTES_MAX", "0")
+    assert "warn     transcripts: claude-code" in cli("doctor").out
 
 
 def test_sync_takes_a_path_and_names_what_it_cannot_read(
@@ -147,7 +158,7 @@ def test_doctor_tells_of_runs_that_nothing_is_left_of(
     for card in cli("list", "--json").value:
         cli("complete", card["id"])
     cli("sync")
-    assert "of 1 runs only the digest is left" in cli("doctor").out
+    assert "of 1 run only the digest is left" in cli("doctor").out
     assert cli("show", "1a1b", "--json").value["present"] is False
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.run_kit import HOUR, opened, place
 
 from segue import Delta, Segue, UnknownSession, UsageError
 from segue.core.delta import Files
+from segue.core.values import seconds_of
 
 BASE = {"a.py": "one\ntwo\nthree\n", "b.py": "b\n", "docs/readme.md": "read\n", "lib/c.py": "c\n" * 30}
 
@@ -396,7 +398,7 @@ def test_what_others_did_to_the_session_and_its_memories_is_told(
 def test_other_runs_since_are_told_and_the_one_that_asks_is_not(home: Path, repo: Repository) -> None:
     with opened(home, repo.folder, CODEX_THREAD_ID="asking") as seg:
         left(seg)
-        then = seg.since().left
+        then = seconds_of(seg.since().left)
         path = place(home, repo.folder, "claude-code", native="0b0c0d0e-1111-4222-8333-444455556666", old=0)
         os.utime(path, (then + 300, then + 300))
         asking = place(home, repo.folder, "codex", native="asking", old=0)
@@ -439,8 +441,10 @@ def test_a_start_may_be_a_time_an_age_or_a_commit(seg: Segue, repo: Repository) 
     repo.commit("second", {"b.py": "B\n"})
     assert seg.since(start="HEAD~1").commit_count == 1
     assert seg.since(start="HEAD").commit_count == 0
-    assert seg.since(start="3d").left == pytest.approx(time.time() - 3 * 86_400, abs=60)
-    assert seg.since(start="2026-01-02").left < time.time()
+    then = datetime.now(UTC) - datetime.fromisoformat(seg.since(start="3d").left)
+    assert then.total_seconds() == pytest.approx(3 * 86_400, abs=60)
+    told = seg.since(start="2026-01-02")
+    assert told.left < told.now and told.left.endswith("Z") and told.commits[0].at.endswith("Z")
     for wrong in ("yesterday maybe", "--output=x", "deadbeef"):
         with pytest.raises(UsageError):
             seg.since(start=wrong)

@@ -13,6 +13,7 @@ from tests.run_kit import DAY, HOUR, SECRET, environment, opened, place, work
 
 from segue import Paused, Segue
 from segue.core.digest import decode, encode
+from segue.core.values import seconds_of
 from segue.effects.redact import redact_bytes
 from segue.services import cursor, ingest
 from segue.services.attach import OBSERVER
@@ -350,13 +351,7 @@ def test_a_run_without_a_session_gets_one_that_says_that_nobody_declared_it(
         assert {event.actor for event in session.log()} == {OBSERVER}
         assert "nobody declared" in session.state.last_action
         assert seg.run("run-1").session == session.id
-        assert abs(time.time() - HOUR - _seconds(session.state.created)) < 60
-
-
-def _seconds(moment: str) -> float:
-    from segue.services.runs import seconds_of
-
-    return seconds_of(moment)
+        assert abs(time.time() - HOUR - seconds_of(session.state.created)) < 60
 
 
 def test_a_run_that_was_active_since_belongs_to_the_declared_session(home: Path, project: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from .locks import Bump
 from .scene import Dirty, Scene
-from .values import Value, count
+from .values import Value, count, iso
 
 SHOWN_MAX = 200
 COMMITS_SHOWN_MAX = 50
@@ -29,7 +29,7 @@ class Commit(Value, gc=False):
     id: str
     author: str
     email: str
-    at: float
+    at: str
     subject: str
     merge: bool = False
 
@@ -147,9 +147,10 @@ class Delta(Value):
     """Since you left."""
 
     session: str
-    left: float
-    """Seconds since 1970."""
-    now: float
+    left: str
+    """The moment, as ``now`` is one."""
+    now: str
+    away_seconds: float
     reason: str
     """Why the scene of then was kept."""
     derived: str
@@ -187,10 +188,6 @@ class Delta(Value):
     suggestions: tuple[Suggestion, ...] = ()
 
     @property
-    def away_seconds(self) -> float:
-        return max(0.0, self.now - self.left)
-
-    @property
     def nothing(self) -> bool:
         """Whether all is as it was."""
         moved = self.switched or self.how not in ("same", "none") or self.moved or self.doing
@@ -217,8 +214,9 @@ def delta(then: Scene, now: Scene, history: History, beside: Beside, changed: Ki
         unknown.append(f"changes that were not committed in {then.folder}: look there")
     told = Delta(
         session=then.session,
-        left=then.at,
-        now=now.at,
+        left=iso(then.at),
+        now=iso(now.at),
+        away_seconds=round(max(0.0, now.at - then.at), 3),
         reason=then.reason,
         derived=then.derived,
         moved=f"{then.folder} on {then.host}" if elsewhere else "",

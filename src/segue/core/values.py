@@ -1,4 +1,4 @@
-"""The base of our frozen types, and how many of a thing there are.
+"""The base of our frozen types, and how a number of things and a moment are written.
 
 ``frozen=True`` is inherited at run time; the metaclass tells type checkers so too.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, TypeVar, cast, dataclass_transform
 
 import msgspec
@@ -25,6 +26,21 @@ class Value(msgspec.Struct, frozen=True, metaclass=FrozenMeta):
 def count(number: int, noun: str, plural: str = "") -> str:
     """``1 item``, ``3 items``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def iso(seconds: float) -> str:
+    """A moment as events carry it; empty for none."""
+    if not 0 < seconds < 1e11:
+        return ""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def seconds_of(moment: str) -> float:
+    """The other way round; 0 for none."""
+    try:
+        return datetime.fromisoformat(moment).timestamp()
+    except ValueError:
+        return 0.0
 
 
 class _Later:

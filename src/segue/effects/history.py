@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from ..core.delta import Change, Commit, History, How
 from ..core.scene import Scene
+from ..core.values import iso
 from . import git
 from .trees import asked
 
@@ -71,7 +72,7 @@ class Way:
     def _history(self, how: How, log: bytes | None, diff: bytes | None, **more: Any) -> History:
         commits = read_log(log or b"")
         if how == "apart":  # of another branch, what is older was there before
-            commits = [one for one in commits if one.at >= self.then.at]
+            commits = [one for one in commits if one.at >= iso(self.then.at)]
         unknown = ["the commits: git did not answer"] if log is None else []
         unknown += ["the committed files: git did not answer"] if diff is None else []
         listed = commits[:COMMITS_MAX]
@@ -176,8 +177,8 @@ def read_log(told: bytes) -> list[Commit]:
         parts = row.lstrip("\n").split("\x1f", 5)
         if len(parts) == 6:
             id, author, email, at, parents, subject = parts
-            when = float(at) if at.lstrip("-").isdecimal() else 0.0
-            commits.append(Commit(id, author, email, when, subject, " " in parents))
+            when = float(at) if at.isdecimal() else 0.0
+            commits.append(Commit(id, author, email, iso(when), subject, " " in parents))
     return commits
 
 

@@ -16,14 +16,13 @@ from ..agents import agent as agent_of
 from ..core import events as ev
 from ..core.score import Score, judge
 from ..core.steps import Call, Given, Step
-from ..core.values import Value
+from ..core.values import Value, iso
 from ..effects.redact import redact_bytes
 from ..errors import BadName, SegueError, StaleVersion
 from ..services.given import given
 from ..services.home import now
 from ..services.place import tree_stream
 from ..services.reading import final
-from ..services.runs import iso
 from ..stores.base import Append
 from .ledger import StoreCheckpoint
 

@@ -20,13 +20,14 @@ from ..core.commands import Refusal, decide_all
 from ..core.door import clean_command
 from ..core.events import Draft
 from ..core.state import OPEN, SessionState
+from ..core.values import seconds_of
 from ..effects.processes import ancestors
 from ..errors import StaleVersion
 from ..stores.base import Append
 from .book import stream_of
 from .home import now
 from .place import Place
-from .runs import Run, seconds_of
+from .runs import Run
 
 if TYPE_CHECKING:
     from .segue import Segue

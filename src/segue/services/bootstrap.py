@@ -18,14 +18,13 @@ from ..core.door import clean_text
 from ..core.manifest import Manifest, Preparation, read
 from ..core.state import SessionState
 from ..core.status import hints_of, progress_of
-from ..core.values import Value, count
+from ..core.values import Value, count, iso, seconds_of
 from ..effects import git, surroundings
 from ..effects import scene as effect
 from ..effects.processes import host_name
 from ..effects.redact import redact_bytes
 from ..errors import SegueError, UsageError
 from . import prepare, scenes
-from .runs import iso, seconds_of
 
 if TYPE_CHECKING:
     from .segue import Segue

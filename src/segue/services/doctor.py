@@ -11,24 +11,28 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
 
+from ..agents import agent as agent_of
+from ..agents.base import Where
 from ..core.values import Value, count
 from ..effects.archive import Archive
 from ..effects.files import private_folder, too_open
 from ..effects.spool import SPOOL_BYTES_MAX, Spool
 from ..errors import RefusedError, SegueError, extra
 from ..settings import Settings, resolve
-from ..stores.base import Journal
+from ..stores.base import Journal, RunRow
 from ..stores.sqlite import SqliteJournal
 from ..stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ..stores.sqlite.schema import SCHEMA
 from ..stores.sqlite.upkeep import back_up
 from . import emergency, hook_file
 from .home import Home, is_remote
+from .ingest import deletes
 from .installing import can_serve, has_server
 from .installing import read as installed
 from .place import brakes
@@ -60,6 +64,7 @@ def examine(
         *_folder(home),
         *there,
         *_archive(home, settings),
+        *_transcripts(home, settings, environment),
         _emergency(home),
         _spool(home),
         _hooks(home),
@@ -208,18 +213,34 @@ def _archive(home: Home, settings: Settings) -> Iterator[Finding]:
         yield Finding("runs", "ok", detail)
 
 
-def _without_source(home: Home, archived: set[str]) -> list[str]:
-    """Runs that can no longer be read: the agent deleted the transcript, and no copy is kept."""
+def _runs(home: Home) -> Sequence[RunRow]:
+    """The runs that were taken in here; none if the store cannot tell."""
     if not home.database.exists():
         return []
     journal = SqliteJournal(home.database)
     try:
-        rows = journal.runs.rows()
+        return journal.runs.rows()
     except SegueError:
         return []
     finally:
         journal.close()
-    return [row.native for row in rows if row.key not in archived and not Path(row.path).exists()]
+
+
+def _without_source(home: Home, archived: set[str]) -> list[str]:
+    """Runs that can no longer be read: the agent deleted the transcript, and no copy is kept."""
+    return [row.native for row in _runs(home) if row.key not in archived and not Path(row.path).exists()]
+
+
+def _transcripts(home: Home, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Agents that delete what they wrote, of those whose runs were taken in."""
+    names, kept = {row.agent for row in _runs(home)}, settings.number("archive_bytes_max") > 0
+    where = Where(env=environment, home=Path(environment.get("HOME") or Path.home()), roots=())
+    for name in sorted(names):
+        with suppress(SegueError):
+            days = agent_of(name).retention(where)
+            if days is not None:
+                hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
+                yield Finding("transcripts", "ok" if kept else "warn", deletes(name, days, kept=kept), hint)
 
 
 def _emergency(home: Home) -> Finding:

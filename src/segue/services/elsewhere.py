@@ -17,13 +17,14 @@ import msgspec
 from ..agents.base import Found
 from ..core.brief import BYTES_DEFAULT
 from ..core.digest import RunDigest
+from ..core.values import seconds_of
 from ..effects.trees import Tree
 from ..errors import SegueError, UsageError
 from . import briefs, cursor
 from .capture import Capture
 from .observed import Observed
 from .reading import Clean, Reading, final, unreadable
-from .runs import Run, key_of, row_of, seconds_of
+from .runs import Run, key_of, row_of
 
 if TYPE_CHECKING:
     from ..stores.base import RunRow

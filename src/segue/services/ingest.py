@@ -20,7 +20,7 @@ from ..agents import agent as agent_of
 from ..agents.base import Found
 from ..core.digest import FORMAT
 from ..core.state import OPEN
-from ..core.values import Value
+from ..core.values import Value, count
 from ..effects.archive import About, to_drop
 from ..effects.files import only_one
 from ..errors import SegueError
@@ -74,6 +74,14 @@ class Synced(Value):
     """Copies of which something was put into a store that others share."""
     unshared: list[Unreadable] = []
     """Those that were to be, and why they were not."""
+    first: list[str] = []
+    """Agents of which nothing had been read before, on this machine."""
+
+
+def deletes(agent: str, days: int, *, kept: bool) -> str:
+    """What an agent does with its transcripts in time, and whether copies are kept."""
+    told = f"{agent} deletes its transcripts after {count(days, 'day')}"
+    return f"{told}; Segue has copies" if kept else f"{told}, and no copies are kept"
 
 
 def sync(
@@ -112,7 +120,7 @@ class _Sync:
         jobs, same = self._jobs(found)
         taker = Taker(self.capture.host, self.archive, self._about, bool(self.segue.settings["redact"]))
         read = self._take(jobs, taker, workers)
-        names = sorted({one.agent for one in found})
+        names, known = sorted({one.agent for one in found}), {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.capture.where) for name in names}
         sessions = self._keep([taken for taken in read if taken.run is not None], same)
         shared, unshared = self._share(read)
@@ -123,7 +131,7 @@ class _Sync:
             unreadable=self.unreadable, bytes_read=sum(taken.size for taken in read), sessions=sessions,
             dropped=dropped, archive_bytes=self.archive.size() if self.archive else 0,
             retention={name: days for name, days in kept.items() if days is not None},
-            shared=shared, unshared=unshared,
+            shared=shared, unshared=unshared, first=[name for name in names if name not in known],
         )  # fmt: skip
 
     def _is_off(self, found: Found) -> bool:
@@ -195,9 +203,9 @@ class _Sync:
                 self.unreadable.append(Unreadable(found.agent, found.path, one.fault))
         return taken
 
-    def _take_shared(self, jobs: list[Job], taker: Taker, count: int) -> list[Taken]:
+    def _take_shared(self, jobs: list[Job], taker: Taker, workers: int) -> list[Taken]:
         shares = Shares(len(jobs))
-        others = [Worker(taker, jobs, shares) for _ in range(count - 1)]
+        others = [Worker(taker, jobs, shares) for _ in range(workers - 1)]
         told: list[Taken] = []
         try:
             taken = self._take_here(jobs, shares, taker)

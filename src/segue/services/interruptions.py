@@ -21,14 +21,13 @@ from ..core.commands import PAUSE_CAUSES
 from ..core.scene import Scene
 from ..core.state import SessionState
 from ..core.status import hints_of
-from ..core.values import Value
+from ..core.values import Value, iso, seconds_of
 from ..effects import processes
 from ..errors import SegueError, StoreError, UsageError
 from . import prepare, scenes
 from .book import Saved
 from .emergency import Guard
 from .home import now
-from .runs import iso, seconds_of
 
 if TYPE_CHECKING:
     from .segue import Segue

@@ -19,7 +19,7 @@ from ..core.digest import RunDigest
 from ..core.door import clean_command
 from ..core.shared import PREFIX, stream_of
 from ..core.state import SessionState
-from ..core.values import Value
+from ..core.values import Value, iso
 from ..effects.archive import About, Archive, Copy
 from ..effects.redact import redact
 from ..errors import SegueError, StaleVersion
@@ -29,7 +29,7 @@ from .book import stream_of as session_stream
 from .capture import Capture
 from .home import Home, now
 from .reading import final
-from .runs import goal_of, iso, run_in
+from .runs import goal_of, run_in
 from .sharing import Shelf
 
 if TYPE_CHECKING:

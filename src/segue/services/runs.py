@@ -9,13 +9,12 @@ that file is a run of its own with the same id; an id then means the newest.
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 
 import msgspec
 
 from ..agents.base import Found, Sign
 from ..core.digest import FORMAT, RunDigest
-from ..core.values import Value, msgpack_decoder
+from ..core.values import Value, iso, msgpack_decoder, seconds_of
 from ..stores.base import RunRow
 from .cursor import Stamp
 from .reading import Reading
@@ -179,21 +178,6 @@ def _in_the_middle(digest: RunDigest) -> bool:
     if digest.fault is not None and digest.fault.at >= digest.steps - 1:
         return True
     return bool(digest.tail) and digest.tail[-1].kind not in ("say", "report")
-
-
-def iso(seconds: float) -> str:
-    """A moment as events carry it; empty for none."""
-    if not 0 < seconds < 1e11:
-        return ""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def seconds_of(moment: str) -> float:
-    """The other way round; 0 for none."""
-    try:
-        return datetime.fromisoformat(moment).timestamp()
-    except ValueError:
-        return 0.0
 
 
 class Facts(msgspec.Struct):

@@ -36,6 +36,7 @@ from ..core.locks import bumps, is_lock, packages
 from ..core.patterns import regex
 from ..core.scene import Scene
 from ..core.state import Feature, SessionState
+from ..core.values import iso
 from ..effects import git, history, trees
 from ..effects import scene as effect
 from ..effects.history import Way
@@ -45,7 +46,7 @@ from . import scenes
 from .features import patterns_of
 from .library import library_of
 from .readers import reader_of
-from .runs import iso, run_in
+from .runs import run_in
 
 if TYPE_CHECKING:
     from ..agents.base import Found

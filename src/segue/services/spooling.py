@@ -18,12 +18,12 @@ from ..agents import hooks
 from ..core import events as ev
 from ..core.door import clean_text
 from ..core.events import Draft
+from ..core.values import iso, seconds_of
 from ..effects.files import only_one
 from ..effects.spool import Record, Spool
 from ..errors import SegueError, StaleVersion, StoreBusy
 from ..stores.base import Append
 from .given import stream_of_run
-from .runs import iso
 from .switch import is_off
 
 if TYPE_CHECKING:
@@ -117,8 +117,6 @@ def _unknown(segue: Segue, stream: str, wanted: Iterable[tuple[Record, ev.Body]]
 
 
 def _seconds_between(one: str, other: str) -> float:
-    from .runs import seconds_of
-
     return abs(seconds_of(one) - seconds_of(other))
 
 

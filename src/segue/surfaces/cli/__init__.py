@@ -86,10 +86,11 @@ def _flush() -> None:
 def _dispatch(words: list[str]) -> int:
     before, command, rest = _split(words)
     if command in ("--version", "-V"):
-        from ... import __version__
+        return _version("--json" in words)
+    if not command and "--json" in before:
+        from ...errors import UsageError
 
-        print(f"segue {__version__}")
-        return 0
+        raise UsageError("no command was given", hint="`segue --help` lists them all")
     if command in ("", "-h", "--help", "help"):
         return _help(rest, asked=bool(command))
     if command == "handover" and rest[:1] == ["check"]:
@@ -179,6 +180,13 @@ def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
     """What stands before and behind ``--``."""
     place = words.index("--") if "--" in words else len(words)
     return words[:place], words[place + 1 :]
+
+
+def _version(json: bool) -> int:
+    from ... import __version__
+
+    print(f'{{"version": "{__version__}"}}' if json else f"segue {__version__}")
+    return 0
 
 
 def _help(rest: list[str], *, asked: bool) -> int:

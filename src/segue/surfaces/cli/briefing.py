@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from .command import Command
-from .context import Context
+from .context import Context, read_file
 
 if TYPE_CHECKING:
     from ...services.briefs import Format
@@ -18,6 +18,9 @@ def brief(context: Context) -> int:
     """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
     args = context.args
     form: Format = "json" if context.json else args.format
+    if args.what == "-":
+        _print(_of_input(args.agent or "", args.max_bytes, form), context.out)
+        return 0
     path = Path(args.what).expanduser() if args.what else None
     if path is not None and not path.is_absolute():
         path = context.folder / path
@@ -35,6 +38,23 @@ def _written(context: Context, path: Path | None, form: Format) -> str:
     return briefs.of_place(
         context.folder, context.environment, args.what or "", agent, budget=most, form=form
     )
+
+
+def _of_input(agent: str, most: int, form: Format) -> str:
+    """The brief of what comes in: readers want a file, so it is one while it is read."""
+    from tempfile import TemporaryDirectory
+
+    from ...errors import TranscriptUnreadable
+    from ...services import briefs
+
+    with TemporaryDirectory(prefix="segue-") as folder:
+        path = Path(folder) / "transcript.jsonl"
+        path.write_bytes(read_file("-"))
+        try:
+            return briefs.of_file(path, agent, budget=most, form=form)
+        except TranscriptUnreadable as fault:
+            told = fault.message.replace(str(path), "standard input")
+            raise TranscriptUnreadable(told, hint=fault.hint) from fault
 
 
 def _uncollected(work: Callable[[], str]) -> str:
@@ -71,7 +91,7 @@ def _arguments(parser: Parser) -> None:
         "what",
         nargs="?",
         metavar="FILE|RUN",
-        help="a transcript, or a run's id; without it, the newest run here",
+        help="a transcript, `-` for standard input, or a run's id; without it, the newest run here",
     )
     parser.add_argument(
         "--max-bytes", type=int, default=2_048, metavar="N", help="at most so many bytes; 256 or more"

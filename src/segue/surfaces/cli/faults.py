@@ -10,6 +10,7 @@ from ...errors import SegueError, of_os
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 UNFORESEEN = 70
+INTERRUPTED_HINT = "what was acknowledged is durable; `segue status` shows it"
 
 
 class OutputFailed(SegueError):
@@ -32,6 +33,7 @@ def report(fault: BaseException, words: list[str]) -> int:
         return PIPE_CLOSED
     if isinstance(fault, KeyboardInterrupt):
         _say("segue: interrupted")
+        _object("interrupted", "interrupted", INTERRUPTED_HINT, words, retryable=True)
         return INTERRUPTED
     if isinstance(fault, OutputFailed):
         _close_pipe()

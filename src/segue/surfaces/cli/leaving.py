@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..render import ago, one_line
+from ..render import ago, one_line, plain
 from .command import Command
 from .context import Context
 
@@ -83,8 +83,7 @@ def since(context: Context) -> int:
     """What changed since the work was left."""
     told = context.look().since(context.session_id(), start=context.args.start or "")
     if context.json:
-        fields = {name: getattr(told, name) for name in told.__struct_fields__}
-        context.emit({**fields, "away_seconds": round(told.away_seconds, 3), "nothing": told.nothing})
+        context.emit({**plain(told), "nothing": told.nothing})
         return 0
     from .since_view import since_lines
 
@@ -228,7 +227,7 @@ COMMANDS = (
     ),
     Command(
         "since", since, _since_arguments, session="id",
-        json="Delta (docs/reference/library.md), with `away_seconds` and `nothing`",
+        json="Delta (docs/reference/library.md), with `nothing`",
         examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),
     ),
 )  # fmt: skip

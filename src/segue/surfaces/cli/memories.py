@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.recall import NEAR_LEAST, NEAR_LEAST_HASH
 from ...errors import UnknownSession, UsageError
-from ..render import ago, count, cut, one_line, table
+from ..render import ago, count, cut, one_line, plain, table
 from .command import Command
 from .context import Context, read_file, text_or_stdin, write_file
 from .progress import Progress
@@ -258,14 +258,14 @@ def _prune(context: Context) -> int:
     except UnknownSession:  # or one that is known and has learnt nothing
         context.segue.attach(session)
         done = Pruned(0, 0)
-    context.emit(done)
+    context.emit({"session": session, **plain(done)})
+    whose = f"session {one_line(session)}"
     if done.summarised:
-        context.say(
-            f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary};"
-            f" {done.kept} kept as they are"
-        )
+        told = f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary}"
+        context.say(f"{whose}: {told}; {done.kept} kept as they are")
     else:
-        context.say(f"nothing to prune: {count(done.kept, 'memory', 'memories')}")
+        told = f"{whose} has {count(done.kept, 'memory', 'memories')}, and {context.args.keep} may stay"
+        context.say(f"nothing to prune: {told}; --session names another")
     return 0
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..render import ago, count, moment, one_line
+from ...core.values import seconds_of
+from ..render import ago, count, one_line, plain
 from .command import Command
 from .context import Context
 
@@ -118,11 +119,10 @@ def _since(context: Context, session: Session) -> Delta | None:
         return None
 
 
-def _went_on(session: Session, left: float) -> bool:
+def _went_on(session: Session, left: str) -> bool:
     """Whether the session was resumed after the moment with which now is compared, and is still active."""
     state = session.state
-    resumed = moment(state.resumed) if state.status == "active" else None
-    return resumed is not None and resumed.timestamp() > left
+    return state.status == "active" and seconds_of(state.resumed) > seconds_of(left)
 
 
 def _since_lines(told: Delta | None) -> list[str]:
@@ -200,10 +200,7 @@ def _sum(restored: Restoration) -> str:
 
 
 def _fields(told: Delta | None) -> dict[str, Any] | None:
-    if told is None:
-        return None
-    fields = {name: getattr(told, name) for name in told.__struct_fields__}
-    return {**fields, "away_seconds": round(told.away_seconds, 3), "nothing": told.nothing}
+    return {**plain(told), "nothing": told.nothing} if told is not None else None
 
 
 def _copied(text: str) -> str:

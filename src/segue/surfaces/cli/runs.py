@@ -74,6 +74,8 @@ def sync(context: Context) -> int:
     """Take in what is new, and keep copies."""
     import os
 
+    from ...services.ingest import deletes
+
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
     with Progress(context) as progress:
@@ -83,9 +85,10 @@ def sync(context: Context) -> int:
         )  # fmt: skip
     context.emit(done)
     context.say(*_summary(done))
-    for agent, days in done.retention.items():
-        if not paths:
-            context.warn(_keeps(agent, days, context.segue.settings["archive_bytes_max"] > 0))
+    for agent in done.first:  # once is enough; `segue doctor` says it again
+        if agent in done.retention and not paths:
+            kept = context.segue.settings["archive_bytes_max"] > 0
+            context.warn(deletes(agent, done.retention[agent], kept=kept))
     for one in done.unreadable:
         named = "" if one.path and one.path in one.reason else f"{one_line(one.path or one.agent)}: "
         context.warn(f"not read: {named}{one_line(one.reason)}")
@@ -94,11 +97,6 @@ def sync(context: Context) -> int:
         context.warn(f"{named}{one_line(left.reason)}")
     nothing = done.unreadable and not done.read and not done.unchanged
     return TranscriptUnreadable.exit_code if paths and nothing else 0
-
-
-def _keeps(agent: str, days: int, archived: bool) -> str:
-    deletes = f"{agent} deletes its transcripts after {count(days, 'day')}"
-    return f"{deletes}; Segue has copies" if archived else f"{deletes}, and no copies are kept"
 
 
 def _summary(done: Synced) -> list[str]:
@@ -282,7 +280,7 @@ COMMANDS = (
     Command(
         "sync", sync, _sync_arguments, session="flag",
         json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
-        "shared, unshared}`",
+        "shared, unshared, first}`",
         examples=("segue sync", "segue sync --json", "segue sync old-logs/rollout.jsonl"),
     ),
 )  # fmt: skip
