@@ -392,7 +392,7 @@ class AccessError(SegueError):
 
     code = "access"
     exit_code = 77
-    http_status = 403
+    http_status = 503
 
 
 class NotKnown(AccessError):
@@ -406,6 +406,7 @@ class NotAllowed(AccessError):
     """The key is known, and its role, its project or its agent is another one."""
 
     code = "not_allowed"
+    http_status = 403
 
 
 class RateLimited(AccessError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import apsw
@@ -14,6 +15,7 @@ from tests.anybody import linux, run_as_anybody
 from segue.errors import SchemaTooNew
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.schema import SCHEMA
+from segue.testing.server import SegueServer
 
 from .kit import WORK, Proof, child, finish, open_segue
 
@@ -52,6 +54,31 @@ def test_a_full_disk_is_told_keeps_nothing_half_and_goes_on_when_there_is_room(t
     [said] = finish(child("full", tmp_path, "child", prefix=prefix))
     assert said["error"] in FULL and said["hint"]
     assert said["after"] == said["before"] > 5
+
+
+def test_a_server_on_a_full_disk_says_so_as_problem_details_and_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "disk").mkdir()
+    prefix = mounting(f'mount -t tmpfs -o size=4m tmpfs "{tmp_path}/disk"')
+    server = SegueServer(tmp_path / "disk", options=["--rate", "0"], prefix=prefix).start()
+    try:
+        assert server.ask("POST", "/v1/sessions", {"goal": "g", "id": "s"})[0] == 201
+        ballast = Path(f"/proc/{server.pid}/root{tmp_path}/disk/ballast")
+        with suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while file.write(bytes(1024)):
+                pass
+        note = {"commands": [{"command": "Note", "text": "n" * 20_000}]}
+        for path, more in (("/v1/sessions/s/commands", {}), ("/v1/sessions", {"Segue_Project": "new"})):
+            body = note if path.endswith("commands") else {"goal": "g", "id": "t"}
+            status, told, _ = server.ask("POST", path, body, **more)
+            assert status == told["status"] == 503 and told["code"] in ("store_full", "store_unavailable")
+            assert told["detail"] and told["hint"]
+        assert server.ask("GET", "/v1/sessions/s")[0] == 200
+        ballast.unlink()
+        assert server.ask("POST", "/v1/sessions/s/commands", note)[0] == 200
+    finally:
+        server.stop()
 
 
 def filled(home: Path) -> None:

@@ -54,10 +54,20 @@ def test_what_balancers_and_readers_of_the_description_need_asks_for_no_key(
     assert server.ask("GET", path, token="")[0] == 200
 
 
-@pytest.mark.parametrize("path", ["/health", "/ready"])
-def test_a_balancer_may_ask_for_the_head_alone(server: SegueServer, path: str) -> None:
-    status, body, _ = raw(server, "HEAD", path)
-    assert (status, body) == (200, b"")
+@pytest.mark.parametrize("path", ["/health", "/ready", "/v1/sessions", "/metrics", "/v1/nothing"])
+def test_the_head_of_an_answer_may_be_asked_for_alone(server: SegueServer, path: str) -> None:
+    status, body, headers = raw(server, "HEAD", path)
+    known, whole, usual = raw(server, "GET", path)
+    assert (status, body) == (known, b"") and headers["content-type"] == usual["content-type"]
+    assert path == "/metrics" or headers["content-length"] == str(len(whole))
+    assert raw(server, "HEAD", "/v1/keys", Authorization="Bearer x")[0] == 401
+    assert raw(server, "HEAD", "/v1/sessions/import")[0] == 405
+
+
+def test_the_head_of_a_stream_ends_at_once(server: SegueServer) -> None:
+    assert server.ask("POST", "/v1/sessions", {"goal": "g", "id": "head"})[0] == 201
+    status, body, headers = raw(server, "HEAD", "/v1/sessions/head/events/follow")
+    assert (status, body) == (200, b"") and headers["content-type"].startswith("text/event-stream")
 
 
 def test_a_key_is_shown_once_and_kept_as_a_hash(server: SegueServer) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -37,6 +40,11 @@ def broken() -> str:
     raise ZeroDivisionError("a secret")
 
 
+@route("GET", "/full/{error}", need="reader")
+def full(error: str) -> str:
+    raise OSError(int(error), os.strerror(int(error)), "/srv/secret")
+
+
 told: list[str] = []
 
 
@@ -62,7 +70,7 @@ async def running() -> AsyncIterator[None]:
 @pytest.fixture
 def router(tmp_path: Path) -> Router:
     front = Front(Projects(tmp_path), Rules(body_bytes_max=100), log=told.append)
-    return Router(front, [everything, thing, add_part, broken, stream], running())
+    return Router(front, [everything, thing, add_part, broken, full, stream], running())
 
 
 def asked(
@@ -107,7 +115,7 @@ def test_another_method_is_told_which_there_are(router: Router) -> None:
     status, headers, _ = asked(router, "DELETE", "/things/a/parts")
     assert (status, headers["allow"]) == (405, "OPTIONS, POST")
     status, headers, body = asked(router, "OPTIONS", "/things/a")
-    assert (status, headers["allow"], body) == (204, "GET, OPTIONS", b"")
+    assert (status, headers["allow"], body) == (204, "GET, HEAD, OPTIONS", b"")
 
 
 def test_a_role_that_is_not_enough_is_refused_before_the_body_is_read(router: Router) -> None:
@@ -134,6 +142,28 @@ def test_a_fault_is_logged_without_its_text(router: Router) -> None:
     status, _, body = asked(router, "GET", "/broken")
     assert status == 500 and b"secret" not in body
     assert "ZeroDivisionError" in told[0] and "secret" not in told[0]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errno.ENOSPC, "store_full"),
+        (errno.EDQUOT, "store_full"),
+        (errno.EROFS, "access"),
+        (errno.EIO, "store"),
+        (errno.EMFILE, "store"),
+        (errno.ENOENT, "store"),
+    ],
+)
+def test_an_error_of_the_machine_is_told_by_its_code_and_is_nobodys_mistake(
+    router: Router, error: int, code: str
+) -> None:
+    told.clear()
+    status, headers, body = asked(router, "GET", f"/full/{error}")
+    problem = json.loads(body)
+    assert (status, problem["status"], problem["code"]) == (503, 503, code) and problem["hint"]
+    assert problem["detail"] == os.strerror(error) and "secret" not in told[0]
+    assert ("retry-after" in headers) == (code == "store_full")
 
 
 def test_a_stream_ends_when_nobody_listens(router: Router) -> None:

@@ -22,7 +22,7 @@ from .features import gate
 from .rewind import difference
 from .session import fold_body
 from .state import OPEN, AgentState, SessionState, find_item, find_question, find_trouble, key, key_of
-from .values import Value
+from .values import Value, whole
 
 
 class Create(Command):
@@ -256,7 +256,7 @@ def _create(state: SessionState, c: Create) -> Bodies | Refusal:
 def resolve_item(state: SessionState, text: str) -> str | Refusal:
     """The item that ``#3`` or a text means; a text that is not in the plan means itself."""
     if text.startswith("#") and text[1:].isdecimal():
-        place = _number(text) - 1
+        place = whole(text[1:]) - 1
         if not 0 <= place < len(state.items):
             return Refusal(
                 "usage",
@@ -266,11 +266,6 @@ def resolve_item(state: SessionState, text: str) -> str | Refusal:
         return state.items[place].text
     place = find_item(state, text)
     return state.items[place].text if place >= 0 else text
-
-
-def _number(text: str) -> int:
-    """The number of ``#3``; Python itself refuses to read those of thousands of digits."""
-    return int(text[1:]) if len(text) < 20 else 0
 
 
 def _status(state: SessionState, text: str) -> str:
@@ -319,10 +314,10 @@ def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     text = c.question
     if text.startswith("#") and text[1:].isdecimal():
-        if not 0 < _number(text) <= len(state.questions):
+        if not 0 < whole(text[1:]) <= len(state.questions):
             told = f"there is no question {text[:99]}: those asked are {len(state.questions)}"
             return Refusal("usage", told, "see `segue status`")
-        text = state.questions[_number(text) - 1].text
+        text = state.questions[whole(text[1:]) - 1].text
     place = find_question(state, text)
     if place >= 0 and state.questions[place].answer == c.answer:
         return []

@@ -17,6 +17,7 @@ from .command import Bodies, Command, Refusal
 from .evidence import PERSON, Check
 from .features import DECLARED, definition_of, steps_of, unchecked_steps
 from .state import Feature, SessionState
+from .values import whole
 
 _WHOLE = "its own steps, checks and covered paths stay; new ones may be added"
 
@@ -210,8 +211,8 @@ class AttestStep(Command):
         if old is None:
             return _unknown(self.feature)
         step = self.step
-        if step[:1] == "#" and step[1:].isdecimal() and 0 < int(step[1:]) <= len(steps_of(old)):
-            step = steps_of(old)[int(step[1:]) - 1]
+        if step[:1] == "#" and 0 < whole(step[1:]) <= len(steps_of(old)):
+            step = steps_of(old)[whole(step[1:]) - 1]
         if step not in steps_of(old):
             return Refusal("usage", f"{self.feature} has no step {step!r}", "see `segue feature show`")
         if step not in unchecked_steps(old):

@@ -21,7 +21,7 @@ from segue.core.brief import plain
 from segue.core.inherit import CLOSING, sealed, unmarked
 from segue.core.passages import Passage
 from segue.core.tokens import Counter, estimate, estimate_line
-from segue.core.values import Value
+from segue.core.values import Value, whole
 from segue.core.values import count as plural
 from segue.errors import BudgetTooSmall, UsageError
 
@@ -97,12 +97,12 @@ def budget_of(wanted: str | int) -> tuple[str, int]:
     text = str(wanted).strip().lower().replace("_", "").replace(",", "")
     if text in LEVELS:
         return text, LEVELS[text]
-    if not text.isdecimal():
+    tokens = whole(text)
+    if tokens < 0:
         raise UsageError(
-            f"no budget is called {wanted!r}",
+            f"no budget is called {str(wanted)[:99]!r}",
             hint=f"{', '.join(LEVELS)}, or a number of tokens from {TOKENS_MIN} up",
         )
-    tokens = int(text)
     if tokens < TOKENS_MIN:
         raise BudgetTooSmall(
             f"a restoration needs at least {TOKENS_MIN} tokens, not {tokens}",

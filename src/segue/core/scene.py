@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from .values import Value, json_decoder
+from .values import Value, json_decoder, whole
 
 AROUND_LINES = 200
 LINE_HASH_CHARS = 8
@@ -107,10 +107,10 @@ def line_hash(line: bytes) -> str:
 def anchor(file: str, position: str, body: bytes) -> Anchor | None:
     """The anchor of a position such as ``42`` or ``42:7`` in a file's content."""
     number, _, rest = position.partition(":")
-    if not number.isdecimal() or not int(number):
+    line = whole(number)
+    if line < 1:
         return None
     lines = body.split(b"\n")
-    line = int(number)
     first = max(1, line - AROUND_LINES)
     around = lines[first - 1 : line + AROUND_LINES]
     return Anchor(file, line, rest, first, tuple(map(line_hash, around)))

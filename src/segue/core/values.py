@@ -28,6 +28,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def whole(digits: str) -> int:
+    """The number that these digits are; -1 if they are none, or more than any number here has."""
+    return int(digits) if digits.isdecimal() and len(digits) < 19 else -1
+
+
 def iso(seconds: float) -> str:
     """A moment as events carry it; empty for none."""
     if not 0 < seconds < 1e11:

@@ -191,7 +191,7 @@ def given(segue: Segue, state: SessionState | None, start: str) -> Scene:
     touched = kept.touched if kept else scenes.touched(segue.place.root, state, ())
     age = _AGO.fullmatch(start.strip())
     if age:
-        moment = time.time() - float(age[1]) * _UNITS[age[2]]
+        moment = max(1.0, time.time() - float(age[1]) * _UNITS[age[2]])  # there was no git before 1970
         return derived(segue, state, moment, f"git's log of heads, {start} ago", touched=touched)
     try:
         moment = datetime.fromisoformat(start).timestamp()

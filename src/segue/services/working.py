@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..core.delta import Change
 from ..core.scene import Anchor, Scene, moved
 from ..core.state import SessionState
-from ..core.values import Value
+from ..core.values import Value, whole
 from ..effects import processes
 from ..effects import scene as effect
 from ..effects.files import is_kept_out
@@ -131,7 +131,7 @@ def _focus(segue: Segue, state: SessionState, kept: Scene | None) -> FocusNow:
         return now
     if held is None or not same:
         number = position.partition(":")[0]
-        line = int(number) if number.isdecimal() else 0
+        line = max(0, whole(number))
         return FocusNow(
             file,
             position,

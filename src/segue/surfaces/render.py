@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import msgspec
 
 from ..core.values import count as count
+from ..core.values import whole
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -93,8 +94,8 @@ def _can_encode(stream: TextIO, text: str) -> bool:
 
 def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
     given = environment.get("COLUMNS", "")
-    if given.isdecimal() and int(given) > 0:
-        return max(40, int(given))
+    if whole(given) > 0:
+        return max(40, whole(given))
     try:
         return max(40, os.get_terminal_size(stream.fileno()).columns)
     except (OSError, ValueError, AttributeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...core.values import whole
 from ...errors import UsageError
 from ..render import Style, ago, count, one_line, table
 from .command import Command
@@ -50,9 +51,9 @@ def checks_of(args: Any) -> list[Check]:
 
 def _numbers(text: str) -> Iterable[int]:
     for part in text.replace(",", " ").split():
-        if not part.isdecimal():
-            raise UsageError(f"{part} is no number of a step", hint="for example --proves 1,2")
-        yield int(part)
+        if whole(part) < 0:
+            raise UsageError(f"{part[:99]} is no number of a step", hint="for example --proves 1,2")
+        yield whole(part)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import commands as do
 from ...core.state import key, key_of
+from ...core.values import whole
 from ...errors import StoreUnavailable
 from ..render import count, one_line, shown
 from .command import Command
@@ -71,15 +72,15 @@ def _remark(before: SessionState, command: do.Command) -> str:
         return f"  {new}; if you meant #{close} ({meant}), take this back with `segue undo`"
     if isinstance(command, do.Answer):
         return f"  {new}: it is kept with its answer"
-    if not text.isdecimal() or len(text) > 4 or isinstance(command, do.Add):
+    if not text.isdecimal() or isinstance(command, do.Add):
         return ""
-    return f"  {new}: the plan had {count(len(rows), 'item')}, no #{text}; `segue undo` takes it back"
+    return f"  {new}: the plan had {count(len(rows), 'item')}, no #{text[:20]}; `segue undo` takes it back"
 
 
 def _meant(text: str, keys: list[str]) -> int:
     """The number of the row that a text without one of its own is for, or is much like; 0: of none."""
     if text.isdecimal():
-        return int(text) if len(text) < 5 and 0 < int(text) <= len(keys) else 0
+        return whole(text) if 0 < whole(text) <= len(keys) else 0
     from difflib import get_close_matches
 
     near = get_close_matches(key(text), keys, n=1, cutoff=NEAR)

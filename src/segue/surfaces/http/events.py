@@ -21,7 +21,7 @@ from msgspec import Meta
 from ...core import budget as money
 from ...core import commands as do
 from ...core import events as ev
-from ...core.values import Value
+from ...core.values import Value, whole
 from ...errors import UsageError
 from ...services.book import Saved, stream_of
 from ...services.home import now
@@ -182,9 +182,9 @@ async def follow_events(visit: Visit, request: Request, id: str, after: Version 
     session = await to_thread.run_sync(session_of, visit, id)
     last = request.headers.get("last-event-id", "")
     if last:
-        if not last.isdecimal() or int(last) > WHOLE_MAX:
+        after = whole(last)
+        if not 0 <= after <= WHOLE_MAX:
             raise UsageError("Last-Event-ID is no version", hint="send the id of the last event, or none")
-        after = int(last)
     told = _told(_Following(visit, stream_of(session.id), after))
     return Answer(told, "text/event-stream", headers=[header("cache-control", "no-store")])
 

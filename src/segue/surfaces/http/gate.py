@@ -21,6 +21,7 @@ import msgspec
 from anyio import to_thread
 
 from ...core.access import Access, Answer, without_secrets
+from ...core.values import whole as length_of
 from ...errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
 from ...services import once
 from ...services.home import now
@@ -57,10 +58,8 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if (
-            scope["method"] == "HEAD" and scope["path"] in OPEN
-        ):  # as balancers ask; the server sends no body then
-            scope = {**scope, "method": "GET"}
+        if scope["method"] == "HEAD":  # the server below sends no body then
+            scope = {**scope, "method": "GET", "segue_head": True}
         visit = _Passage(self, scope, receive, send)
         self.front.metrics.begun()
         begun, path = time.perf_counter(), without_secrets(scope["path"])[:200]
@@ -178,6 +177,11 @@ class _Passage:
             await self.out.problem(413, problems.body_of(413, str(fault), hint=hint))
         except SegueError as fault:
             await self.out.problem(*problems.of_error(fault))
+        except OSError as fault:
+            told = problems.of_machine(fault)
+            if told is None:
+                raise
+            await self.out.problem(*told)
         await self.out.finish()
 
     def _kept(self) -> bool:
@@ -221,8 +225,7 @@ class _Passage:
     async def _take_body(self) -> None:
         """Refuse what is too large before it is read; unpack what is packed."""
         most = self._front.rules.body_bytes_max
-        length = self._headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > most:
+        if not 0 <= length_of(self._headers.get("content-length", "0")) <= most:
             raise TooLarge(f"more than {most:,} bytes")
         packing = self._headers.get("content-encoding", "identity").lower()
         if packing == "gzip":
@@ -320,9 +323,9 @@ async def upkeep(front: Front) -> None:
     last = float("-inf")
     while True:
         await asyncio.sleep(_AUDIT_SECONDS)
-        with suppress(SegueError):
+        with suppress(SegueError, OSError):
             await to_thread.run_sync(front.flush)
         if time.monotonic() - last > 600:
             last = time.monotonic()
-            with suppress(SegueError):
+            with suppress(SegueError, OSError):
                 await to_thread.run_sync(front.tidy)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ...errors import SegueError
+from ...errors import SegueError, of_os
 
 TYPE = "application/problem+json"
 _FORESEEN: dict[int, tuple[str, str]] = {
@@ -56,6 +56,13 @@ def of_error(fault: SegueError) -> tuple[int, dict[str, Any], dict[str, str]]:
     if status == 401:
         headers["www-authenticate"] = 'Bearer realm="segue"'
     return status, found, headers
+
+
+def of_machine(fault: OSError) -> tuple[int, dict[str, Any], dict[str, str]] | None:
+    """The same of an error of the server's machine, as of a full disk, without paths; None if it is none."""
+    if fault.errno is None:
+        return None
+    return of_error(of_os(OSError(fault.errno, fault.strerror)))
 
 
 def body_of(status: int, detail: str, *, code: str = "", hint: str = "") -> dict[str, Any]:

@@ -44,13 +44,14 @@ class Answer:
         self.status = status
         self.headers = headers
 
-    async def go(self, receive: Receive, send: Send) -> None:
-        """Send it."""
+    async def go(self, receive: Receive, send: Send, *, alone: bool = False) -> None:
+        """Send it; ``alone``: only its head is wanted, so that a stream need not begin."""
         named = [header("content-type", self.type)] if self.type else []
         headers = [*named, *self.headers]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        if isinstance(self.content, bytes):
-            await send({"type": "http.response.body", "body": self.content, "more_body": False})
+        if isinstance(self.content, bytes) or alone:
+            body = self.content if isinstance(self.content, bytes) else b""
+            await send({"type": "http.response.body", "body": body, "more_body": False})
         else:
             await _flow(self.content, receive, send)
 
@@ -164,7 +165,7 @@ class Router:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             answer = await self._answer(scope, receive)
-            await answer.go(receive, send)
+            await answer.go(receive, send, alone=scope.get("segue_head", False))
         elif scope["type"] == "lifespan":
             await self._live(receive, send)
         else:
@@ -199,25 +200,30 @@ class Router:
         except TooLarge:
             raise
         except Exception as fault:
-            return self._unforeseen(fault)
+            return self._fault(fault)
 
     def _none(self, scope: Scope, methods: dict[str, Route]) -> Answer:
         """What is said where there is no route, or none of this method."""
         if not methods:
             return problem(404, problems.body_of(404, "Not Found"))
-        allow = [header("allow", ", ".join(sorted({*methods, "OPTIONS"})))]
+        more = {"OPTIONS", "HEAD"} if "GET" in methods else {"OPTIONS"}
+        allow = [header("allow", ", ".join(sorted({*methods, *more})))]
         if scope["method"] == "OPTIONS":
             scope["segue_route"] = next(iter(methods.values()))
             return Answer(b"", "", 204, allow)
         return problem(405, problems.body_of(405, "Method Not Allowed"), allow)
 
-    def _unforeseen(self, fault: Exception) -> Answer:
-        """A fault of ours, logged by kind and place. Its text may hold what was asked: it is not told."""
+    def _fault(self, fault: Exception) -> Answer:
+        """A fault of ours or of the machine, logged by kind and place. Its text is not told: it may hold what
+        was asked."""
         import traceback
 
         places = traceback.extract_tb(fault.__traceback__)[-6:]
         where = [f"{one.filename.rpartition('segue/')[2]}:{one.lineno}" for one in places]
         self.front.log(event="fault", kind=type(fault).__name__, where=where)
+        found = problems.of_machine(fault) if isinstance(fault, OSError) else None
+        if found is not None:
+            return _told(*found)
         return problem(500, problems.body_of(500, "a fault of the server, which it has logged"))
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -234,6 +240,10 @@ def _refused(fault: SegueError, route: Route) -> Answer:
     status, body, headers = problems.of_error(fault)
     if status == 400:
         status = body["status"] = route.about.invalid
+    return _told(status, body, headers)
+
+
+def _told(status: int, body: dict[str, Any], headers: dict[str, str]) -> Answer:
     return problem(status, body, [header(name, value) for name, value in headers.items()])
 
 
