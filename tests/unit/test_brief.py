@@ -53,6 +53,15 @@ def test_lines_stand_in_their_order() -> None:
         assert labels == sorted(labels, key=ORDER.index)
 
 
+def test_a_rule_is_not_told_once_more_as_what_was_asked_before() -> None:
+    rule = "Never touch the generated files of the schema, people edit them by hand"
+    text = brief(
+        Prompt(1, "Rework the parser of the scanned invoices first"), Prompt(2, rule), Prompt(3, GOAL)
+    )
+    assert rule in line(text, "STANDING") and text.count("generated files") == 1
+    assert "scanned invoices" in line(text, "ASKED BEFORE")
+
+
 def test_a_finished_item_is_never_next() -> None:
     items = (
         PlanItem("Write the model", "done"),

@@ -23,6 +23,8 @@ from segue.core.shell import kind_of, shell
         ("rg -n load_rows src | head", "rg", "look"),
         ("cat a.py; make test", "make test", "test"),
         ("for f in *.py; do ruff check $f; done", "ruff check", "check"),
+        ('case "$f" in\n  a.lua) marker=1 ;;\n  *) make lint ;;\nesac', "make lint", "check"),
+        ("(cd api && make)", "make", "build"),
         ("echo done", "", "other"),
         ("", "", "other"),
         ("sudo docker compose up -d", "docker compose up", "run"),

@@ -30,6 +30,15 @@ def test_a_request_or_a_question_does_not_stand(prompt: str) -> None:
     assert telling.standing(prompt) == []
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    ["Have a look at the parser, but don't act yet.", "Do not change anything for now, only tell me."],
+)
+def test_a_request_to_wait_is_lifted_by_the_next_one(sentence: str) -> None:
+    assert telling.standing(sentence) == []
+    assert telling.standing("Please don't push yet.") == ["Please don't push yet."]
+
+
 def test_the_reason_of_a_failure_is_its_telling_lines_without_headers_and_colours() -> None:
     output = "Chunk ID: 5\nOutput:\n3 items\n\x1b[31mE   AssertionError: expected 3\x1b[0m\n1 failed in 2s\n"
     assert telling.reason(output) == "E   AssertionError: expected 3\n1 failed in 2s"

@@ -192,11 +192,10 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
     if rules:
         page.say("STANDING", _list(rules, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
     spare = goal - size(shown.goal)
-    if shown.before and not tight and spare > 80:
-        page.say(
-            "ASKED BEFORE", _list(shown.before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget
-        )
-    if shown.first and not tight and shown.first not in shown.before[:2]:
+    before = [one for one in shown.before if one.lower() not in page.low]
+    if before and not tight and spare > 80:
+        page.say("ASKED BEFORE", _list(before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget)
+    if shown.first and not tight and shown.first not in before[:2] and shown.first.lower() not in page.low:
         page.say("FIRST ASKED", shown.first, (0.12 if shown.inherits else 0.045) * budget)
 
 

@@ -46,7 +46,7 @@ from segue.core.telling import clip
 
 from .values import msgpack_decoder
 
-FORMAT = 5  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 6  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600

@@ -162,7 +162,10 @@ def _telling(bare: str) -> tuple[str, Kind]:
 def _short(part: str) -> str:
     if not part or part.startswith(_SKIPPED) or part in _KEYWORDS:
         return ""
-    words = [word for word in part.split()[:12] if "=" not in word or not _ASSIGNED.match(word)]
+    words = part.split()[:12]
+    if len(words) > 1 and words[0].endswith(")") and "(" not in words[0]:
+        words = words[1:]  # what a case is for
+    words = [word for word in words if "=" not in word or not _ASSIGNED.match(word)]
     while words and (words[0] in _PREFIXES or words[0] == "timeout"):
         words = words[2:] if words[0] == "timeout" else words[1:]
     if not words or words[0].startswith(_NO_PROGRAM) or (words[0][0] == "[" and words[0] != "["):

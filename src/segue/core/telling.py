@@ -34,6 +34,12 @@ _STANDING = regex(
     r"|\b(?:use|using|with)\b.{1,40}\b(?:not|instead of|rather than)\b|\bnot\b.{1,30}\bbut\b|\bfrom now on\b",
     re.I,
 )
+_HELD_OFF = regex(
+    r"(?:\bnot|n't|\bdont)\s+(?:\w+\s+){0,3}(?:act|implement|code|start|begin|change|edit|write|make|do|touch|modify|build|"
+    r"fix)\b.{0,40}\b(?:yet|for now)\b",
+    re.I,
+)
+"""Said of the request that it stands in, and lifted by the next one."""
 _STANDS = (  # every rule has one of these in it
     "not", "n't", "never", "always", "must", "should", "only ", "prefer", "from now on", "make sure", "avoid",
     "remember", "ensure", "stop ", "no need", "keep in mind", "instead of", "rather than", "dont",
@@ -79,7 +85,11 @@ def standing(prompt: str) -> list[str]:
     return [
         one
         for one in sentences(prompt)
-        if 12 <= len(one) <= 200 and one[-1] != "?" and _may_stand(one) and _STANDING.search(one)
+        if 12 <= len(one) <= 200
+        and one[-1] != "?"
+        and _may_stand(one)
+        and _STANDING.search(one)
+        and not _HELD_OFF.search(one)
     ][:6]
 
 
