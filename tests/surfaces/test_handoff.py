@@ -30,6 +30,16 @@ def test_an_agent_takes_what_was_offered_to_it_and_nobody_takes_it_twice(started
     assert started("handoff", "--list", "--json").value[0]["status"] == "taken"
 
 
+def test_an_undo_of_a_taking_says_that_it_stays_taken(started: Cli) -> None:
+    started("handoff", "--to", "codex", "--note", "tests are red")
+    offer = started("handoff", "--accept", "--actor", "codex", "--json").value["offer"]["id"]
+    out = started("undo").out
+    assert "taken back: note: taken over by codex: tests are red" in out
+    assert f"stays: codex took offer {offer}; `segue handoff --to NAME` offers anew" in out
+    started("note", "on my own")
+    assert "stays" not in started("undo").out
+
+
 def test_declining_and_withdrawing_are_visible_with_their_reasons(started: Cli) -> None:
     started("handoff", "--to", "codex")
     started("handoff", "--decline", "--actor", "codex", "--reason", "no time")

@@ -9,7 +9,7 @@ bundle is the same for another machine: a file that proves itself by its hashes.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,14 +149,16 @@ class Handoffs:
             return [self._append(offer.session, *bodies)]
 
         trip("handoff.take.before")
-        saved = segue.book.commit(
-            offer.session, [do.Note(f"taken over by {by}{f': {offer.note}' if offer.note else ''}")],
-            guards=guards, actor=by,
-        )  # fmt: skip
+        saved = segue.book.commit(offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by)
         trip("handoff.take.after")
         segue.make_current(offer.session)
         self.forget_rules(offer)
         return self._restored(self._settled(offer), segue.with_warnings(saved), False)
+
+    def taken_with(self, session: str, notes: Collection[str]) -> list[Offer]:
+        """The offers that were taken when one of these notes was: an undo of it leaves them taken."""
+        taken = [one for one in self.of(session) if one.status == "taken"] if notes else []
+        return [one for one in taken if _taking(one.taker, one.note) in notes]
 
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
         """Say no to an offer."""
@@ -290,6 +292,10 @@ class Handoffs:
             )  # fmt: skip
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
+
+
+def _taking(by: str, note: str) -> str:
+    return f"taken over by {by}{f': {note}' if note else ''}"
 
 
 def _stream(session: str) -> str:

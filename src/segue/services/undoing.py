@@ -3,12 +3,12 @@
 What Segue saw (a check that ran, a text that was erased) is nobody's command: it is passed over, and stays.
 What was declared of features, spent or counted is a command that stays: an undo says so instead of taking
 something else back. A memory that the command left counts no more, and an offer that nobody took is
-withdrawn, both in the commit of the undo.
+withdrawn, both in the commit of the undo. An offer that was taken stays taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -61,6 +61,11 @@ def undo(session: Session) -> Saved:
     if offer is not None:
         handoffs.forget_rules(offer)
     return saved
+
+
+def still_taken(session: Session, notes: Collection[str]) -> list[Offer]:
+    """Offers that were taken with what an undo took back: who has one has it."""
+    return session._segue.handoffs.taken_with(session.id, notes)
 
 
 def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:

@@ -119,15 +119,21 @@ def undone_of(session: Any, saved: Any) -> dict[str, list[str]]:
     """The facts that an undo took back, and those of the same command that stay, in words."""
     from ...core import events as ev
     from ...core.rewind import STAYS
+    from ...services.undoing import still_taken
     from .timeline import words
 
     found = session.log(after=saved.version - 1, limit=1) if saved.events else []
     body = ev.read_body(found[0]) if found else None
     told: dict[str, list[str]] = {"undone": [], "stays": []}
+    notes: set[str] = set()
     for event in session.log(after=body.to) if isinstance(body, ev.Rewound) else []:
         told["stays" if event.kind in STAYS else "undone"].append(words(event))
+        noted = ev.read_body(event)
+        notes |= {noted.text} if isinstance(noted, ev.Noted) else set()
         if not event.left:
             break
+    for one in still_taken(session, notes):
+        told["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` offers anew")
     return told
 
 
