@@ -123,6 +123,28 @@ def test_a_rate_limit_is_waited_for_as_long_as_the_agent_says(world: World, cli:
     assert [one["seconds"] for one in notices if one["kind"] == "waiting"] == [2.0]
 
 
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_a_limit_is_remembered_by_whoever_comes_after_a_supervisor(
+    world: World, cli: Cli, end: signal.Signals
+) -> None:
+    world.lives({"fault": "rate limited, try again in 12s", "status": 429}, GOOD)
+    running = world.start("run", "Make good.txt", *CHECK, "--agent", "claude", "--json")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if json.loads(line)["kind"] == "waiting":
+            break
+    limited = time.monotonic()
+    running.send_signal(end)
+    running.communicate(timeout=60)
+    notices = _run(cli, "Make good.txt", *CHECK)
+    assert time.monotonic() - limited > 11
+    wait = next(one for one in notices if one["kind"] == "waiting")
+    assert 0 < wait["seconds"] < 12 and "rate limited" in wait["text"]
+    assert notices[-1]["outcome"] == "done" and notices[-1]["runs"] == 2
+    first, second = world.prompts
+    assert second["resumed"] and second["native"] == first["native"], "the conversation goes on"
+
+
 def test_no_access_stops_and_says_so(world: World, cli: Cli) -> None:
     world.lives({"fault": "Invalid API key", "status": 401})
     notices = _run(cli, "Make good.txt", *CHECK, code=69)

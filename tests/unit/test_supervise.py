@@ -14,10 +14,12 @@ from segue.core.supervise import (
     Prove,
     Stop,
     Tally,
+    Waiting,
     Watch,
     backoff,
     once_gone,
     over_budget,
+    picked_up,
     trouble_of,
     while_living,
 )
@@ -171,6 +173,32 @@ def test_a_budget_ends_the_agent_and_the_work(policy: Policy, tally: Tally, says
 )
 def test_faults_are_told_apart(text: str, status: int, trouble: str) -> None:
     assert trouble_of(text, status) == trouble
+
+
+@pytest.mark.parametrize(
+    ("says", "policy", "waiting", "action"),
+    [
+        ("Nothing waited.", ONE, None, Launch("claude-code", "fresh", "")),
+        ("The rest is waited for.", ONE, Waiting("claude-code", "resume", "rate limited", 130.0),
+         Launch("claude-code", "resume", "rate limited", 30.0)),
+        ("It is over.", ONE, Waiting("claude-code", "resume", "rate limited", 90.0),
+         Launch("claude-code", "resume", "rate limited")),
+        ("A clock that was set back is not waited for.", ONE,
+         Waiting("claude-code", "fresh", "rate limited", 1e9),
+         Launch("claude-code", "fresh", "rate limited", 21_600)),
+        ("Another agent does not wait.", TWO, Waiting("claude-code", "resume", "rate limited", 130.0),
+         Launch("codex", "fresh", "claude-code is rate limited")),
+        ("Another agent was chosen.", Policy(("codex",)), Waiting("claude-code", "resume", "x", 130.0),
+         Launch("codex", "fresh", "")),
+        ("There is no time for it.", Policy(("claude-code",), seconds_max=20),
+         Waiting("claude-code", "resume", "rate limited", 130.0),
+         Stop("budget", "claude-code is rate limited for longer than the time that is left")),
+    ],
+)  # fmt: skip
+def test_a_supervisor_goes_on_with_what_the_one_before_it_waited_for(
+    says: str, policy: Policy, waiting: Waiting | None, action: Launch | Stop
+) -> None:
+    assert picked_up(policy, Tally(runs=1), waiting, 100.0) == action, says
 
 
 def test_waits_double_up_to_a_limit() -> None:

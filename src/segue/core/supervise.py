@@ -138,6 +138,16 @@ class Launch(Value, tag="launch"):
     wait_seconds: float = 0.0
 
 
+class Waiting(Value):
+    """A launch that waits for a limit to end, as it is kept for whoever comes after a supervisor."""
+
+    agent: str
+    how: How
+    why: str
+    until: float
+    """Seconds since 1970."""
+
+
 class Stop(Value, tag="stop"):
     """It is over, and why."""
 
@@ -196,7 +206,7 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
     spent = over_budget(policy, tally, launching=True)
     if spent:
         return Stop("budget", spent)
-    others = [name for name in policy.agents if name != gone.agent and name not in tally.out]
+    others = _others(policy, tally, gone.agent)
     if gone.cause == "auth":
         if others:
             return Launch(others[0], "fresh", f"{gone.agent} has no access")
@@ -205,15 +215,34 @@ def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop
         why = f"{count(tally.fruitless, 'run')} of {gone.agent} without progress"
         return Launch(others[0], "fresh", why) if others else Stop("gave up", f"{why}: {_last(gone)}")
     if gone.cause == "rate":
-        if others:
-            return Launch(others[0], "fresh", f"{gone.agent} is rate limited")
-        wait = limited(policy, tally, gone.retry_seconds)
-        if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
-            return Stop("budget", f"{gone.agent} is rate limited for longer than the time that is left")
-        return Launch(gone.agent, _how(gone), "rate limited", wait)
+        return _at_limit(policy, tally, gone.agent, _how(gone), limited(policy, tally, gone.retry_seconds))
     if gone.cause == "hung" and tally.fruitless and others:
         return Launch(others[0], "fresh", f"{gone.agent} hangs")
     return Launch(gone.agent, _how(gone), _why(gone, policy.threshold))
+
+
+def picked_up(policy: Policy, tally: Tally, waiting: Waiting | None, now: float) -> Launch | Stop:
+    """How to begin where nothing is under way: with what an earlier supervisor waited for, if it did."""
+    if waiting is None or waiting.agent not in policy.agents or waiting.agent in tally.out:
+        return Launch(policy.agents[0], "fresh", "")
+    rest = min(waiting.until - now, policy.told_seconds_max)
+    if rest > 0:
+        return _at_limit(policy, tally, waiting.agent, waiting.how, rest)
+    return Launch(waiting.agent, waiting.how, waiting.why)
+
+
+def _others(policy: Policy, tally: Tally, agent: str) -> list[str]:
+    return [name for name in policy.agents if name != agent and name not in tally.out]
+
+
+def _at_limit(policy: Policy, tally: Tally, agent: str, how: How, wait: float) -> Launch | Stop:
+    """Another agent goes on, or this one after a wait, if there is time for it."""
+    others = _others(policy, tally, agent)
+    if others:
+        return Launch(others[0], "fresh", f"{agent} is rate limited")
+    if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
+        return Stop("budget", f"{agent} is rate limited for longer than the time that is left")
+    return Launch(agent, how, "rate limited", wait)
 
 
 def limited(policy: Policy, tally: Tally, told_seconds: float) -> float:

@@ -25,7 +25,9 @@ from ..core.supervise import (
     Policy,
     Prove,
     Stop,
+    Waiting,
     once_gone,
+    picked_up,
     trouble_of,
     while_living,
 )
@@ -130,8 +132,12 @@ class Supervisor:
         """What an earlier supervisor left: a living child, a dead one, or nothing."""
         launch = self.kept.under_way
         if launch is None:
+            waited = self.kept.waiting
+            action = picked_up(self.policy, self.kept.tally, waited, time.time())
+            if waited is not None and isinstance(action, Launch) and action.agent != waited.agent:
+                self._hand_over(action)
             self._save()
-            return Launch(self.policy.agents[0], "fresh", "")
+            return action
         child = found_again(launch.pid, launch.started, launch.mark, self._output(launch.mark))
         if child is not None:
             self._say("launched", launch, "still at work: picked up")
@@ -341,13 +347,19 @@ class Supervisor:
             return
         launch = self.kept.launches[-1]
         text = f"{action.why}: waiting {_span(action.wait_seconds)}"
+        self._keep_waiting(Waiting(action.agent, action.how, action.why, time.time() + action.wait_seconds))
         self._say("waiting", launch, text, action.wait_seconds)
         until = time.monotonic() + action.wait_seconds
         while time.monotonic() < until and not self._asked_to_stop:
             time.sleep(min(TICK_SECONDS, max(0.0, until - time.monotonic())))
-        self._add(seconds=action.wait_seconds)
+        self._add(seconds=action.wait_seconds - max(0.0, until - time.monotonic()))
         tally = msgspec.structs.replace(self.kept.tally, waits=self.kept.tally.waits + 1)
         self.kept = msgspec.structs.replace(self.kept, tally=tally)
+
+    def _keep_waiting(self, waiting: Waiting) -> None:
+        """A limit outlives whoever waits for its end."""
+        self.kept = msgspec.structs.replace(self.kept, waiting=waiting)
+        self._save()
 
     def _finish(self, stop: Stop) -> Finished:
         tally = self.kept.tally
@@ -440,7 +452,7 @@ class Supervisor:
 
     def _keep(self, launch: Launched, *, runs: int = 0) -> None:
         self._add(runs=runs)
-        self.kept = self.kept.with_launch(launch)
+        self.kept = msgspec.structs.replace(self.kept.with_launch(launch), waiting=None)
         self._save()
 
     def _save(self) -> None:

@@ -1,4 +1,4 @@
-"""What a supervisor must not forget: its policy, what was spent, and the launch that is under way.
+"""What a supervisor must not forget: its policy, what was spent, and the launch that is under way or waits.
 
 It is the state of an agent named ``supervisor`` in the session, so it is as durable as the rest of it. A
 launch is written before the process is started and again when its pid is known: whichever moment the
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..core.supervise import Policy, Tally
+from ..core.supervise import Policy, Tally, Waiting
 from ..core.values import Value
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Supervision(Value):
     outcome: str = ""
     """How it ended; empty while it has not."""
     why: str = ""
+    waiting: Waiting | None = None
+    """What is launched when a limit has ended."""
 
     @property
     def under_way(self) -> Launched | None:
