@@ -62,6 +62,34 @@ def test_a_rule_is_not_told_once_more_as_what_was_asked_before() -> None:
     assert "scanned invoices" in line(text, "ASKED BEFORE")
 
 
+def test_a_call_that_the_harness_did_not_run_is_refused_and_nothing_is_broken_by_it() -> None:
+    said = "<tool_use_error>File has not been read yet. Read it first.</tool_use_error>"
+    text = brief(
+        Prompt(1, GOAL),
+        Call(2, "t", "Write", "edit", "x", paths=("/p/rows.py",)),
+        Result(3, "t", ok=False, text=said),
+    )
+    told = line(text, "REFUSED")
+    assert told.startswith("the harness rejected `Write") and told.endswith(
+        'said: "File has not been read yet. Read it first."'
+    )
+    assert line(text, "BROKEN") == ""
+
+
+def test_only_what_tells_how_things_are_was_learnt() -> None:
+    said = [
+        Say(at, "The cents are lost because the parser rounds each row. Rows of the scanned invoices.")
+        for at in (2, 3, 4)
+    ]
+    text = brief(
+        Prompt(1, GOAL),
+        *said,
+        Say(5, "All of it is written down in the notes."),
+        Say(6, "Going on with the rows."),
+    )
+    assert "because the parser rounds" in line(text, "LEARNT") and "scanned" not in line(text, "LEARNT")
+
+
 def test_a_finished_item_is_never_next() -> None:
     items = (
         PlanItem("Write the model", "done"),

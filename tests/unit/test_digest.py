@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from segue.core.digest import PROMPTS_MAX, RunDigest, fold, tail
 from segue.core.picture import picture
 from segue.core.steps import (
@@ -229,6 +231,18 @@ def test_numbered_steps_that_are_announced_as_a_plan_are_one() -> None:
 
 def test_numbers_without_an_announcement_are_no_plan() -> None:
     assert planned_by(Say(1, "I saw two things:\n1. a bug\n2. another bug")) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Here is what we built together in three steps:\n1. Read the parser\n2. Split it\n3. Test it",
+        "All steps are completed:\n1. Read the parser\n2. Split it",
+        "Steps:\n1. ✅ Read the parser\n2. ✅ Split it",
+    ],
+)
+def test_numbers_that_tell_of_what_was_are_no_plan(said: str) -> None:
+    assert planned_by(Say(1, said)) == []
 
 
 def test_a_numbered_plan_in_the_users_words_is_the_request_and_no_plan_of_the_agent() -> None:

@@ -25,6 +25,8 @@ from segue.core.shell import kind_of, shell
         ("for f in *.py; do ruff check $f; done", "ruff check", "check"),
         ('case "$f" in\n  a.lua) marker=1 ;;\n  *) make lint ;;\nesac', "make lint", "check"),
         ("(cd api && make)", "make", "build"),
+        ("for f in a b; do git diff $f; done", "git diff", "look"),
+        ("if grep -q x a.py; then make test; fi", "make test", "test"),
         ("echo done", "", "other"),
         ("", "", "other"),
         ("sudo docker compose up -d", "docker compose up", "run"),

@@ -183,7 +183,7 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
             "SOLVED", _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed", 0.14 * budget
         )
     if shown.refused and not tight:
-        page.say("REFUSED", _refused(shown.refused, 0.1 * budget), 0.12 * budget)
+        page.say("REFUSED", _refused(shown.refused, shown.refused_by, 0.1 * budget), 0.12 * budget)
     if shown.faults and not tight:
         page.say("BLOCKED", f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
     if shown.latest:
@@ -257,13 +257,13 @@ def _failures(broken: list[Failure], most: float) -> str:
     return _failure(first.what, first.why, most - size(also)) + also
 
 
-def _refused(call: Failure, most: float) -> str:
-    """A call that the user did not want; what was said then is quoted, for it came by way of a result."""
+def _refused(call: Failure, by: str, most: float) -> str:
+    """A call that somebody did not want; what was said then is quoted, for it came by way of a result."""
     what, _, file = call.what.rpartition("/")
     what = f"{what.partition(' ')[0]} {file}" if len(call.what) > 60 and " /" in call.what else call.what
     name = "`" + cut(what.replace("`", "'"), 60) + "`"
     said = cut(call.why, int(most) - size(name) - 40)
-    return f"the user rejected {name}" + (f" and said: {_quote(said)}" if said else "")
+    return f"{by} rejected {name}" + (f" and said: {_quote(said)}" if said else "")
 
 
 def _pending(page: Page, calls: list[str], most: float) -> None:

@@ -110,6 +110,7 @@ class Picture(msgspec.Struct):
     broken: list[Failure] = []
     solved: list[Failure] = []
     refused: Failure | None = None
+    refused_by: str = "the user"
     faults: str = ""
     questions: list[str] = []
     decided: list[str] = []
@@ -164,16 +165,14 @@ def _run(shown: Picture, digest: RunDigest) -> None:
         for call in list(digest.pending.values())[-2:]
         if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
-    shown.broken = [
-        failure
-        for failure in reversed(digest.failures.values())
-        if failure.at > digest.steps - RECENT_STEPS and failure.why
-    ][:3]
+    failures = [one for one in reversed(digest.failures.values()) if one.at > digest.steps - RECENT_STEPS]
+    shown.broken = [one for one in failures if one.why and not telling.unrun(one.why)][:3]
     shown.solved = [
-        failure for failure in reversed(digest.solved) if failure.at > digest.steps - SOLVED_STEPS
+        one
+        for one in reversed(digest.solved)
+        if one.at > digest.steps - SOLVED_STEPS and not telling.unrun(one.why)
     ][:1]
-    if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
-        shown.refused = digest.refused
+    _refusal(shown, digest, failures)
     shown.ending = _ending(digest)
     if digest.fault and digest.fault.at >= digest.steps - 3:
         shown.faults = digest.fault.text
@@ -188,6 +187,16 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     edited = {path: use.edited for path, use in digest.files.items() if use.edited}
     shown.last_edited = max(edited, key=lambda path: edited[path], default="")
     shown.sentences = _sentences(digest)
+
+
+def _refusal(shown: Picture, digest: RunDigest, failures: list[Failure]) -> None:
+    """The last call that was not carried out: the user did not want it, or the harness did not run it."""
+    if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
+        shown.refused = digest.refused
+    unrun = next((one for one in failures if telling.unrun(one.why)), None)
+    if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, shown.refused.at if shown.refused else 0):
+        shown.refused = Failure(unrun.what, telling.unrun(unrun.why), unrun.at)
+        shown.refused_by = "the harness"
 
 
 def _ending(digest: RunDigest) -> str:
@@ -346,6 +355,13 @@ _DONE = regex(
     r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved)\b",
     re.I,
 )
+_FOUND = regex(
+    r"\b(?:because|turns? out|root cause|caused?|reason|issue|problem|bug|found|discovered|noticed|"
+    r"reali[sz]ed|requires?|needs?|must|only (?:works?|when|if)|\w+n't|cannot|not|missing|never|always|"
+    r"instead|actually|fail(?:s|ed|ing)?|expect(?:s|ed)?|means)\b",
+    re.I,
+)
+"""What tells how things are; anything else was only said."""
 _CHITCHAT = regex(
     r"^(?:Let me know|You're (?:absolutely )?right|Would you like|Want me to|Here(?:'s| is| are) )", re.I
 )
@@ -379,7 +395,8 @@ def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
             else "DECIDED" if telling.is_choice(text)
             else "DONE" if _DONE.search(text)
             else "UNDER WAY" if fresh
-            else "LEARNT"
+            else "LEARNT" if _FOUND.search(text)
+            else "NOTED"
         )  # fmt: skip
         if label != "UNDER WAY" and _INTENT.match(text):
             label = "LAST STEPS"

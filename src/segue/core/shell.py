@@ -25,7 +25,8 @@ _SKIPPED = ("cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "fi", "esac", "{", "}", "(", ")", "break", "continue", "EOF"}
 )
-_PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env"})
+_PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env", "if", "elif", "while", "until"})
+_HEADS = frozenset({"for", "case", "select"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
 _NO_PROGRAM = (*_STOPS, "@{")
 _TAKES_PLACE = {
@@ -168,7 +169,12 @@ def _short(part: str) -> str:
     words = [word for word in words if "=" not in word or not _ASSIGNED.match(word)]
     while words and (words[0] in _PREFIXES or words[0] == "timeout"):
         words = words[2:] if words[0] == "timeout" else words[1:]
-    if not words or words[0].startswith(_NO_PROGRAM) or (words[0][0] == "[" and words[0] != "["):
+    if (
+        not words
+        or words[0] in _HEADS
+        or words[0].startswith(_NO_PROGRAM)
+        or (words[0][0] == "[" and words[0] != "[")
+    ):
         return ""
     base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
     if base in _LOOKS:

@@ -26,6 +26,12 @@ _ANNOUNCED = regex(
     r"(?im)^[^\n]{0,120}\b(?:plan|(?:next|remaining|following|implementation) (?:steps|tasks)|steps|to-?dos?|"
     r"roadmap|(?:what(?:'s| is)|things|work) (?:left|remaining)(?: to do)?)\b[^\n]{0,60}$\n"
 )
+_PAST = regex(
+    r"(?i)\b(?:built|completed|already|summary|handled|reviewed|approved|executed|finished|execution plan|"
+    r"flags|what (?:was|i|we) (?:done|did))\b"
+)
+"""A line that tells of what was, or of something else, announces no plan."""
+_TICKED = ("✅", "✔", "☑", "~~")
 _ANNOUNCING = ("plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining")
 """Each of those has one of these in it."""
 _NUMBERED = regex(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
@@ -55,7 +61,7 @@ def numbered(text: str) -> list[str]:
     for head in _announced(text):
         lines: list[str] = []
         for one in _NUMBERED.finditer(text, head.end()):
-            if int(one[1]) != len(lines) + 1:
+            if int(one[1]) != len(lines) + 1 or one[2].startswith(_TICKED):
                 break
             lines.append(_bare(one[2]))
         if _LINES_MIN <= len(lines) <= _LINES_MAX:
@@ -77,7 +83,7 @@ def _announced(text: str) -> Iterator[re.Match[str]]:
             end = low.find("\n", at)
             at = low.find(word, end) if end >= 0 else -1
     for start in sorted(starts):
-        if head := _ANNOUNCED.match(text, start):
+        if (head := _ANNOUNCED.match(text, start)) and not _PAST.search(head[0]):
             yield head
 
 

@@ -201,6 +201,13 @@ def _telling(output: str) -> Iterator[str]:
         }
 
 
+def unrun(why: str) -> str:
+    """What the harness said instead of running a call; "" where it was run."""
+    if not why.startswith("<tool_use_error>"):
+        return ""
+    return why.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
+
+
 def reason(output: str, most: int = 400) -> str:
     """The lines of a failed command's output that say why."""
     if len(output) > 16_000:
