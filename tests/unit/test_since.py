@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -434,6 +435,27 @@ def test_an_agent_that_worked_on_after_the_scene_was_kept_is_not_reported_to_its
         os.utime(path, (later, later))
         told = seg.since()
     assert told.derived and states(told) == {"a.py": "still"} and told.files.count == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: other systems have no such names")
+def test_a_file_whose_name_is_no_utf8_is_left_and_found_again(seg: Segue, repo: Repository) -> None:
+    odd = "caf\udce9.py"
+    repo.write({odd: "one\n", "plain.py": "one\n"})
+    left(seg)
+    assert states(seg.since()) == {odd: "still", "plain.py": "still"}
+    repo.write({odd: "two\n"})
+    assert states(seg.since())[odd] == "altered"
+    assert seg.session().pause("for now").status == "paused"
+    assert seg.since().reason
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: other systems have no such names")
+def test_a_folder_whose_path_is_no_utf8_is_refused_in_words(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+    with pytest.raises(UsageError, match="no UTF-8") as refused:
+        opened(home, folder).start("x")
+    assert "rename" in refused.value.hint
 
 
 def test_a_start_may_be_a_time_an_age_or_a_commit(seg: Segue, repo: Repository) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -87,13 +87,33 @@ class Scene(Value, omit_defaults=True):
 _decoder = json_decoder(Scene)
 
 
+_KEPT = {0xDC00 + byte: 0x10FF00 + byte for byte in range(0x80, 0x100)}
+"""Bytes of names that are no UTF-8: as Python holds them, and as JSON can."""
+_HELD = {kept: held for held, kept in _KEPT.items()}
+_SIGN = "\U0010ff80".encode()[:2]
+
+
 def encode(scene: Scene) -> bytes:
-    return msgspec.json.encode(scene)
+    try:
+        return msgspec.json.encode(scene)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_spelt(msgspec.to_builtins(scene), _KEPT))
+
+
+def _spelt(value: Any, how: dict[int, int]) -> Any:
+    """The value with its texts spelt otherwise."""
+    if isinstance(value, str):
+        return value.translate(how)
+    if isinstance(value, dict):
+        return {_spelt(key, how): _spelt(inner, how) for key, inner in value.items()}
+    return [_spelt(inner, how) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def decode(body: bytes) -> Scene | None:
     """The scene, or None if these bytes are none."""
     try:
+        if _SIGN in body:
+            return msgspec.convert(_spelt(msgspec.json.decode(body), _HELD), Scene)
         return _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None

@@ -17,7 +17,7 @@ from ..core import events as ev
 from ..core.door import slug
 from ..core.values import Value
 from ..effects import git
-from ..errors import Paused, StaleVersion, StoreUnavailable
+from ..errors import Paused, StaleVersion, StoreUnavailable, UsageError
 from ..settings import PROJECT_FILE, Settings, content_hash
 from ..stores.base import Append, Journal
 from .stores import machine_of
@@ -86,6 +86,11 @@ class Place:
         self.trusted_hash = ""
         self.repository = git.find(folder)
         self.root = self._find_root()
+        if not _is_text(str(self.root)):
+            raise UsageError(
+                f"the path of this folder is no UTF-8: {str(self.root)!r}",
+                hint="Segue keeps paths as text: rename the folder, or reach it by another name",
+            )
 
     def _find_root(self) -> Path:
         if self.repository is not None:
@@ -211,6 +216,13 @@ class Place:
 
     def _stream(self, path: str) -> str:
         return tree_stream(path, machine_of(self._journal))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        return path.isascii() or bool(path.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _trusted(journal: Journal) -> list[ev.Trusted]:
