@@ -367,6 +367,9 @@ def _origin(name: str, value: Any, origin: str) -> Origin:
     return Origin(name, value, origin, setting.about)
 
 
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
 def _from_text(setting: Setting, text: str) -> Any:
     if setting.type is bool:
         if text.lower() in ("1", "true", "yes", "on"):
@@ -377,7 +380,7 @@ def _from_text(setting: Setting, text: str) -> Any:
         return setting.type(text) if setting.type is not bool else _not_a_bool(text)
     except ValueError as fault:
         raise BadSettings(
-            f"{setting.env}={text!r} is not {setting.type.__name__}", hint=setting.about
+            f"{setting.env}={text!r} is not {_KINDS[setting.type]}", hint=setting.about
         ) from fault
 
 

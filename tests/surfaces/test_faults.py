@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from tests.anybody import as_anybody, linux
 
 from segue import __version__, errors
 from segue.surfaces.cli import main
+from segue.testing.transcripts import written
+from segue.testing.transcripts.story import story
 
 from .conftest import Cli
 
@@ -287,6 +291,48 @@ def test_an_offer_is_taken_also_where_its_rules_cannot_be_taken_out(started: Cli
 def test_a_store_that_may_not_be_read_is_said_to_be_so(started: Cli, home: Path) -> None:
     (home / "segue" / "segue.db").chmod(0)
     assert as_anybody("status").returncode == 77
+
+
+@linux
+def test_a_folder_that_may_not_be_looked_into_is_named_and_the_others_are_read(
+    cli: Cli, project: Path
+) -> None:
+    (project / "old" / "mine").mkdir(parents=True)
+    (project / "old" / "mine" / "rollout.jsonl").write_bytes(written("codex", story(1, calls=20)))
+    (project / "old" / "theirs").mkdir(mode=0)
+    ran = as_anybody("sync", "old")
+    (project / "old" / "theirs").chmod(0o700)
+    assert ran.returncode == 0 and "1 run read" in ran.stdout and "1 unreadable" in ran.stdout
+    assert "theirs: Permission denied" in ran.stderr
+
+
+def test_a_folder_that_is_gone_is_said_to_be_gone(cli: Cli, project: Path) -> None:
+    project.rmdir()
+    error = cli("status", "--json", code=64).value["error"]
+    assert "is gone" in error["message"] and "-C" in error["hint"]
+
+
+def test_where_there_is_no_standard_input_that_is_said(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "segue", "note", "-"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert closed.returncode == 64 and "no standard input" in closed.stderr
+
+
+def test_a_data_folder_that_is_a_file_is_found_by_the_doctor(
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "file").touch()
+    monkeypatch.setenv("SEGUE_HOME", str(project / "file"))
+    assert "SEGUE_HOME" in cli("start", "x", code=74).err
+    assert "is a file, and no folder" in cli("doctor", code=70).out
+
+
+def test_the_doctor_says_where_there_is_no_git(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "git: " not in cli("doctor").out
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "warn     git: it is not on PATH" in cli("doctor").out
 
 
 @pytest.mark.parametrize(

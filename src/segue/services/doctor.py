@@ -61,6 +61,7 @@ def examine(
     there = _server(home, settings) if home.elsewhere else (*_store(home, settings), *_backups(home))
     return [
         _versions(),
+        *_git(),
         *_folder(home),
         *there,
         *_archive(home, settings),
@@ -83,7 +84,17 @@ def _versions() -> Finding:
     return Finding("versions", "ok", detail)
 
 
+def _git() -> Iterator[Finding]:
+    if shutil.which("git") is None:
+        hint = "install git; without it nobody can tell what changed in a repository"
+        yield Finding("git", "warn", "it is not on PATH", hint)
+
+
 def _folder(home: Home) -> Iterator[Finding]:
+    if home.path.exists() and not home.path.is_dir():
+        hint = "choose a folder with SEGUE_HOME"
+        yield Finding("data folder", "bad", f"{home.path} is a file, and no folder", hint)
+        return
     if not home.path.is_dir():
         yield Finding("data folder", "ok", f"{home.path} does not exist yet")
         return

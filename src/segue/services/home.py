@@ -194,7 +194,7 @@ class Home:
         except OSError as fault:
             if fault.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise StoreUnavailable(
-                    f"cannot make {self.path}: {fault.strerror}", hint="see `segue doctor`"
+                    f"cannot make {self.path}: {fault.strerror}", hint="choose a folder with SEGUE_HOME"
                 ) from fault
             hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
             raise AccessError(f"cannot make {self.path}: {fault.strerror}", hint=hint) from fault

@@ -145,8 +145,7 @@ class _Sync:
         """The transcripts at these paths; in a folder, all that some agent wrote."""
         found = []
         for path in paths:
-            inside = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
-            for one in inside:
+            for one in self._files(path, agent):
                 try:
                     whose = recognised(one, agent)
                     stat = one.stat()
@@ -159,6 +158,18 @@ class _Sync:
                     Found(whose.name, str(one), one.stem, stat.st_mtime, stat.st_size, parent=parent)
                 )
         return found
+
+    def _files(self, path: Path, agent: str) -> list[Path]:
+        """A file, or all of a folder; of that, what may not be looked into is named."""
+        if not path.is_dir():
+            return [path]
+
+        def refused(fault: OSError) -> None:
+            self.unreadable.append(Unreadable(agent, str(fault.filename), fault.strerror or _why(fault)))
+
+        walked = os.walk(path, onerror=refused)
+        names = (os.path.join(folder, name) for folder, _, names in walked for name in names)
+        return sorted(Path(name) for name in names if os.path.isfile(name))
 
     def _jobs(self, found: Iterable[Found]) -> tuple[list[Job], list[tuple[Found, RunRow, Run]]]:
         """What must be read, the largest first, and what has not changed since."""

@@ -59,7 +59,7 @@ def check_kind(where: str) -> None:
 
         Address(where)
     elif where and not where.startswith(("sqlite:///", "postgresql://", "postgres://")):
-        raise BadSettings(f"unknown kind of store: {where.split(':')[0]}:", hint=KINDS)
+        raise BadSettings(f"unknown kind of store: {where.partition('://')[0]}", hint=KINDS)
 
 
 def shown(where: str) -> str:

@@ -63,7 +63,11 @@ class Context:
         """Where the command acts."""
         if self._lent is not None:
             return self._lent.folder
-        folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
+        try:
+            folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
+        except FileNotFoundError as fault:
+            hint = "go to one that exists, or name one with -C"
+            raise UsageError("the folder that this was started in is gone", hint=hint) from fault
         if not folder.is_dir():
             raise UsageError(f"{self.args.folder} is not a folder", hint="give one that exists with -C")
         return folder.absolute()
@@ -220,8 +224,14 @@ def stdin_text() -> str:
     """All of standard input, as text."""
     if NO_INPUT.get():
         return ""
+    return _input().decode("utf-8", "replace")
+
+
+def _input() -> bytes:
+    if sys.stdin is None:  # whoever started us closed it
+        raise UsageError("there is no standard input to read", hint="give the text itself, or a file")
     buffer = getattr(sys.stdin, "buffer", None)
-    return buffer.read().decode("utf-8", "replace") if buffer is not None else sys.stdin.read()
+    return bytes(buffer.read()) if buffer is not None else sys.stdin.read().encode()
 
 
 def text_or_stdin(text: str) -> str:
@@ -234,8 +244,7 @@ def read_file(name: str) -> bytes:
     if name == "-":
         if NO_INPUT.get():
             return b""
-        buffer = getattr(sys.stdin, "buffer", None)
-        return bytes(buffer.read()) if buffer is not None else sys.stdin.read().encode()
+        return _input()
     try:
         return Path(name).read_bytes()
     except OSError as fault:
