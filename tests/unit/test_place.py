@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from segue.errors import UnknownSession
+from segue.errors import UnknownSession, UsageError
 from segue.services.segue import Segue
 from segue.stores.volatile import VolatileJournal
 
@@ -103,3 +104,10 @@ def test_switching_pauses_one_session_and_takes_the_other_up(
     assert before is not None and (before.id, after.id) == (b.id, a.id)
     assert b.state.status == "paused" and b.state.pause_reason == f"switched to {a.id}"
     assert seg.session().id == a.id and a.state.status == "active"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: other systems have no such names")
+def test_a_folder_whose_path_is_no_utf8_is_refused_in_words(tmp_path: Path, journal: VolatileJournal) -> None:
+    with pytest.raises(UsageError, match="no UTF-8") as refused:
+        at(tmp_path / "caf\udce9", journal)
+    assert "rename" in refused.value.hint

@@ -449,15 +449,6 @@ def test_a_file_whose_name_is_no_utf8_is_left_and_found_again(seg: Segue, repo: 
     assert seg.since().reason
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: other systems have no such names")
-def test_a_folder_whose_path_is_no_utf8_is_refused_in_words(home: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "caf\udce9"
-    folder.mkdir()
-    with pytest.raises(UsageError, match="no UTF-8") as refused:
-        opened(home, folder).start("x")
-    assert "rename" in refused.value.hint
-
-
 def test_a_start_may_be_a_time_an_age_or_a_commit(seg: Segue, repo: Repository) -> None:
     seg.start("Use tokens", id="jwt")
     repo.commit("second", {"b.py": "B\n"})
