@@ -90,6 +90,11 @@ def test_only_what_tells_how_things_are_was_learnt() -> None:
     assert "because the parser rounds" in line(text, "LEARNT") and "scanned" not in line(text, "LEARNT")
 
 
+def test_where_nothing_was_asked_at_length_the_goal_is_the_longest_that_was() -> None:
+    text = brief(Prompt(1, "/create-architecture"), Prompt(2, "proceed"), Prompt(3, "c"))
+    assert line(text, "GOAL") == "/create-architecture" and line(text, "LATEST FROM USER") == "c"
+
+
 def test_a_finished_item_is_never_next() -> None:
     items = (
         PlanItem("Write the model", "done"),

@@ -232,7 +232,8 @@ def _requests(shown: Picture, digest: RunDigest) -> None:
     first = digest.first_prompt
     goal = next((one for one in reversed(prompts) if telling.is_substantial(one.text)), None)
     if goal is None:
-        goal = first if first and telling.is_substantial(first.text) else prompts[-1] if prompts else None
+        short = max(prompts, key=lambda one: len(one.text), default=None)  # a command says more than a "yes"
+        goal = first if first and telling.is_substantial(first.text) else short
     inherited = digest.inherited
     shown.inherits = bool(inherited)
     if inherited.goal and (goal is None or not telling.is_substantial(goal.text)):
