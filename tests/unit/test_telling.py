@@ -2,41 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from segue.core import telling
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "Never touch the generated files.",
-        "Use decimal amounts, not floats.",
-        "Please don't commit to main.",
-        "From now on run the linter first.",
-        "Make sure that the old endpoint stays.",
-        "You must keep the public names.",
-    ],
-)
-def test_a_rule_or_a_correction_stands(rule: str) -> None:
-    assert telling.standing(f"Rework the parser. {rule} Thanks a lot for it.") == [rule]
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    ["Rework the parser of invoices.", "Should I never do that?", "yes", "", "x" * 7_000 + " never do it"],
-)
-def test_a_request_or_a_question_does_not_stand(prompt: str) -> None:
-    assert telling.standing(prompt) == []
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    ["Have a look at the parser, but don't act yet.", "Do not change anything for now, only tell me."],
-)
-def test_a_request_to_wait_is_lifted_by_the_next_one(sentence: str) -> None:
-    assert telling.standing(sentence) == []
-    assert telling.standing("Please don't push yet.") == ["Please don't push yet."]
 
 
 def test_the_reason_of_a_failure_is_its_telling_lines_without_headers_and_colours() -> None:

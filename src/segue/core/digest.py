@@ -18,6 +18,7 @@ from segue.core import telling
 from segue.core.inherit import MANIFEST, Inherited, inherited, parted
 from segue.core.shell import shell
 from segue.core.sketch import sketch
+from segue.core.standing import standing
 from segue.core.steps import (
     EDITS,
     Act,
@@ -43,8 +44,7 @@ from segue.core.steps import (
 )
 from segue.core.takeback import keep_plan, take_back
 from segue.core.telling import clip
-
-from .values import msgpack_decoder
+from segue.core.values import msgpack_decoder
 
 FORMAT = 6  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
@@ -260,7 +260,7 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     digest.prompts.append(words)
     if len(digest.prompts) > PROMPTS_MAX:
         _forget_prompt(digest.prompts)
-    for rule in telling.standing(text):
+    for rule in standing(text):
         digest.standing = [old for old in digest.standing if old.text != rule]
         _last(digest.standing, Words(rule, digest.steps), NOTED_MAX)
     sketch(digest, text)

@@ -17,6 +17,7 @@ import msgspec
 from segue.core import telling
 
 from .patterns import regex
+from .standing import standing
 from .torn import raw
 
 OPENING, CLOSING = "[segue]", "[/segue]"
@@ -168,7 +169,7 @@ def _texts(given: Any) -> tuple[str, ...]:
 
 def _rules(listed: tuple[str, ...], goal: str) -> tuple[str, ...]:
     """What stands: as listed, and in the goal, which a later request may push aside."""
-    within = [rule for rule in telling.standing(goal) if not rule.endswith("…")]
+    within = [rule for rule in standing(goal) if not rule.endswith("…")]
     return tuple(dict.fromkeys([*listed, *within]))
 
 

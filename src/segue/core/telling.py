@@ -1,4 +1,4 @@
-"""Which lines and sentences of a text matter: why something failed, what stands, what was chosen.
+"""Which lines and sentences of a text matter: why something failed, what is a request, what was chosen.
 
 All of it by form, without a model, on texts as people and agents write them. Each pattern is guarded by a
 cheap test, because these run on every message of every transcript.
@@ -26,24 +26,6 @@ _ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _SENTENCE = regex(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+(?=[\"'`(\[A-Z0-9])|\n+", re.M)
 _BULLET = regex(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
 _CHECK = regex(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
-_STANDING = regex(
-    r"(?:^|[,;:(.!?\n*-]\s*|\b(?:and|but|please|also|so|then|you|we)\s+)"
-    r"(?:never|always|do not|don't|dont|must(?: not)?|should (?:not|never|always)|shouldn't|only (?:use|do|"
-    r"change|touch|edit|run)|prefer|from now on|make sure|avoid|remember(?: to| that)?|ensure|stop |"
-    r"no need to|keep in mind)\b"
-    r"|\b(?:use|using|with)\b.{1,40}\b(?:not|instead of|rather than)\b|\bnot\b.{1,30}\bbut\b|\bfrom now on\b",
-    re.I,
-)
-_HELD_OFF = regex(
-    r"(?:\bnot|n't|\bdont)\s+(?:\w+\s+){0,3}(?:act|implement|code|start|begin|change|edit|write|make|do|touch|modify|build|"
-    r"fix)\b.{0,40}\b(?:yet|for now)\b",
-    re.I,
-)
-"""Said of the request that it stands in, and lifted by the next one."""
-_STANDS = (  # every rule has one of these in it
-    "not", "n't", "never", "always", "must", "should", "only ", "prefer", "from now on", "make sure", "avoid",
-    "remember", "ensure", "stop ", "no need", "keep in mind", "instead of", "rather than", "dont",
-)  # fmt: skip
 _INSTRUCTS = regex(
     r"\b(?:ignore|disregard|forget)\b.{0,40}\b(?:instruction|prompt|above|previous|rule)|\bsystem prompt\b"
     r"|\byou (?:must|should|are now|will now|have to)\b|</?(?:system|user|assistant|human)\b|^\s*(?:system|"
@@ -76,26 +58,6 @@ def sentences(text: str) -> list[str]:
         if part and not part.startswith("|"):
             found.append(part)
     return found
-
-
-def standing(prompt: str) -> list[str]:
-    """The sentences of a prompt that hold beyond it: rules and corrections."""
-    if len(prompt) > 6_000 or not _may_stand(prompt):
-        return []
-    return [
-        one
-        for one in sentences(prompt)
-        if 12 <= len(one) <= 200
-        and one[-1] != "?"
-        and _may_stand(one)
-        and _STANDING.search(one)
-        and not _HELD_OFF.search(one)
-    ][:6]
-
-
-def _may_stand(text: str) -> bool:
-    low = text.lower()
-    return any(word in low for word in _STANDS)
 
 
 def is_choice(sentence: str) -> bool:
