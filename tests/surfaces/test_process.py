@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,34 @@ def test_exit_codes_reach_the_shell() -> None:
     Path("PAUSE").touch()
     assert run("note", "x").returncode == 65
     assert run("status").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "whole"),
+    [
+        (["help"], "begin a session and make it the"),
+        (["help", "status"], "the session; the current"),
+        (["show", "nowhere"], "there is no session 'nowhere'"),
+        (["doctor"], "every chain proven"),
+        (["list"], "Refactor the whole shop"),
+    ],
+)
+def test_no_line_is_wider_than_a_narrow_terminal(words: list[str], whole: str) -> None:
+    run("start", "Refactor the whole shop so that it can be understood", "--id", "a", "--item", "one")
+    controller, terminal = os.openpty()
+    environment = {**os.environ, "COLUMNS": "40", "NO_COLOR": "1"}
+    subprocess.run(
+        [PYTHON, "-m", "segue", *words], stdout=terminal, stderr=terminal, env=environment, timeout=60
+    )
+    os.close(terminal)
+    said = b""
+    with suppress(OSError):
+        while part := os.read(controller, 65_536):
+            said += part
+    os.close(controller)
+    lines = said.decode().replace("\r", "").splitlines()
+    long = [line for line in lines if len(line) > 40 and " " in line.strip()]
+    assert not long and whole in " ".join(line.strip() for line in lines)
 
 
 def test_an_encoding_that_cannot_say_it_gets_plain_marks() -> None:

@@ -135,6 +135,7 @@ def test_a_timeline_without_an_id_is_of_the_newest_run(cli: Cli, agents: list[Pa
 
 def test_a_timeline_of_a_session_is_its_journal(started: Cli) -> None:
     assert started("show", "jwt", "--timeline").out == started("log", "jwt").out
+    assert started("show", "--timeline").out == started("log", "jwt").out, "no agent has left a run here"
 
 
 def test_doctor_tells_the_size_of_the_archive_and_what_is_wrong_with_it(

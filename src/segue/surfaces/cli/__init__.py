@@ -199,10 +199,20 @@ def _help(rest: list[str], *, asked: bool) -> int:
         from .command import find
         from .parsing import Parser
 
-        print(Parser(find(topic)).format_help(), end="")
+        print(_readable(Parser(find(topic)).format_help()), end="")
     else:
-        print(overview(), end="")
+        print(_readable(overview()), end="")
     return 0 if asked else 64
+
+
+def _readable(text: str) -> str:
+    """The text as it fits where it is shown."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text
+    from ..render import fitted, style_for
+
+    style = style_for(sys.stdout, os.environ)
+    return "\n".join(part for line in text.split("\n") for part in fitted(line, style))
 
 
 def _unknown(word: str) -> Exception:

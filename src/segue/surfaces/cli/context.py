@@ -177,7 +177,8 @@ class Context:
     def warn(self, text: str) -> None:
         """A warning, on the other stream."""
         style = style_for(self.err, self.environment, no_color=self.args.no_color)
-        write(self.err, f"segue: {style.paint('warning:', 'yellow')} {safe(text)}")
+        for part in fitted(f"segue: {style.paint('warning:', 'yellow')} {safe(text)}", style):
+            write(self.err, part)
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
         """Say that something waits for the server: kept here, not saved there."""

@@ -96,6 +96,10 @@ def _clean(text: str) -> str:
 
 def _say(text: str) -> None:
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    if sys.stderr is not None and sys.stderr.isatty():
+        from ..render import fitted, style_for
+
+        text = "\n".join(fitted(text, style_for(sys.stderr, os.environ)))
     try:
         print(text.encode(encoding, "replace").decode(encoding), file=sys.stderr, flush=True)
     except (OSError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +131,9 @@ def _run(segue: Segue, id: str) -> Run | None:
     from ...errors import BadName, UnknownRun
 
     if not id:
-        return segue.run(segue.observed.capture().newest().native)
+        with suppress(UnknownRun):  # then it is the session's timeline
+            return segue.run(segue.observed.capture().newest().native)
+        return None
     try:
         if segue.book.exists(id):
             return None
