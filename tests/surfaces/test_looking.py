@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from segue import Segue
 from segue.core import events as ev
+from segue.services.switch import is_off
 from segue.stores.base import Append
 from segue.surfaces.cli.timeline import WORDS
 
@@ -215,3 +218,13 @@ def test_looking_writes_nothing(started: Cli, command: str) -> None:
     started(command)
     with Segue() as segue:
         assert msgspec.json.encode(segue.journal.streams()) == before
+
+
+@pytest.mark.parametrize("way", ["../shop", "deep/..", "link", "link/deep", "."])
+def test_a_folder_is_the_same_by_whichever_way_it_is_named(started: Cli, project: Path, way: str) -> None:
+    (project / "deep").mkdir()
+    (project / "link").symlink_to(project)
+    assert started("-C", way, "status", "--json").value["id"] == "jwt"
+    assert Segue(folder=project / way).session().id == "jwt"
+    started("off")
+    assert is_off(Segue().home, project / way)

@@ -449,6 +449,12 @@ def test_a_file_whose_name_is_no_utf8_is_left_and_found_again(seg: Segue, repo: 
     assert seg.since().reason
 
 
+def test_a_data_folder_within_the_tree_is_no_change_of_it(repo: Repository) -> None:
+    seg = opened(repo.folder, repo.folder)
+    left(seg)
+    assert seg.session().pause().events and seg.since().nothing
+
+
 def test_a_start_may_be_a_time_an_age_or_a_commit(seg: Segue, repo: Repository) -> None:
     seg.start("Use tokens", id="jwt")
     repo.commit("second", {"b.py": "B\n"})

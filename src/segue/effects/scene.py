@@ -69,8 +69,8 @@ def look(
     deadline = time.monotonic() + seconds
     told = begun.status(seconds)
     branch, head, dirty = _read(told) if told is not None else _bare(repository)
-    dirty = [one for one in dirty if not _is_ours(repository.root / one.path, skip)]
-    listed = _expanded(repository.root, dirty, deadline)
+    root, skip = repository.root, tuple(one.resolve() for one in skip)
+    listed = [one for one in _expanded(root, dirty, deadline) if not _is_ours(root / one.path, skip)]
     shown = listed[:DIRTY_MAX]
     if hashes:
         shown = _hashed(repository.root, shown)

@@ -34,7 +34,7 @@ def check(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Re
             return None
     if any(not value or value.startswith("-") for value in given.values()):
         return None
-    folder = os.path.abspath(os.path.expanduser(given.get("folder", ".")))
+    folder = os.path.realpath(os.path.expanduser(given.get("folder", ".")))
     home = data_path({**environment, "SEGUE_HOME": given["home"]} if "home" in given else environment)
     if "checkpoint" in given:
         return _read(os.path.join(folder, given["checkpoint"])) if os.path.isdir(folder) else None

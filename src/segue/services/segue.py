@@ -84,7 +84,7 @@ class Segue:
         bare = store is None and home is None and environment is None
         variables = environment_now() if bare else dict(environment or {})
         self.home = home if isinstance(home, Home) else _home(home, variables)
-        self.folder = Path(folder).absolute() if folder is not None else Path.cwd()
+        self.folder = Path(folder).resolve() if folder is not None else Path.cwd()
         flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
         reads = bool(variables)
         own = resolve(flags=flags, environment=variables, user_config=user_file(variables) if reads else None)

@@ -46,7 +46,8 @@ def is_off(home: Home, folder: Path, session: str = "") -> bool:
         return True
     if not (home.path / "off" / "tree").exists():
         return False
-    return any(tree_mark(home, one).exists() for one in (folder.absolute(), *folder.absolute().parents))
+    here = folder.resolve()
+    return any(tree_mark(home, one).exists() for one in (here, *here.parents))
 
 
 def refuse_if_off(home: Home, folder: Path, session: str = "") -> None:

@@ -70,7 +70,7 @@ class Context:
             raise UsageError("the folder that this was started in is gone", hint=hint) from fault
         if not folder.is_dir():
             raise UsageError(f"{self.args.folder} is not a folder", hint="give one that exists with -C")
-        return folder.absolute()
+        return folder.resolve()
 
     @property
     def segue(self) -> Segue:

@@ -78,7 +78,7 @@ def _tree(told: Delta, style: Style) -> Iterable[str]:
     if told.switched:
         end = ", which is gone" if told.branch_gone else ""
         how = ", which has what was committed then" if told.merged else ""
-        yield _fitted(f"  branch: {before}{end} then, {after}{how} now", style)
+        yield _fitted(f"  branch: then {before}{end}; now {after}{how}", style)
     if told.how in ("rewritten", "backward"):
         lost = f"{count(told.lost, 'commit')} of then {'is' if told.lost == 1 else 'are'} not in it"
         again = f", {told.rebased} in another form (a rebase)" if told.rebased else ""
