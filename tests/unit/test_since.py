@@ -450,7 +450,7 @@ def test_a_file_whose_name_is_no_utf8_is_left_and_found_again(seg: Segue, repo: 
 
 
 def test_a_data_folder_within_the_tree_is_no_change_of_it(repo: Repository) -> None:
-    seg = opened(repo.folder, repo.folder)
+    seg = opened(repo.folder / "deep", repo.folder)
     left(seg)
     assert seg.session().pause().events and seg.since().nothing
 
