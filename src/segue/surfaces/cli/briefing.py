@@ -110,6 +110,7 @@ COMMANDS = (
         examples=(
             "segue brief",
             "segue brief path/to/transcript.jsonl",
+            "zcat old.jsonl.gz | segue brief -",
             "segue brief --max-bytes 4096 --format markdown",
         ),
     ),
