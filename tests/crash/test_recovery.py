@@ -17,7 +17,7 @@ from segue import DamagedError, Segue, SessionState, StoreBusy, _trip
 from segue.services.doctor import examine, prove
 from segue.services.home import Home
 from segue.services.rebuild import rebuild
-from segue.services.recover import Recovery, inspect, recover
+from segue.services.recover import OF_A_STATE, Recovery, inspect, recover
 from segue.settings import resolve
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.schema import SCHEMA
@@ -353,7 +353,7 @@ def test_any_random_damage_gives_a_proven_store_that_holds_only_what_was_written
 
 def inspect_pieces_only(home: Home) -> list[str]:
     """Pieces and halves of commits that no source had are named, and are no reason to refuse the rest."""
-    return [found for found in inspect(home.database) if "pieces" in found or "rest of its commit" in found]
+    return [found for found in inspect(home.database) if OF_A_STATE in found or "rest of its commit" in found]
 
 
 def test_the_doctor_finds_what_is_wrong_and_says_what_to_do(

@@ -56,6 +56,8 @@ Progress = Callable[[int, int, str], None]
 Tree = tuple[Path, str]
 """A working tree, and its folder of Markdown layers."""
 TROUBLES_MAX = 2
+OF_A_STATE = "of an agent's state"
+"""So ends what is said of pieces that are lost: no fault of the store that is rebuilt without them."""
 
 
 class Rung(Value):
@@ -183,8 +185,7 @@ def inspect(path: Path) -> list[str]:
                 for fault in faults(stream, journal.read(stream))
             ]
             found += [
-                f"{session}: {count(lost, 'piece')} of an agent's state"
-                for session, lost in lost_pieces(journal)
+                f"{session}: {count(lost, 'piece')} {OF_A_STATE}" for session, lost in lost_pieces(journal)
             ]
     except (SchemaTooNew, StoreBusy, StoreFull):
         raise
@@ -262,7 +263,7 @@ def _build(home: Home, path: Path, progress: Progress | None) -> _Built:
     missing = sources.write(new, read)
     memories = gathered(place.path for place in places)
     put_back(new, memories)
-    problems = [p for p in inspect(new) if "pieces" not in p and "rest of its commit" not in p]
+    problems = [p for p in inspect(new) if OF_A_STATE not in p and "rest of its commit" not in p]
     if problems:
         _remove(new)
         raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")

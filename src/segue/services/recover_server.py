@@ -15,7 +15,7 @@ from ..settings import Settings
 from ..stores.base import Journal
 from . import emergency, recover_runs
 from .home import Home
-from .recover import Recovery, Rung, lost_pieces, restore_state
+from .recover import OF_A_STATE, Recovery, Rung, lost_pieces, restore_state
 from .refold import stale_snapshots
 from .segue import Segue
 
@@ -54,9 +54,7 @@ def _inspect(journal: Journal) -> list[str]:
         except SegueError as fault:
             found.append(fault.message)
     if not found:
-        found = [
-            f"{session}: {count(lost, 'piece')} of an agent's state" for session, lost in lost_pieces(journal)
-        ]
+        found = [f"{session}: {count(lost, 'piece')} {OF_A_STATE}" for session, lost in lost_pieces(journal)]
     return found
 
 
