@@ -136,6 +136,14 @@ def test_how_it_ended_is_told() -> None:
     assert picture([fold([asked])]).ending == ""
 
 
+@pytest.mark.parametrize(("code", "said"), [(143, "Exit code 143"), (None, "Tool execution aborted")])
+def test_a_command_that_somebody_stopped_neither_failed_nor_passed(code: int | None, said: str) -> None:
+    digest = fold(
+        [Call(1, "t", "Bash", "run", "npm run dev", "npm run dev"), Result(2, "t", False, code, said)]
+    )
+    assert not digest.failures and digest.commands["npm run dev"].ok is None
+
+
 def test_a_summary_and_the_work_before_it_are_both_kept() -> None:
     digest = fold([*ran("pytest tests"), Compact(3, "Summary of the work")])
     assert digest.summary is not None and digest.summary.text == "Summary of the work"

@@ -50,6 +50,10 @@ def test_sentences_lose_bullets_markup_and_code() -> None:
 def test_an_answer_of_the_user_is_told_with_its_question() -> None:
     assert telling.answered("", '"Which store?"="Postgres"') == "Which store? Postgres"
     assert telling.answered("Which store?\nmore", "Postgres") == "Which store? Postgres"
+    form = '{"answers":{"shape":{"answers":["Add \\"rows\\""]},"when":{"answers":["Now"]}}}'
+    assert telling.answered("Which shape?\nWhen?", form) == 'Which shape? Add "rows"; When? Now'
+    long = "Given that it only happens within a single conversation, which of the fixes makes sense?"
+    assert telling.answered(long, "The second") == "Given that it only happens within a single…? The second"
 
 
 def test_a_prompt_is_told_on_one_line_without_markup() -> None:

@@ -350,15 +350,17 @@ def _result(digest: RunDigest, step: Result) -> None:
     if call is None:
         _trace(digest, "result", step.text)
         return
-    failed = step.ok is False or bool(step.exit)
+    stopped = telling.was_stopped(step.exit, step.text)
+    failed = not stopped and (step.ok is False or bool(step.exit))
     _trace(digest, "failure" if failed else "result", step.text, call.paths[0] if call.paths else "")
     key = call.what if call.act == "run" else f"{call.act} {call.what}"
     if call.act == "run" and call.what in digest.commands:
         use = digest.commands[call.what]
-        use.ok = None if step.ok is None else not failed
+        use.ok = None if step.ok is None or stopped else not failed
         use.failed += failed
     if failed:
         _failed(digest, key, call, step)
+    if failed or stopped:
         return
     if step.ok is not False:
         _solve(digest, key)
@@ -367,9 +369,8 @@ def _result(digest: RunDigest, step: Result) -> None:
     elif call.act == "agent":
         _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
-        _last(
-            digest.decided, Words(clip(telling.answered(call.line, step.text), 300), digest.steps), NOTED_MAX
-        )
+        said = telling.answered(call.line, step.text)
+        _last(digest.decided, Words(clip(said, 300), digest.steps), NOTED_MAX)
 
 
 def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
@@ -414,11 +415,7 @@ def _plan(digest: RunDigest, step: Plan) -> None:
         if match is not None:
             match[0], match[1], match[3] = item.text or match[0], item.state or match[1], digest.steps
         elif item.text:
-            _last(
-                digest.plan,
-                [clip(item.text, 300), item.state or "pending", item.key, digest.steps],
-                PLAN_MAX,
-            )
+            _last(digest.plan, _item(item, None, digest.steps), PLAN_MAX)
 
 
 def _item(item: PlanItem, before: list[Any] | None, at: int) -> list[Any]:

@@ -165,7 +165,11 @@ def _run(shown: Picture, digest: RunDigest) -> None:
         for call in list(digest.pending.values())[-2:]
         if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
-    failures = [one for one in reversed(digest.failures.values()) if one.at > digest.steps - RECENT_STEPS]
+    failures = [
+        one
+        for one in reversed(digest.failures.values())
+        if one.at > digest.steps - (CUT_STEPS if kind_of(one.what) == "look" else RECENT_STEPS)
+    ]
     shown.broken = [one for one in failures if one.why and not telling.unrun(one.why)][:3]
     shown.solved = [
         one

@@ -13,6 +13,7 @@ from .patterns import regex
 
 MARK = "[segue]"  # our own briefs begin with it
 
+QUESTION_CHARS = 48
 _HEADER = regex(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
@@ -124,11 +125,20 @@ def gives_orders(line: str) -> bool:
 
 
 def answered(question: str, answer: str) -> str:
-    """A question to the user with the answer, in a line."""
+    """Questions to the user with the answers, in a line; it is the question that is shortened."""
     pairs = re.findall(r'"([^"]+)"="([^"]+)"', answer)
-    if pairs:
-        return "; ".join(f"{asked} {said}" for asked, said in pairs)
-    return f"{question.splitlines()[0] if question else ''} {answer}".strip()
+    if not pairs:
+        said = re.findall(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"', answer) if answer[:1] == "{" else []
+        asked = question.splitlines() or [""]
+        pairs = list(zip(asked, (one.replace("\\", "") for one in said), strict=False)) or [
+            (asked[0], answer)
+        ]
+    return "; ".join(f"{_shortened(asked)} {said}".strip() for asked, said in pairs)
+
+
+def _shortened(question: str) -> str:
+    kept = clip(question, QUESTION_CHARS)
+    return question if kept == question else f"{kept}…?"
 
 
 def checklist(text: str) -> tuple[list[str], list[str]] | None:
@@ -161,6 +171,11 @@ def _telling(output: str) -> Iterator[str]:
             for word, place in ahead.items()
             if (later := place if place > end else low.find(word, end)) >= 0
         }
+
+
+def was_stopped(exit: int | None, output: str) -> bool:
+    """Did somebody stop it? Then it says nothing of what it did."""
+    return exit in (130, 143) or output.strip() in ("^C", "Tool execution aborted")
 
 
 def unrun(why: str) -> str:
