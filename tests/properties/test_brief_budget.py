@@ -10,9 +10,10 @@ import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from segue.core.brief import compose, cut, marked_down, size
+from segue.core.brief import compose, marked_down
 from segue.core.digest import CommandUse, Failure, fold
 from segue.core.manifest import Manifest, manifest
+from segue.core.page import cut, size
 from segue.core.picture import FileLine, Picture, Probe, Sentence, Task, picture
 from segue.core.steps import Step
 from segue.core.worth import Worth

@@ -8,10 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from segue.core.brief import LIST_MAX, ORDER, compose, marked_down
+from segue.core.brief import ORDER, compose, marked_down
 from segue.core.digest import Failure, fold
-from segue.core.picture import Picture, Probe, Task, picture
+from segue.core.inventory import LOOSE_MOST
+from segue.core.page import LIST_MAX
+from segue.core.picture import FileLine, Picture, Probe, Sentence, Task, picture
 from segue.core.steps import Call, Interrupt, Plan, PlanItem, Prompt, Report, Result, Say, Step
+from segue.core.worth import Worth
 from segue.errors import BudgetTooSmall
 from segue.testing.transcripts.story import story
 
@@ -209,6 +212,24 @@ def test_a_name_that_the_agent_works_with_comes_before_one_that_only_went_by() -
         steps += [call, Result(3, f"c{number}", ok=True, text=shown)]
     names = brief(*steps).partition("FILES and the names")[2]
     assert names.index("amount_in_cents") < names.index("went_by_here")
+
+
+def test_names_take_what_the_sentences_leave() -> None:
+    names = {f"of_{letter}_and_{letter}": 0.3 for letter in string.ascii_lowercase + string.digits}
+    shown = Picture(goal=GOAL, files=[FileLine("parser.py", "parser.py", "edited", 1.0)])
+    shown.worth = Worth({}, names, {})
+    alone = sum(name in compose(shown) for name in names)
+    shown.sentences = [Sentence(f"The rounding is wrong {'very ' * 40}often.", "LEARNT", 1)] * 8
+    shown.worth.words = {"rounding": 0.9, "wrong": 0.9, "often": 0.9}
+    told = compose(shown, 720)
+    assert alone == LOOSE_MOST and "The rounding is wrong" in told
+    assert 720 - len(told.encode()) < 20
+
+
+def test_a_request_that_could_be_about_anything_is_not_the_goal() -> None:
+    vague = "hmm, that code is not great, could you please check some other file next?"
+    text = brief(Prompt(1, GOAL), Prompt(2, vague))
+    assert line(text, "GOAL") == GOAL and line(text, "LATEST FROM USER") == vague
 
 
 def test_a_file_that_a_command_only_mentioned_is_among_the_first_or_not_told() -> None:

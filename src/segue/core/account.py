@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from segue.core import telling
-from segue.core.brief import compose, cut, marked_down, plain, size
+from segue.core.brief import compose, marked_down
 from segue.core.digest import RunDigest
 from segue.core.inherit import sealed, unmarked
 from segue.core.material import Block
+from segue.core.page import cut, plain, size
 from segue.core.passages import Passage, passages
 from segue.core.picture import Picture
 

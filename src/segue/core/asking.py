@@ -14,9 +14,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import telling
-from .brief import cut, size
 from .digest import RunDigest
 from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, Source
+from .page import cut, size
 from .patterns import regex
 from .picture import Picture
 from .spend import TOKEN_BYTES_MIN

@@ -10,21 +10,19 @@ out. The text is data for a model and a page for a person: short lines, plain la
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 
 from segue.core.digest import Failure
 from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
+from segue.core.inventory import Inventory
 from segue.core.names import NAME, is_name
+from segue.core.page import LIST_MAX, Page, cut, plain, size
 from segue.core.picture import Claim, Picture, Sentence, Task
 from segue.core.worth import words
 from segue.errors import BudgetTooSmall
 
-from .patterns import regex
-
 BYTES_MIN, BYTES_DEFAULT = 256, 2_048
-LIST_MAX = 10  # items on a line
 
 ORDER = (
     "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT",
@@ -32,75 +30,6 @@ ORDER = (
     "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED", "REMEMBERED", "COMMITTED", "SINCE THEN",
     "UNCOMMITTED", "COMMANDS", "FILES",
 )  # fmt: skip
-
-
-def size(text: str) -> int:
-    """Bytes of UTF-8."""
-    return len(text.encode("utf-8", "replace"))
-
-
-_SEQUENCES = regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
-_UNSEEN = dict.fromkeys(
-    [
-        *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,
-        *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
-    ]
-)  # fmt: skip
-"""What a terminal or a model would obey or read, and a person would not see."""
-
-
-def plain(line: str) -> str:
-    """A line without control sequences and what else cannot be seen."""
-    if line.isprintable():
-        return line
-    return _SEQUENCES.sub("", line).translate(_UNSEEN)
-
-
-def cut(text: str, most: int) -> str:
-    """At most so many bytes of a text, ending at a sentence or a word; "" where not even a word fits."""
-    text = plain(" ".join(text.split()))
-    if size(text) <= most:
-        return text
-    short = text.encode("utf-8", "replace")[: max(0, most - 3)].decode("utf-8", "ignore")
-    stop = max(short.rfind(". "), short.rfind("! "), short.rfind("? "))
-    if stop > len(short) * 0.75:
-        return short[: stop + 1] + "…"
-    at = short.rfind(" ")
-    if at < 0:  # one long word: a path, or a language that writes without blanks
-        return f"{short}…" if most >= 12 else ""
-    return short[:at].rstrip(" ,;:.(—-") + "…"
-
-
-class Page:
-    """Lines under labels, with the bytes that are left."""
-
-    def __init__(self, budget: int) -> None:
-        self.left = budget
-        self.lines: dict[str, str] = {}
-        self.seen: set[str] = set()
-        self.low = ""
-
-    def put(self, label: str, line: str) -> bool:
-        """Add a line if it fits, newline included."""
-        cost = size(line) + 1
-        if not line or cost > self.left:
-            return False
-        self.left -= cost
-        self.lines[label] = line
-        self.note(line)
-        return True
-
-    def note(self, text: str) -> None:
-        """Count a text as said."""
-        self.seen |= words(text)
-        self.low += text.lower() + "\n"
-
-    def say(self, label: str, text: str, share: float | int) -> bool:
-        """Add a labelled text, cut to its share."""
-        most = min(int(share), self.left - size(label) - 3)
-        told = cut(text, most)
-        whole = size(" ".join(text.split())) <= most
-        return bool(told) and (whole or most >= 12) and self.put(label, f"{label}: {told}")
 
 
 def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -121,8 +50,10 @@ def _composed(shown: Picture, budget: int, more: str) -> str:
     _essential(page, shown, budget)
     _commands(page, shown, budget)
     _told(page, shown, budget)
-    _files(page, shown, budget)
+    inventory = Inventory(page, shown, budget)
+    inventory.put()
     _sentences(page, [*shown.sentences, *map(_inferred, shown.claims)], shown)
+    inventory.grow()
     lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
     return sealed("\n".join(plain(line) for block in lines for line in block.split("\n")))
 
@@ -169,8 +100,8 @@ def _opening(shown: Picture, budget: int) -> str:
 def _essential(page: Page, shown: Picture, budget: int) -> None:
     """Goal, work under way, next step and what is broken, at any budget; then what else the user said."""
     tight = budget < 700
-    goal = 0.42 * budget if tight else min(900, 0.30 * budget + 90)
-    plan = 0.34 * budget if tight else min(1_000, 0.17 * budget)
+    goal = 0.42 * budget if tight else min(900, 0.35 * budget + 90)
+    plan = 0.34 * budget if tight else min(1_000, 0.22 * budget)
     _musts(page, shown, goal, plan, (0.24 if tight else 0.16) * budget)
     waiting = [_waits(task) for task in shown.plan if task.state == "blocked"]
     if waiting:
@@ -344,99 +275,11 @@ def _told(page: Page, shown: Picture, budget: int) -> None:
     page.say("UNCOMMITTED", dirty, max(0.05 * budget, 96))
 
 
-FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.46, 9, 20
-RESERVE = 0.08
 COMMANDS_SHARE = 0.12
 QUOTED = ("REPORTED",)  # words of others than the user and the agent
 CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
 BY_A_MODEL = "INFERRED (by a model)"
 RATE_MIN = 0.004  # a sentence that adds less says nothing
-LOOSE_MAX = 20
-
-
-def _files(page: Page, shown: Picture, budget: int) -> None:
-    """Files by the chance that they are touched again, the names in play under theirs."""
-    if page.left < 60 or not shown.files:
-        return
-    heading = "FILES and the names in play there:" if budget >= 700 else "FILES:"
-    reserve = int(RESERVE * budget) if budget >= 1_000 else 0
-    room = page.left - reserve - size(heading) - 1
-    many = max(3, min(40, FILES_SHOWN * budget // 2_048))
-    named = max(2, min(25, FILES_NAMED * budget // 2_048)) if budget >= 500 else 0
-    first = max(named, 3)  # what a command only mentioned stands among the first or not at all
-    likely = [line for at, line in enumerate(shown.files) if at < first or line.given]
-    chosen = []
-    for line in likely[:many]:
-        cost = size(line.name) + (len(line.mark) + 3 if line.mark else 0) + 5
-        if cost > min(room, FILES_SHARE * budget + 120):
-            break
-        room -= cost
-        chosen.append(line)
-    if not chosen:
-        return
-    homes = {line.name: [] for line in chosen[:named]}  # type: dict[str, list[str]]
-    loose: list[str] = []
-    left = min(room - 16, int(NAMES_SHARE * budget))
-    low = page.low + " ".join(line.name for line in chosen).lower()
-    missed = 0
-    for name in _densest(shown.worth.names, low, max(240, budget // 8)):
-        home = shown.worth.homes.get(name, "").replace("\\", "/").rsplit("/", 1)[-1]
-        under = homes.get(home, loose)
-        if under is not loose and len(under) >= LIST_MAX:
-            under = loose
-        if under is loose and len(loose) >= LOOSE_MAX:
-            missed += 1
-            if missed > LOOSE_MAX:
-                break
-            continue
-        under.append(name)
-        left -= size(name) + 2
-        if left < 12:
-            break
-    lines = [heading]
-    for line in chosen[:named]:
-        mark = f" ({line.mark})" if line.mark else ""
-        names = _and(homes[line.name])
-        lines.append(f"  {line.name}{mark}: {names}" if names else f"  {line.name}{mark}")
-    others = [line.name for line in chosen[named:]]
-    lines += [f"  elsewhere: {_and(loose[at : at + LIST_MAX])}" for at in range(0, len(loose), LIST_MAX)]
-    lines += [f"  also: {_and(others[at : at + LIST_MAX])}" for at in range(0, len(others), LIST_MAX)]
-    while len(lines) > 1 and not page.put("FILES", "\n".join(lines)):
-        lines.pop()
-
-
-def _and(names: list[str]) -> str:
-    """A list as one would say it."""
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part) if names else ""
-
-
-def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
-    """Names that are not said yet, those first that say most a byte: one may contain others."""
-    ranked = sorted(names, key=lambda name: (-names[name], name))[:count]
-    small = {name: name.lower() for name in ranked}
-    left = [name for name in ranked if small[name] not in said]
-    gains = {name: names[name] for name in left}
-    holders: dict[str, list[str]] = {name: [name] for name in left}
-    together = "\n".join([small[name] for name in left])
-    for name in left:
-        low, length = small[name], len(name)
-        if together.count(low) == 1:  # only itself, as most
-            continue
-        for other in left:
-            if len(other) > length and low in small[other]:
-                holders[name].append(other)
-                gains[other] += names[name]
-    costs = {name: math.pow(len(name) + 2, 0.75) for name in left}
-    rates = {name: gains[name] / costs[name] for name in left}
-    while rates:
-        best = max(rates, key=rates.__getitem__)
-        yield best
-        for name in [name for name in rates if small[name] in small[best]]:
-            del rates[name]
-            for holder in holders[name]:
-                gains[holder] -= names[name]
-                if holder in rates:
-                    rates[holder] = gains[holder] / costs[holder]
 
 
 def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import telling
-from .brief import plain
 from .names import NAME, is_name
+from .page import plain
 from .patterns import regex
 from .picture import Claim, Picture
 from .stem import stem

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, cut, level, plain, size
+from segue.core.brief import BYTES_DEFAULT, BYTES_MIN, level
 from segue.core.digest import Failure
+from segue.core.page import cut, plain, size
 from segue.core.picture import Picture
 from segue.errors import BudgetTooSmall
 

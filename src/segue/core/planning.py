@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .asking import Question, closed, fenced
-from .brief import plain
 from .grounding import gives_orders
+from .page import plain
 from .values import Value
 
 ITEMS_MAX, FEATURES_MAX, RISKS_MAX, STEPS_MAX = 20, 8, 8, 8

@@ -17,8 +17,8 @@ import msgspec
 
 from segue.core import telling
 from segue.core.account import Sheet
-from segue.core.brief import plain
 from segue.core.inherit import CLOSING, sealed, unmarked
+from segue.core.page import plain
 from segue.core.passages import Passage
 from segue.core.tokens import Counter, estimate, estimate_line
 from segue.core.values import Value, whole

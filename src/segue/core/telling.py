@@ -75,9 +75,12 @@ _MARKUP = regex(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
 
 
 _SMALL = frozenset(
-    "with this that from have what when will your just like want please should could would there here them "
-    "then they make need into over only also some more than very does done okay".split()
+    "added again also been check code could does done file files first from gets goes good great have here "
+    "into just like line lines look looking looks made make makes might more most must need needs next okay "
+    "only other over please running should some test tests than that their them then there these they this "
+    "those used uses using very want were what when where which while will with would your".split()
 )
+"""Words of which any request may be made: they do not say what it is about."""
 
 
 _LONG_WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
