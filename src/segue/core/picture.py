@@ -197,7 +197,8 @@ def _refusal(shown: Picture, digest: RunDigest, failures: list[Failure]) -> None
     """The last call that was not carried out: the user did not want it, or the harness did not run it."""
     if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
         shown.refused = digest.refused
-    unrun = next((one for one in failures if telling.unrun(one.why)), None)
+    lately = [one for one in reversed(digest.solved) if one.at > digest.steps - CUT_STEPS]
+    unrun = next((one for one in [*failures, *lately] if telling.unrun(one.why)), None)
     if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, shown.refused.at if shown.refused else 0):
         shown.refused = Failure(unrun.what, telling.unrun(unrun.why), unrun.at)
         shown.refused_by = "the harness"
