@@ -186,6 +186,19 @@ def test_a_command_of_the_users_own_is_a_prompt(tags, prompt):
     assert told(user(tags)) == [Prompt(AT, prompt)]
 
 
+def test_what_a_member_of_a_team_is_told_by_its_lead_is_its_task():
+    def message(body: str, sender: str = "team-lead") -> str:
+        return f'<teammate-message teammate_id="{sender}" summary="x">\n{body}\n</teammate-message>'
+
+    task = json.dumps({"type": "task_assignment", "subject": "INT-5: Wire it", "description": "Ask first."})
+    idle = json.dumps({"type": "idle_notification", "from": "tester"})
+    told_to_it = [message("You write the tests."), message(task), message(idle), message("hello", "tester")]
+    assert told(*(user(one, teamName="shop", agentName="tester") for one in told_to_it)) == [
+        Prompt(AT, "You write the tests."), Prompt(AT, "INT-5: Wire it\nAsk first."),
+    ]  # fmt: skip
+    assert told(user(message("You write the tests."))) == []
+
+
 def test_a_second_prompt_behind_the_same_record_takes_back_what_followed_the_first():
     first = user("Use tabs", parentUuid="p1", uuid="u1")
     then = user("and sort them", parentUuid="p2", uuid="u2")

@@ -86,6 +86,8 @@ _PERSISTED = regex(
 )
 _SLASH = regex(r"<command-name>\s*(/?[^<]*?)\s*</command-name>")
 _SLASH_ARGS = regex(r"<command-args>(.*?)</command-args>", re.S)
+LED = '<teammate-message teammate_id="team-lead"'
+_LED = regex(rf"{LED}[^>]*>(.*?)</teammate-message>", re.S)
 _NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
 _ATTACHMENTS = ("queued_command", "hook_additional_context", "hook_success")
 _PATHS = ("file_path", "notebook_path", "path")
@@ -174,7 +176,8 @@ class Reader:
             if block.type == "tool_result":
                 steps += _result(block, at)
             elif block.type == "text" and block.text:
-                steps += self._turned(self._text(block.text, at, bool(record.is_meta)), record)
+                said = self._text(block.text, at, bool(record.is_meta), bool(record.agent_name))
+                steps += self._turned(said, record)
         return steps
 
     def _turned(self, steps: Iterable[Step], record: Record) -> Iterator[Step]:
@@ -189,7 +192,7 @@ class Reader:
                 self._turns = [*self._turns, now][-_TURNS_MAX:]
             yield step
 
-    def _text(self, text: str, at: float, meta: bool) -> Iterator[Step]:
+    def _text(self, text: str, at: float, meta: bool, member: bool = False) -> Iterator[Step]:
         if "<" in text:
             text = _REMINDER.sub("", text)
         text = text.strip()
@@ -198,6 +201,8 @@ class Reader:
                 yield Interrupt(at, "by the user")
             elif text.startswith(CONTINUED):
                 yield self._compact(at, text)
+            elif member and text.startswith(LED):
+                yield from _led(text, at)
             elif not meta:
                 yield from _tagged(text, at)
         elif text and not meta:
@@ -368,6 +373,22 @@ def _tagged(text: str, at: float) -> Iterator[Step]:
         notice = _NOTICE.search(text)
         if notice:
             yield Recap(at, notice[1].strip())
+
+
+def _led(text: str, at: float) -> Iterator[Step]:
+    """What the one that leads a team told this member: its task, as a sub-agent gets one; not its notices."""
+    for body in _LED.findall(text):
+        words = body.strip()
+        told = anything(words.encode("utf-8", "replace")) if words.startswith("{") else None
+        if isinstance(told, dict):
+            parts = (
+                [told.get("subject"), told.get("description")]
+                if told.get("type") == "task_assignment"
+                else []
+            )
+            words = "\n".join(part for part in parts if isinstance(part, str))
+        if words:
+            yield Prompt(at, words)
 
 
 def _result(block: Block, at: float) -> list[Step]:

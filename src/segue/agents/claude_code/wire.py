@@ -81,6 +81,8 @@ class Record(Struct, gc=False, rename="camel"):
     git_branch: str | None = None
     version: str | None = None
     agent_id: str | None = None
+    agent_name: Any = None
+    """Of a member of a team, whose user is the one that leads it."""
     is_sidechain: bool | None = None
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
