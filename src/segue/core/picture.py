@@ -358,7 +358,8 @@ _INTENT = regex(
 _GOING = regex(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
 _DONE = regex(
     r"\b(?:added|fixed|updated|created|implemented|removed|renamed|moved|wrote|written|committed|pushed|merged|passes|"
-    r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved)\b",
+    r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved|succeeded|successful|"
+    r"successfully|addressed|landed|deployed|released|published|shipped|finished|all \w+(?: \w+)? pass)\b",
     re.I,
 )
 _FOUND = regex(
