@@ -232,6 +232,24 @@ def test_a_request_that_could_be_about_anything_is_not_the_goal() -> None:
     assert line(text, "GOAL") == GOAL and line(text, "LATEST FROM USER") == vague
 
 
+@pytest.mark.parametrize(
+    "folder", ["/home/ann/work/invoices/parsers/", "C:\\work\\invoices\\of\\the\\year\\"]
+)
+def test_a_failed_call_is_told_with_its_file_even_where_the_path_is_long(folder: str) -> None:
+    path = f"{folder}{'amounts/' * 6}cents.py"
+    call, result = (
+        Call(2, "e", "Edit", "edit", "x", paths=(path,)),
+        Result(3, "e", ok=False, text="not found"),
+    )
+    assert line(brief(Prompt(1, GOAL), call, result), "BROKEN") == '`Edit cents.py` failed: "not found"'
+
+
+def test_of_a_link_the_words_are_quoted_and_not_where_it_leads() -> None:
+    said = "I moved the rounding into [src/cents.py](/home/ann/work/invoices/src/cents.py:8) for good."
+    text = brief(Prompt(1, GOAL), Say(2, said))
+    assert "I moved the rounding into src/cents.py for good." in text and "/home/ann" not in text
+
+
 def test_a_file_that_a_command_only_mentioned_is_among_the_first_or_not_told() -> None:
     steps: list[Step] = [Prompt(1, GOAL)]
     for number in range(14):

@@ -174,14 +174,22 @@ def _failure(what: str, why: str, most: float) -> str:
     """What failed and why, in so many bytes, the quotation marks closed."""
     if what == why:
         return cut(why, int(most))
-    name = "`" + cut(what.replace("`", "'"), max(12, min(60, int(most * 0.55)))) + "`"
+    name = _call(what, max(12, min(60, int(most * 0.55))))
     told = cut(why.translate(_NO_QUOTES), int(most) - size(name) - 11)
     return f'{name} failed: "{told}"' if told else f"{name} failed"
 
 
+def _call(what: str, most: int) -> str:
+    """A call by its name; where a file's whole path has no room, with the file's name alone."""
+    tool, _, path = what.partition(" ")
+    if size(what) > most and (path[:1] in ("/", "~") or path[1:3] in (":\\", ":/")):
+        what = tool + " " + path.replace("\\", "/").rsplit("/", 1)[-1]
+    return "`" + cut(what.replace("`", "'"), most) + "`"
+
+
 def _failures(broken: list[Failure], most: float) -> str:
     first, *rest = broken
-    others = [f"`{cut(one.what, 40)}`" for one in rest if one.what != first.what][:2]
+    others = [_call(one.what, 40) for one in rest if one.what != first.what][:2]
     also = f"; also {' and '.join(others)}" if others else ""
     if size(also) > most / 3:
         also = ""
@@ -190,9 +198,7 @@ def _failures(broken: list[Failure], most: float) -> str:
 
 def _refused(call: Failure, by: str, most: float) -> str:
     """A call that somebody did not want; what was said then is quoted, for it came by way of a result."""
-    what, _, file = call.what.rpartition("/")
-    what = f"{what.partition(' ')[0]} {file}" if len(call.what) > 60 and " /" in call.what else call.what
-    name = "`" + cut(what.replace("`", "'"), 60) + "`"
+    name = _call(call.what, 60)
     said = cut(call.why, int(most) - size(name) - 40)
     return f"{by} rejected {name}" + (f" and said: {_quote(said)}" if said else "")
 

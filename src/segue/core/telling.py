@@ -25,6 +25,7 @@ _TELLS = (
 )  # fmt: skip
 _ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _SENTENCE = regex(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+(?=[\"'`(\[A-Z0-9])|\n+", re.M)
+_LINK = regex(r"\[([^\]\n]{1,200})\]\([^()\s]{1,400}\)")
 _BULLET = regex(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
 _CHECK = regex(r"^\s*(?:[-*+]|\d{1,2}[.)])?\s*(?:\[([ xX~-])\]|([☐☑✅⬜✔☒]))\s+(\S.*)$", re.M)
 _INSTRUCTS = regex(
@@ -50,9 +51,12 @@ def clip(text: str, most: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """A text's sentences and list entries, without bullets and markup; code blocks left out."""
+    """A text's sentences and list entries, without bullets, markup and where links lead; code blocks left
+    out."""
     if "```" in text:
         text = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.S)
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
     found = []
     for part in _SENTENCE.split(text):
         part = _BULLET.sub("", part).replace("**", "").strip()
