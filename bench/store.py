@@ -31,9 +31,10 @@ def text(rng: random.Random, length: int) -> str:
     return "".join(rng.choices(string.ascii_letters + " ", k=length))
 
 
-def message(rng: random.Random, number: int) -> dict[str, Any]:
+def message(rng: random.Random, number: int, **more: object) -> dict[str, Any]:
     """About 1 KB, as an agent's conversation holds it."""
-    return {"id": f"msg-{number}", "role": "assistant", "content": text(rng, 940), "tokens": number + 300}
+    plain = {"id": f"msg-{number}", "role": "assistant", "content": text(rng, 940), "tokens": number + 300}
+    return plain | more
 
 
 def open_segue(folder: Path) -> Segue:
@@ -131,7 +132,7 @@ def cold_status(folder: Path, id: str) -> float:
     return seconds
 
 
-def agent_row(name: str, size: int, folder: Path) -> tuple[str, ...]:
+def agent_row(name: str, size: int, folder: Path, **more: object) -> tuple[str, ...]:
     """1,000 saves of one state, to us and to the other, 50 at a turn."""
     from langgraph.checkpoint.base import empty_checkpoint
     from langgraph.checkpoint.sqlite import SqliteSaver
@@ -140,14 +141,14 @@ def agent_row(name: str, size: int, folder: Path) -> tuple[str, ...]:
     seg = open_segue(folder)
     session = seg.start("save often")
     path = folder / "langgraph.db"
-    messages = [message(rng, i) for i in range(size // 1000)]
+    messages = [message(rng, i, **more) for i in range(size // 1000)]
     put, their_put, configs = [], [], [{"configurable": {"thread_id": "t", "checkpoint_ns": ""}}]
     with SqliteSaver.from_conn_string(str(path)) as saver:
         saver.setup()
         for start in range(1, ROUNDS + 1, TURN):
             values = []
             for number in range(start, start + TURN):
-                messages = [*messages[1:], message(rng, number + 10_000)]
+                messages = [*messages[1:], message(rng, number + 10_000, **more)]
                 values.append({"messages": messages, "plan": ["analyse", "model", f"step {number % 7}"]})
             put += [timed(partial(session.save_agent, "planner", value)) for value in values]
             for number, value in enumerate(values, start):
@@ -177,6 +178,8 @@ def agent_states() -> None:
     for name, size in SIZES.items():
         with tempfile.TemporaryDirectory() as folder:
             rows.append(agent_row(name, size, Path(folder)))
+    with tempfile.TemporaryDirectory() as folder:
+        rows.append(agent_row("1 MB, each message with a boolean", SIZES["1 MB"], Path(folder), cached=False))
     head = ("state", "put ms", "theirs", "faster", "get ms", "theirs", "of theirs", "MB", "theirs", "smaller")
     table("1,000 saves of an agent state, 1 KB changed each, against langgraph-checkpoint-sqlite", head, rows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ class Shelf:
     """A store of one value: what is named by splices and kept by address."""
 
     def __init__(self) -> None:
-        self.rope = pieces.EMPTY
+        self.rope = pieces.Rope()
         self.addresses: tuple[str, ...] = ()
         self.bodies: dict[str, bytes] = {}
 
@@ -30,7 +31,7 @@ class Shelf:
         saving = pieces.save(self.rope, value)
         self.bodies.update(saving.fresh)
         self.addresses = apply(self.addresses, saving.splices)
-        self.rope = saving.rope
+        self.rope = saving.settle()
         return saving
 
     def load(self) -> Any:
@@ -92,12 +93,38 @@ def test_a_small_change_of_a_large_value_names_few_pieces() -> None:
     assert shelf.load() == value
 
 
-@pytest.mark.parametrize(("old", "new"), [(1, True), (0, False), (1, 1.0), (True, 1), (0.0, 0)])
-def test_values_that_python_holds_equal_are_still_a_change(old: Any, new: Any) -> None:
+TWINS = [(1, True), (0, False), (1, 1.0), (True, 1), (0.0, 0), (0.0, -0.0), (False, 0.0), (1.0, True)]
+PLACES: list[Callable[[Any], Any]] = [
+    lambda v: [v] * 40, lambda v: [{"v": v}] * 40, lambda v: [{"a": [v, "x"]}] * 40,
+    lambda v: [{v: "x"}] * 40, lambda v: [{"a": {v: ["x"]}, "b": "y"}] * 40,
+    lambda v: {f"key {n}": v for n in range(40)}, lambda v: {"v": v},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new"), TWINS)
+@pytest.mark.parametrize("place", PLACES)
+def test_values_that_python_holds_equal_are_still_a_change(
+    place: Callable[[Any], Any], old: Any, new: Any
+) -> None:
     shelf = Shelf()
-    shelf.save([{"v": old}] * 40)
-    shelf.save([{"v": new}] * 40)
-    assert all(type(row["v"]) is type(new) for row in shelf.load())
+    shelf.save(place(old))
+    assert shelf.save(place(old)).splices == ()
+    assert shelf.save(place(new)).splices != ()
+    assert repr(shelf.load()) == repr(place(new))
+
+
+def test_a_save_that_failed_leaves_the_rope_as_it_was() -> None:
+    shelf = Shelf()
+    shelf.save({"rows": [{"id": n, "text": "x" * 600} for n in range(40)]})
+    before = (shelf.rope.addresses, shelf.rope.value())
+    changed: dict[str, Any] = shelf.load()
+    changed["rows"][3]["text"] = "changed"
+    del changed["rows"][0]
+    lost = pieces.save(shelf.rope, changed)
+    assert lost.splices and (shelf.rope.addresses, shelf.rope.value()) == before
+    changed["rows"].append({"id": 40, "text": "more"})
+    shelf.save(changed)
+    assert shelf.load() == changed == shelf.rope.value()
 
 
 def test_saving_the_same_again_changes_nothing() -> None:
@@ -122,4 +149,4 @@ def test_a_loaded_rope_goes_on_whatever_its_cuts_are() -> None:
 @pytest.mark.parametrize("value", [object(), {"x": object()}, [2**70], {"a": {1, 2}, "b": lambda: 0}])
 def test_what_cannot_be_stored_is_refused(value: Any) -> None:
     with pytest.raises(UsageError, match="cannot be saved"):
-        pieces.save(pieces.EMPTY, value)
+        pieces.save(pieces.Rope(), value)

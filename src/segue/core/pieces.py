@@ -6,8 +6,8 @@ at places that the elements themselves choose, so that dropping the first one mo
 cut. A save compares the elements with a private copy of those saved before, encodes only the
 ones that differ, and names only the pieces that are new.
 
-What is loaded is equal to what was saved. Python holds ``1 == True``: elements with such
-values are compared by their bytes instead.
+What is loaded is equal to what was saved. Python holds ``1 == True``: the copies have something
+stricter in the place of such values, and elements in which that cannot stand are compared by their bytes.
 """
 
 from __future__ import annotations
@@ -15,15 +15,12 @@ from __future__ import annotations
 import hashlib
 import operator
 import zlib
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from itertools import accumulate, compress
+from itertools import accumulate, compress, takewhile
 from typing import Any
 
 import msgspec
 
 from ..errors import UsageError
-from .values import Value
 
 SECTION_ELEMENTS = 16
 """A list or object with so many elements is cut between them."""
@@ -31,13 +28,15 @@ _ALONE_BYTES = 512
 _GROUP_BYTES_MAX = 2048
 _CUT_BYTES = 4096
 """What has no elements, such as a long text, is cut at this size."""
-_BLOCK_PIECES = 128
 _LOOK_AHEAD = 64
+_AT_ONCE = 256
+"""So many elements are compared at once."""
 _DEPTH_MAX = 6
 
-_encoder = msgspec.msgpack.Encoder()
+_encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder()
-_PLAIN = frozenset((str, int, float, bytes, type(None)))
+_PLAIN = frozenset((str, bytes, type(None)))
+_PLAIN_OR_NUMBERS = _PLAIN | {int, float}
 
 Splices = tuple[tuple[int, int, list[str]], ...]
 
@@ -48,87 +47,39 @@ def address(piece: bytes) -> str:
 
 
 class _Piece:
-    """Some neighbouring elements, their private copies and their encoding."""
+    """The encoding of some neighbouring elements, or bytes without elements."""
 
-    __slots__ = ("address", "body", "closed", "delicate", "shadow")
+    __slots__ = ("address", "body", "closed", "count", "delicate")
 
-    def __init__(self, shadow: list[Any], body: bytes, delicate: bool, closed: bool) -> None:
-        self.shadow, self.body, self.delicate, self.closed = shadow, body, delicate, closed
+    def __init__(self, body: bytes, count: int, delicate: bool, closed: bool) -> None:
+        self.body, self.count, self.delicate, self.closed = body, count, delicate, closed
         self.address = address(body)
 
 
-class _Block:
-    """Some neighbouring pieces of a section, compared at once."""
-
-    __slots__ = ("delicate", "pieces", "shadow", "size")
-
-    def __init__(self, pieces: list[_Piece], shadow: list[Any], size: int, delicate: bool) -> None:
-        self.pieces, self.shadow, self.size, self.delicate = pieces, shadow, size, delicate
-
-    @classmethod
-    def of(cls, pieces: list[_Piece]) -> _Block:
-        """A block of new pieces."""
-        if len(pieces) == 1:
-            (piece,) = pieces
-            return cls(pieces, piece.shadow, len(piece.body), piece.delicate)
-        shadow = [element for piece in pieces for element in piece.shadow]
-        return cls(pieces, shadow, sum(len(p.body) for p in pieces), any(p.delicate for p in pieces))
-
-    def until(self, stop: int) -> _Block:
-        """The pieces before a place."""
-        return self._part(self.pieces[:stop], self.pieces[stop:], slice(0, self._elements(stop)))
-
-    def since(self, start: int) -> _Block:
-        """The pieces from a place on."""
-        return self._part(self.pieces[start:], self.pieces[:start], slice(self._elements(start), None))
-
-    def _elements(self, place: int) -> int:
-        if len(self.shadow) == len(self.pieces):  # one element a piece, as with large elements
-            return place
-        return sum([len(piece.shadow) for piece in self.pieces[:place]])
-
-    def _part(self, pieces: list[_Piece], others: list[_Piece], elements: slice) -> _Block:
-        if len(others) < len(pieces):
-            size = self.size - sum([len(piece.body) for piece in others])
-        else:
-            size = sum([len(piece.body) for piece in pieces])
-        delicate = self.delicate and any(piece.delicate for piece in pieces)
-        return _Block(pieces, self.shadow[elements], size, delicate)
-
-    def joined(self, other: _Block) -> _Block:
-        """This block and the one behind it."""
-        return _Block(
-            self.pieces + other.pieces, self.shadow + other.shadow, self.size + other.size,
-            self.delicate or other.delicate,
-        )  # fmt: skip
-
-
 class _Section:
-    """Bytes without elements, then the elements of one list or object."""
+    """Bytes without elements, then the elements of one list or object, with private copies of them."""
 
-    __slots__ = ("blocks", "pairs", "prefix")
+    __slots__ = ("delicate", "pairs", "pieces", "prefix", "shadow", "size")
 
-    def __init__(self, prefix: list[_Piece], pairs: bool, blocks: list[_Block]) -> None:
-        self.prefix, self.pairs, self.blocks = prefix, pairs, blocks
-
-    def pieces(self) -> Iterator[_Piece]:
-        yield from self.prefix
-        for block in self.blocks:
-            yield from block.pieces
+    def __init__(self, pairs: bool) -> None:
+        self.pairs = pairs
+        self.prefix: list[_Piece] = []
+        self.pieces: list[_Piece] = []
+        self.shadow: list[Any] = []
+        self.size = self.delicate = 0
 
 
 class Rope:
-    """A saved value. Immutable."""
+    """A saved value. It changes when a save of another value is settled, and not before."""
 
     __slots__ = ("sections",)
 
-    def __init__(self, sections: list[_Section]) -> None:
-        self.sections = sections
+    def __init__(self) -> None:
+        self.sections: list[_Section] = []
 
-    def pieces(self) -> Iterator[_Piece]:
+    def pieces(self) -> list[_Piece]:
         """All pieces, in order."""
-        for section in self.sections:
-            yield from section.pieces()
+        return [piece for section in self.sections for piece in (*section.prefix, *section.pieces)]
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -140,29 +91,37 @@ class Rope:
         return decode(b"".join([p.body for p in self.pieces()]))
 
 
-EMPTY = Rope([])
-
-
-class Saving(Value):
+class Saving:
     """A save that is ready for the journal."""
 
-    rope: Rope
-    size: int
-    splices: Splices
-    """What changes in the list of addresses, applied in order."""
-    fresh: dict[str, bytes]
-    """Pieces that the rope before did not have."""
+    __slots__ = ("_walks", "fresh", "rope", "size", "splices")
+
+    def __init__(self, rope: Rope, size: int, walks: list[_Walk], weave: _Weave) -> None:
+        self.rope, self.size, self._walks = rope, size, walks
+        self.splices: Splices = tuple(weave.splices)
+        """What changes in the list of addresses, applied in order."""
+        self.fresh = weave.fresh
+        """Pieces that the rope before did not have."""
+
+    def settle(self) -> Rope:
+        """The rope, which from now on is that of this save: once it is durable, and only once."""
+        for walk in self._walks:
+            walk.settle()
+        self.rope.sections = [walk.section for walk in self._walks]
+        return self.rope
 
 
 def encode(value: Any) -> bytes:
     """The bytes of a value; refuses what cannot be stored."""
     try:
-        return _encoder.encode(value)
+        return _encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
-        raise UsageError(
-            f"this state cannot be saved: {fault}",
-            hint="use null, booleans, numbers, text, lists and objects",
-        ) from fault
+        raise _unsaved(fault) from fault
+
+
+def _unsaved(fault: Exception) -> UsageError:
+    hint = "use null, booleans, numbers, text, lists and objects"
+    return UsageError(f"this state cannot be saved: {fault}", hint=hint)
 
 
 def decode(body: bytes) -> Any:
@@ -172,24 +131,30 @@ def decode(body: bytes) -> Any:
 
 def save(old: Rope, value: Any) -> Saving:
     """What of a value is new since ``old``."""
-    weave = _Weave()
-    sections, size = [], 0
-    for number, (prefix, pairs, elements) in enumerate(_sections(value)):
-        before = old.sections[number] if number < len(old.sections) else _Section([], pairs, [])
-        cut = weave.prefix(before.prefix, prefix)
-        if before.pairs != pairs:
-            weave.skip(sum(len(block.pieces) for block in before.blocks))
-            before = _Section([], pairs, [])
-        blocks = weave.elements(before.blocks, elements, pairs) if elements or before.blocks else []
-        sections.append(_Section(cut, pairs, blocks))
-        size += len(prefix) + sum([block.size for block in blocks])
-    weave.skip(sum(1 for section in old.sections[len(sections) :] for _ in section.pieces()))
-    return Saving(Rope(sections), size, tuple(weave.splices), weave.fresh)
+    weave, walks, size = _Weave(), [], 0
+    sections = old.sections
+    try:
+        for number, (prefix, pairs, live) in enumerate(_sections(value)):
+            section = sections[number] if number < len(sections) else _Section(pairs)
+            cut = weave.prefix(section.prefix, prefix)
+            if section.pairs != pairs:
+                weave.splice(len(section.pieces), [])
+                section = _Section(pairs)
+            walk = _Walk(weave, section, cut, live)
+            if live or section.pieces:
+                walk.go()
+            walks.append(walk)
+            size += len(prefix) + walk.size
+    except (TypeError, ValueError, OverflowError, RecursionError) as fault:
+        raise _unsaved(fault) from fault
+    for section in sections[len(walks) :]:
+        weave.splice(len(section.prefix) + len(section.pieces), [])
+    return Saving(old, size, walks, weave)
 
 
 def load(bodies: list[bytes], addresses: tuple[str, ...]) -> tuple[Rope, bool]:
     """The rope of pieces that a store gave back, and whether its cuts are those that are stored."""
-    rope = save(EMPTY, decode(b"".join(bodies))).rope
+    rope = save(Rope(), decode(b"".join(bodies))).settle()
     return rope, rope.addresses == addresses
 
 
@@ -216,45 +181,84 @@ def _walk(value: Any, depth: int, prefix: bytes, found: list[tuple[bytes, bool, 
     """Add the parts of a value to those found; the bytes behind the last of them."""
     kind = type(value)
     if kind is dict and len(value) < SECTION_ELEMENTS and depth < _DEPTH_MAX:
-        prefix += _header(len(value), 0x80, 0xDE)
+        prefix += _HEADS[len(value)]
         for name, child in value.items():
-            prefix += encode(name)
-            prefix = _walk(child, depth + 1, prefix, found)
+            prefix += _encode(name)
+            kind = type(child)
+            if kind is list and len(child) >= SECTION_ELEMENTS:
+                found.append((prefix + _header(len(child), 0x90), False, child))
+                prefix = b""
+            elif kind is list or kind is dict:
+                prefix = _walk(child, depth + 1, prefix, found)
+            else:
+                prefix += _encode(child)
         return prefix
     if (kind is not list and kind is not dict) or len(value) < SECTION_ELEMENTS:
-        body = encode(value)
+        body = _encode(value)
         if kind is not list or len(body) < _GROUP_BYTES_MAX:
             return prefix + body
     if kind is list:
-        found.append((prefix + _header(len(value), 0x90, 0xDC), False, value))
+        found.append((prefix + _header(len(value), 0x90), False, value))
     else:
-        found.append((prefix + _header(len(value), 0x80, 0xDE), True, list(value.items())))
+        found.append((prefix + _header(len(value), 0x80), True, list(value.items())))
     return b""
 
 
-def _header(length: int, small: int, large: int) -> bytes:
+def _header(length: int, kind: int) -> bytes:
     if length < 16:
-        return bytes((small | length,))
-    return (
-        bytes((large,)) + length.to_bytes(2, "big")
-        if length < 65536
-        else bytes((large + 1,)) + length.to_bytes(4, "big")
-    )
+        return bytes((kind | length,))
+    wide, size = (0, 2) if length < 65536 else (1, 4)
+    return bytes(((0xDC if kind == 0x90 else 0xDE) + wide,)) + length.to_bytes(size, "big")
+
+
+_HEADS = [_header(length, 0x80) for length in range(SECTION_ELEMENTS)]
+
+
+class _Itself:
+    """What a private copy has for a bool, 0 or 1: Python holds ``1 == True``, this is equal to one alone."""
+
+    __slots__ = ("value",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return other is self.value
+
+
+class _Float:
+    """What a private copy has for 0.0, -0.0 and 1.0, for the same reason."""
+
+    __slots__ = ("text",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: float) -> None:
+        self.text = repr(value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is float and repr(other) == self.text
+
+
+_ITSELF = {bool: (_Itself(False), _Itself(True)), int: (_Itself(0), _Itself(1))}
 
 
 def _shadow(value: Any) -> tuple[Any, bool]:
-    """A private copy of a value's containers, and whether ``==`` is too coarse for it."""
+    """A private copy that is equal to a value while that stays as it is; and whether ``==`` cannot tell."""
     kind = type(value)
-    if kind is str:
-        return value, False
     if kind in _PLAIN:
-        return value, value in (0, 1) if kind is int or kind is float else False
+        return value, False
+    if kind is bool or kind is int:
+        return _ITSELF[kind][value] if 0 <= value <= 1 else value, False
+    if kind is float:
+        return _Float(value) if value in (0, 1) else value, False
     if kind is dict:
         values = value.values()
-        if {*map(type, value), *map(type, values)} <= _PLAIN:
-            return value.copy(), 0 in values or 1 in values or 0 in value or 1 in value
-        pairs = [(_shadow(k), _shadow(v)) for k, v in value.items()]
-        return {k[0]: v[0] for k, v in pairs}, any(k[1] or v[1] for k, v in pairs)
+        vague = not _PLAIN_OR_NUMBERS.issuperset(map(type, value)) or 0 in value or 1 in value
+        if not (vague or 0 in values or 1 in values) and _PLAIN_OR_NUMBERS.issuperset(map(type, values)):
+            return value.copy(), False
+        copies = [_shadow(v) for v in values]
+        return dict(zip(value, [c[0] for c in copies], strict=True)), vague or any(c[1] for c in copies)
     if kind is list or kind is tuple:
         copies = [_shadow(v) for v in value]
         return kind([c[0] for c in copies]), any(c[1] for c in copies)
@@ -270,7 +274,7 @@ def _place(elements: list[Any], wanted: Any, start: int) -> int:
 
 
 def _encode_pair(pair: Any) -> bytes:
-    return encode(pair[0]) + encode(pair[1])
+    return _encode(pair[0]) + _encode(pair[1])
 
 
 class _Weave:
@@ -278,19 +282,19 @@ class _Weave:
 
     def __init__(self) -> None:
         self.count = 0
+        """How many pieces it has up to here."""
         self.splices: list[tuple[int, int, list[str]]] = []
         self.fresh: dict[str, bytes] = {}
 
     def prefix(self, old: list[_Piece], body: bytes) -> list[_Piece]:
         """Pieces for bytes without elements: those of before at both ends, cuts between."""
         if len(old) == 1 and len(body) <= _CUT_BYTES:
-            if old[0].body != body:
-                self.skip(1)
-                old = [_Piece([], body, False, True)]
-                self.come(old)
-            else:
+            if old[0].body == body:
                 self.count += 1
-            return old
+                return old
+            cuts = [_Piece(body, 0, False, True)]
+            self.splice(1, cuts)
+            return cuts
         start, at = 0, 0
         while start < len(old) and body.startswith(old[start].body, at):
             at += len(old[start].body)
@@ -300,176 +304,190 @@ class _Weave:
             end -= len(old[stop - 1].body)
             stop -= 1
         self.count += start
-        self.skip(stop - start)
         cuts = [
-            _Piece([], body[i : min(i + _CUT_BYTES, end)], False, True) for i in range(at, end, _CUT_BYTES)
+            _Piece(body[i : min(i + _CUT_BYTES, end)], 0, False, True) for i in range(at, end, _CUT_BYTES)
         ]
-        self.come(cuts)
+        self.splice(stop - start, cuts)
         self.count += len(old) - stop
         return [*old[:start], *cuts, *old[stop:]]
 
-    def skip(self, pieces: int) -> None:
-        if pieces:
-            self._splice(pieces, [])
-
-    def come(self, pieces: list[_Piece]) -> None:
-        if pieces:
-            for piece in pieces:
-                self.fresh[piece.address] = piece.body
-            self._splice(0, [p.address for p in pieces])
-            self.count += len(pieces)
-
-    def _splice(self, gone: int, come: list[str]) -> None:
+    def splice(self, gone: int, come: list[_Piece]) -> None:
+        """Here so many pieces go, and these come."""
+        if not gone and not come:
+            return
+        place, names = self.count, [piece.address for piece in come]
+        for piece in come:
+            self.fresh[piece.address] = piece.body
+        self.count += len(come)
         if self.splices:
-            place, before, names = self.splices[-1]
-            if place + len(names) == self.count:
-                self.splices[-1] = (place, before + gone, names + come)
+            before, lost, others = self.splices[-1]
+            if before + len(others) == place:
+                self.splices[-1] = (before, lost + gone, others + names)
                 return
-        self.splices.append((self.count, gone, come))
-
-    def elements(self, old: list[_Block], live: list[Any], pairs: bool) -> list[_Block]:
-        """Blocks for the elements of a section: old ones where they fit, new ones elsewhere."""
-        walk = _Elements(self, live, _encode_pair if pairs else encode)
-        which = place = 0
-        while which < len(old):
-            rest = old[which].since(place) if place else old[which]
-            fitting, count = walk.fitting(rest), len(rest.pieces)
-            if fitting == count:
-                walk.take(rest)
-                which, place = which + 1, 0
-                continue
-            if fitting:
-                walk.take(rest.until(fitting))
-            place += fitting
-            if fitting + 1 < count and walk.fits(rest.pieces[fitting + 1], walk.at):
-                self.skip(1)  # the most frequent case: one is gone
-                place += 1
-                continue
-            gone = walk.resync(_ahead(old, which, place))
-            if gone is None:
-                self.skip(count - fitting + sum(len(block.pieces) for block in old[which + 1 :]))
-                break
-            place += gone
-            while which < len(old) and place >= len(old[which].pieces):
-                place -= len(old[which].pieces)
-                which += 1
-        walk.come_until(len(live))
-        return walk.finish()
+        self.splices.append((place, gone, names))
 
 
-def _ahead(blocks: list[_Block], which: int, place: int) -> list[_Piece]:
-    pieces = blocks[which].pieces[place : place + _LOOK_AHEAD]
-    for block in blocks[which + 1 :]:
-        if len(pieces) >= _LOOK_AHEAD:
-            break
-        pieces += block.pieces[: _LOOK_AHEAD - len(pieces)]
-    return pieces
+class _Walk:
+    """A walk over the elements of one section: old pieces where they fit, new ones elsewhere."""
 
+    def __init__(self, weave: _Weave, section: _Section, prefix: list[_Piece], live: list[Any]) -> None:
+        self.weave, self.section, self.prefix, self.live = weave, section, prefix, live
+        self.piece = self.element = self.at = 0
+        """The next of the old pieces, of their elements, and of those that are there now."""
+        self.base = weave.count
+        self.size, self.delicate = section.size, section.delicate
+        self.open = False
+        """Whether right before this place an old piece was taken that ended only because the elements did."""
+        self.edits: list[tuple[int, int, list[_Piece], int, int, list[Any]]] = []
+        """(place, how many go, pieces that come; the same of the copies), applied in order."""
 
-class _Elements:
-    """A walk over the live elements of one section."""
+    def settle(self) -> None:
+        """Make the section that of the elements that were walked over."""
+        section = self.section
+        pieces, shadow = section.pieces, section.shadow
+        for place, gone, come, at, lost, copies in self.edits:
+            pieces[place : place + gone] = come
+            shadow[at : at + lost] = copies
+        section.prefix, section.size, section.delicate = self.prefix, self.size, self.delicate
 
-    def __init__(self, weave: _Weave, live: list[Any], encode_one: Callable[[Any], bytes]) -> None:
-        self.weave, self.live, self.encode_one = weave, live, encode_one
-        self.at = 0
-        self.blocks: list[_Block] = []
-
-    def fitting(self, block: _Block) -> int:
-        """How many leading pieces of a block stand at this place now, to the byte."""
-        pieces, shadow = block.pieces, block.shadow
-        live = self.live[self.at : self.at + len(shadow)]
-        if not live or live[0] != shadow[0]:
-            return 0
+    def go(self) -> None:
+        """To the end of the elements."""
+        pieces = self.section.pieces
         count = len(pieces)
-        if live != shadow:
-            same = min(len(live), len(shadow))
-            same = next(compress(range(same), map(operator.ne, live, shadow)), same)
+        while self.piece < count:
+            self.take()
+            place = self.piece
+            if place + 1 < count:
+                element = self.element + pieces[place].count
+                if self.fits(place + 1, element, self.at):  # the most frequent case: one is gone
+                    self.edit(1, self.at)
+                    continue
+                end = self.at + pieces[place].count
+                if self.fits(place + 1, element, end):  # the next: one was changed
+                    self.edit(1, end)
+                    continue
+            if place < count and not self.resync():
+                self.edit(count - place, len(self.live))
+                return
+        self.edit(0, len(self.live))
+
+    def take(self) -> None:
+        """Go past the pieces that stand at this place now, to the byte."""
+        section = self.section
+        pieces, element, place = section.pieces, self.element, self.piece
+        if self.at >= len(self.live) or self.live[self.at] != section.shadow[element]:
+            return
+        same = _run(section.shadow, element, self.live, self.at)
+        count = len(pieces) - place
+        if element + same < len(section.shadow):
             count = same  # if there is one element a piece, as with large elements
-            if len(shadow) != len(pieces):
-                count = bisect_right(list(accumulate([len(piece.shadow) for piece in pieces])), same)
-        if block.delicate:
-            at = self.at
-            for place, piece in enumerate(pieces[:count]):
-                if piece.delicate and not self.fits(piece, at):
-                    return place
-                at += len(piece.shadow)
-        return count
+            if len(section.shadow) != len(pieces):
+                ends = accumulate([piece.count for piece in pieces[place : place + same]])
+                whole = [*takewhile(same.__ge__, ends)]
+                count, same = len(whole), whole[-1] if whole else 0
+        if section.delicate:
+            count, same = self.exact(count, same)
+        if count:
+            self.piece = place = place + count
+            self.element = element + same
+            self.at += same
+            self.weave.count += count
+            self.open = not pieces[place - 1].closed
 
-    def fits(self, piece: _Piece, at: int) -> bool:
-        """Whether the saved elements of a piece stand at a place now, to the byte."""
-        live = self.live[at : at + len(piece.shadow)]
-        if live != piece.shadow:
+    def exact(self, count: int, same: int) -> tuple[int, int]:
+        """How many of so many pieces, with so many elements, are the same to the byte."""
+        at = self.at
+        for number, piece in enumerate(self.section.pieces[self.piece : self.piece + count]):
+            if piece.delicate and not self.spelled(piece, at):
+                return number, at - self.at
+            at += piece.count
+        return count, same
+
+    def spelled(self, piece: _Piece, at: int) -> bool:
+        """Whether the bytes of a piece are those of the elements at a place."""
+        encode_one = _encode_pair if self.section.pairs else _encode
+        return b"".join(map(encode_one, self.live[at : at + piece.count])) == piece.body
+
+    def fits(self, place: int, element: int, at: int) -> bool:
+        """Whether an old piece, whose elements begin at a place of theirs, stands at a place now."""
+        piece = self.section.pieces[place]
+        if self.live[at : at + piece.count] != self.section.shadow[element : element + piece.count]:
             return False
-        return not piece.delicate or b"".join(map(self.encode_one, live)) == piece.body
+        return not piece.delicate or self.spelled(piece, at)
 
-    def take(self, block: _Block) -> None:
-        """Go past a block that fits."""
-        self.blocks.append(block)
-        self.at += len(block.shadow)
-        self.weave.count += len(block.pieces)
-
-    def resync(self, ahead: list[_Piece]) -> int | None:
-        """Behind a difference: how many old pieces are gone; what is new before the next comes."""
-        window = self.live[self.at : self.at + 4 * _LOOK_AHEAD]
+    def resync(self) -> bool:
+        """Behind a difference: go on where an old piece stands again, if one does."""
+        at, place = self.at, self.piece
+        window = self.live[at : at + 4 * _LOOK_AHEAD]
         if not window:
-            return None
-        firsts = [piece.shadow[0] for piece in ahead]
+            return False
+        ahead = self.section.pieces[place : place + _LOOK_AHEAD]
+        starts = list(accumulate([piece.count for piece in ahead[:-1]], initial=self.element))
+        firsts = [self.section.shadow[start] for start in starts]
         gone = 0
         while gone := _place(firsts, window[0], gone + 1):
-            if self.fits(ahead[gone], self.at):
-                self.weave.skip(gone)
-                return gone
-        for gone, piece in enumerate(ahead):
-            offset = _place(window, firsts[gone], 1)
-            if offset and self.fits(piece, self.at + offset):
-                self.weave.skip(gone)
-                self.come_until(self.at + offset)
-                return gone
-        return None
+            if self.fits(place + gone, starts[gone], at):
+                self.edit(gone, at)
+                return True
+        for gone, first in enumerate(firsts):
+            offset = _place(window, first, 1)
+            if offset and self.fits(place + gone, starts[gone], at + offset):
+                self.edit(gone, at + offset)
+                return True
+        return False
 
-    def come_until(self, end: int) -> None:
-        """New pieces for the elements up to a place; they end where an element says so."""
-        if self.at >= end:
+    def edit(self, gone: int, end: int) -> None:
+        """So many old pieces go, and new ones come for the elements up to a place."""
+        weave, old = self.weave, self.section.pieces
+        start, place = self.at, self.piece
+        if start < end and self.open:  # take the last piece back
+            place, gone, weave.count = place - 1, gone + 1, weave.count - 1
+            start -= old[place].count
+        if not gone and start >= end:
             return
-        self._reopen()
+        lost = 0
+        for piece in old[place : place + gone]:
+            lost += piece.count
+            self.size -= len(piece.body)
+            self.delicate -= piece.delicate
+        come, copies = self.cut(start, end) if start < end else ([], [])
+        self.edits.append((weave.count - self.base, gone, come, start, lost, copies))
+        weave.splice(gone, come)
+        self.element += lost - (self.at - start)
+        self.piece, self.at, self.open = place + gone, end, False
+
+    def cut(self, start: int, end: int) -> tuple[list[_Piece], list[Any]]:
+        """New pieces for elements, which end where an element says so, and private copies of these."""
         pieces: list[_Piece] = []
-        group: list[Any] = []
-        body, delicate = b"", False
-        for element in self.live[self.at : end]:
-            own = self.encode_one(element)
+        copies: list[Any] = []
+        encode_one = _encode_pair if self.section.pairs else _encode
+        body, count, delicate = b"", 0, False
+        for element in self.live[start:end]:
+            own = encode_one(element)
             copy, coarse = _shadow(element)
-            group.append(copy)
-            body, delicate = body + own, delicate or coarse
+            copies.append(copy)
+            body += own
+            count += 1
+            delicate = delicate or coarse
             if len(own) >= _ALONE_BYTES or len(body) >= _GROUP_BYTES_MAX or not zlib.crc32(own) & 7:
-                pieces.append(_Piece(group, body, delicate, True))
-                group, body, delicate = [], b"", False
-        if group:
-            pieces.append(_Piece(group, body, delicate, False))
-        self.weave.come(pieces)
-        for start in range(0, len(pieces), _BLOCK_PIECES):
-            self.blocks.append(_Block.of(pieces[start : start + _BLOCK_PIECES]))
-        self.at = end
+                pieces.append(_Piece(body, count, delicate, True))
+                self.size += len(body)
+                self.delicate += delicate
+                body, count, delicate = b"", 0, False
+        if count:
+            pieces.append(_Piece(body, count, delicate, False))
+            self.size += len(body)
+            self.delicate += delicate
+        return pieces, copies
 
-    def _reopen(self) -> None:
-        """Take the last piece back if it ended only because the elements did."""
-        if not self.blocks:
-            return
-        block = self.blocks[-1]
-        piece = block.pieces[-1]
-        if piece.closed or piece.address in self.weave.fresh:
-            return
-        self.blocks.pop()
-        if len(block.pieces) > 1:
-            self.blocks.append(block.until(len(block.pieces) - 1))
-        self.at -= len(piece.shadow)
-        self.weave.count -= 1
-        self.weave.skip(1)
 
-    def finish(self) -> list[_Block]:
-        """The blocks; small neighbours are joined, so that many edits do not wear them down."""
-        joined: list[_Block] = []
-        for block in self.blocks:
-            if joined and len(joined[-1].pieces) + len(block.pieces) <= _BLOCK_PIECES:
-                block = joined.pop().joined(block)
-            joined.append(block)
-        return joined
+def _run(old: list[Any], element: int, live: list[Any], at: int) -> int:
+    """How many elements of two lists are equal, from a place of each on."""
+    length, same = min(len(old) - element, len(live) - at), 0
+    while same < length:
+        stop = min(same + _AT_ONCE, length)
+        copies, there = old[element + same : element + stop], live[at + same : at + stop]
+        if there != copies:
+            return same + next(compress(range(stop - same), map(operator.ne, there, copies)), 0)
+        same = stop
+    return length

@@ -54,15 +54,17 @@ class AgentStates:
                 kept = self._newest(session.id, agent, kept)
             if since is not None:
                 self._check_since(session.id, agent, since)
-            saving = pieces.save(kept.rope, value)
+            saving = pieces.save(kept.rope if kept.cuts is None else pieces.Rope(), value)
             splices, fresh = saving.splices, saving.fresh
             if kept.cuts is not None:
-                splices, fresh = pieces.resplice(kept.cuts, saving.rope)
-            if kept.rope is not pieces.EMPTY and not splices:
+                splices, fresh = pieces.resplice(kept.cuts, saving.settle())
+            if kept.rope.sections and not splices:
                 return Saved(session.id, self._newest(session.id, agent, kept).version, 0)
             save = SaveAgent(agent, saving.size, splices)
             saved = session.apply(save, pieces=fresh, since=kept.version)
-            self._remember(session.id, agent, _Kept(saving.rope, None, saved.version))
+            self._kept.pop((session.id, agent), None)  # what is only half settled is not to be believed
+            rope = saving.settle() if kept.cuts is None else saving.rope
+            self._remember(session.id, agent, _Kept(rope, None, saved.version))
             return saved
 
     def _check_since(self, session: str, agent: str, since: int) -> None:
@@ -85,7 +87,7 @@ class AgentStates:
         if stored:
             with suppress(DamagedError):
                 return self._kept_for(session, agent, stored, state.version)
-        return _Kept(pieces.EMPTY, stored or None, state.version)
+        return _Kept(pieces.Rope(), stored or None, state.version)
 
     def forget(self, session: str) -> None:
         """What was seen of a session's agents no longer counts: we went back ourselves."""

@@ -262,10 +262,10 @@ def _relabel(
     new = msgspec.structs.replace(old, **told) if told else old
     if new == old or state.status not in OPEN:
         return {}
-    saving = pieces.save(pieces.EMPTY, msgspec.to_builtins(new))
+    saving = pieces.save(pieces.Rope(), msgspec.to_builtins(new))
     held = state.agents.get(LABEL)
     splices, fresh = saving.splices, saving.fresh
     if held is not None and held.pieces:
-        splices, fresh = pieces.resplice(held.pieces, saving.rope)
+        splices, fresh = pieces.resplice(held.pieces, saving.settle())
     wishes.append(do.SaveAgent(LABEL, saving.size, splices))
     return fresh
