@@ -231,7 +231,7 @@ class Database:
         db: apsw.Connection | None = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = self._connect()
-            self._local.writer = db.cursor()
+            self._local.writer, self._local.shared = db.cursor(), None
             self._local.kept = _Kept(db, self._open)
         return db
 

@@ -31,6 +31,7 @@ from .schema import id_of
 
 if TYPE_CHECKING:
     from ..base import MemoryChange
+    from .database import Shared
     from .desk import SqliteDesk
     from .memories import SqliteMemories
 
@@ -100,8 +101,10 @@ class SqliteJournal:
         database = self.database
         turn, shared = database.turn(), database.shared
         try:
-            if pieces or shared is not None:
+            if shared is not None:
                 database.begin(writer)
+            elif pieces:
+                writer.execute("BEGIN IMMEDIATE")
             trip("store.append.before_commit")
             writer.execute(_insert_behind(count), values)
             if pieces:
@@ -117,7 +120,7 @@ class SqliteJournal:
             raise
         finally:
             turn.release()
-        self._appended()
+        self._appended(shared)
         events = [event for event, _ in sealed]
         self._saw(stream, events[-1].version, events[-1].hash)
         return events
@@ -128,9 +131,9 @@ class SqliteJournal:
             self._numbers, self._seen = {}, {}
         self._seen[stream] = (version, own)
 
-    def _appended(self) -> None:
+    @staticmethod
+    def _appended(shared: Shared | None) -> None:
         """An append was committed, or will be with those that this thread makes together."""
-        shared = self.database.shared
         if shared is None:
             trip("store.append.after_commit")
         else:
@@ -171,7 +174,7 @@ class SqliteJournal:
             return events
 
         events = self.database.writing(work)
-        self._appended()
+        self._appended(self.database.shared)
         for event in events:
             self._saw(event.stream, event.version, event.hash)
         self._numbers.update((name, no) for name, no in numbers.items() if no)
