@@ -362,6 +362,14 @@ def test_threads_that_write_wait_their_turn_and_no_longer_than_they_may(tmp_path
     journal.close()
 
 
+def test_what_a_slower_thread_knew_makes_no_commit_stale(two: tuple[Segue, Segue]) -> None:
+    seg, _ = two
+    known = seg.book._known["s"]
+    seen = seg.attach("s").note("the caller has seen this").version
+    seg.book._known["s"] = known
+    assert seg.book.commit("s", [do.Note("and then this")], since=seen).version == seen + 1
+
+
 def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: Path) -> None:
     items = [f"{thread}-{number}" for thread in range(16) for number in range(8)]
     with Segue(home=tmp_path / "home", folder=tmp_path) as seg:

@@ -310,6 +310,8 @@ class Book:
         more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
         optimistic = all(c.MERGES and not c.LOOKS for c in commands)
         cached = self.cached(session) if optimistic else None
+        if cached is not None and since is not None and cached.version < since:
+            cached = None  # a thread that was slower put back what it knew: the caller has seen more
         state = cached or self._refresh(session)
         for _ in range(_RETRIES):
             if since is not None and state.version != since:
