@@ -453,9 +453,7 @@ def apart(state: SessionState, command: Any) -> tuple[ev.Body, str] | None:
         return (ev.ItemAdded(text), own) if status in ("", "dropped") else None
     if kind is SaveAgent:
         return ev.AgentSaved(command.agent, command.size, command.splices), ""
-    if kind is Note:
-        return ev.Noted(command.text), ""
-    return (ev.Learnt(command.text), "") if kind is Learn else None
+    return (ev.Noted(command.text), "") if kind is Note else None
 
 
 class Decided(Value):

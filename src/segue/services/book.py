@@ -254,12 +254,14 @@ class Book:
         happens to ``memories`` happens with them."""
         self.brake.check()
         commands = tuple(map(self._clean, commands))
+        if guards is None and not actor and memories is None:
+            saved = self._commit_apart(session, commands, pieces, since)
+            if saved is not None:
+                return saved
         texts = [command.text for command in commands if type(command) is Learn]
         if texts and self.learnt is not None:
             memories = self.learnt(session, texts)
-        usual = guards is None and not actor and memories is None
-        saved = self._commit_apart(session, commands, pieces, since) if usual else None
-        return saved or self._commit_merging(
+        return self._commit_merging(
             session, commands, pieces, guards, since, actor or self.actor, memories, exact
         )
 

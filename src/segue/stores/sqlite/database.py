@@ -448,7 +448,7 @@ class Database:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
         turn = self._turn
-        if not turn.acquire(timeout=self.busy_timeout_ms / 1000):
+        if not turn.acquire(blocking=False) and not turn.acquire(timeout=self.busy_timeout_ms / 1000):
             raise self._busy()
         return turn
 

@@ -21,7 +21,7 @@ import msgspec
 from ..._trip import trip
 from ...core import canon
 from ...core.chain import linked
-from ...core.events import Event, read_event, seal_rows
+from ...core.events import Event, read_event, seal_row, seal_rows
 from ...core.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
@@ -31,7 +31,6 @@ from .schema import id_of
 
 if TYPE_CHECKING:
     from ..base import MemoryChange
-    from .database import Shared
     from .desk import SqliteDesk
     from .memories import SqliteMemories
 
@@ -96,8 +95,14 @@ class SqliteJournal:
         number = self._numbers.get(stream)
         if not number or not seen or seen != expect or not 0 < count <= _BEHIND_MAX:
             return self._append_all(appends, pieces)
-        sealed = seal_rows(stream, expect, prev, wish.drafts)
-        values = _values_behind(number, prev, sealed)
+        if count == 1:  # nearly always: in a few steps, for each is slow behind a sync
+            event, header = seal_row(stream, expect + 1, prev, wish.drafts[0])
+            events, sql = [event], _INSERT_BEHIND
+            values: Sequence[Any] = (id_of(number, expect + 1), header, event.body, event.hash, prev)
+        else:
+            sealed = seal_rows(stream, expect, prev, wish.drafts)
+            events, sql = [event for event, _ in sealed], _insert_behind(count)
+            values = _values_behind(number, prev, sealed)
         database = self.database
         turn, shared = database.turn(), database.shared
         try:
@@ -106,7 +111,7 @@ class SqliteJournal:
             elif pieces:
                 writer.execute("BEGIN IMMEDIATE")
             trip("store.append.before_commit")
-            writer.execute(_insert_behind(count), values)
+            writer.execute(sql, values)
             if pieces:
                 writer.executemany(_INSERT_PIECE, _piece_rows(pieces))
                 if shared is None:
@@ -120,9 +125,14 @@ class SqliteJournal:
             raise
         finally:
             turn.release()
-        self._appended(shared)
-        events = [event for event, _ in sealed]
-        self._saw(stream, events[-1].version, events[-1].hash)
+        if shared is None:
+            trip("store.append.after_commit")
+        else:
+            shared.appends += 1
+        if len(self._seen) < _SEEN_MAX:
+            self._seen[stream] = (expect + count, events[-1].hash)
+        else:
+            self._saw(stream, expect + count, events[-1].hash)
         return events
 
     def _saw(self, stream: str, version: int, own: bytes) -> None:
@@ -130,14 +140,6 @@ class SqliteJournal:
         if len(self._seen) >= _SEEN_MAX or len(self._numbers) >= _SEEN_MAX:
             self._numbers, self._seen = {}, {}
         self._seen[stream] = (version, own)
-
-    @staticmethod
-    def _appended(shared: Shared | None) -> None:
-        """An append was committed, or will be with those that this thread makes together."""
-        if shared is None:
-            trip("store.append.after_commit")
-        else:
-            shared.appends += 1
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -174,7 +176,10 @@ class SqliteJournal:
             return events
 
         events = self.database.writing(work)
-        self._appended(self.database.shared)
+        if (shared := self.database.shared) is None:
+            trip("store.append.after_commit")
+        else:
+            shared.appends += 1
         for event in events:
             self._saw(event.stream, event.version, event.hash)
         self._numbers.update((name, no) for name, no in numbers.items() if no)
