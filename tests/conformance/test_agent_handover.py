@@ -55,7 +55,7 @@ def download(archive: Path) -> None:
         with urllib.request.urlopen(URL, timeout=60) as answer:
             part.write_bytes(answer.read())
     except OSError as fault:
-        pytest.skip(f"AGENT-HANDOVER'S OWN TESTS DID NOT RUN: its sources cannot be fetched: {fault}")
+        pytest.skip(f"NOT TESTED with agent-handover's own tests: they cannot be fetched: {fault}")
     os.replace(part, archive)
 
 

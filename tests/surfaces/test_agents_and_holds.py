@@ -100,7 +100,7 @@ def holding_for(seconds: int) -> list[str]:
     return [PYTHON, "-m", "segue", "hold", "--", PYTHON, "-c", sleeper]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="NOT TESTED: signals of POSIX")
 def test_hold_passes_sigterm_on_and_lets_go(started: Cli) -> None:
     command = holding_for(60)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:

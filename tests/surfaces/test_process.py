@@ -88,7 +88,7 @@ def test_an_encoding_that_cannot_say_it_gets_plain_marks() -> None:
     assert b"x ?" in done.stdout
 
 
-@pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="NOT TESTED: pipes of POSIX")
 def test_a_pipe_that_nobody_reads_is_no_noise() -> None:
     run("start", "g", "--id", "a", *(f"--item=item {n} {'x' * 200}" for n in range(800)))
     command = [PYTHON, "-m", "segue", "log"]
@@ -100,7 +100,7 @@ def test_a_pipe_that_nobody_reads_is_no_noise() -> None:
         assert child.wait() == 141
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="NOT TESTED: needs /dev/full")
 def test_output_that_cannot_be_written_is_told_and_the_work_is_kept() -> None:
     run("start", "g", "--id", "a")
     with open("/dev/full", "wb") as full:
@@ -111,14 +111,14 @@ def test_output_that_cannot_be_written_is_told_and_the_work_is_kept() -> None:
     assert b"kept" in run("status").stdout
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.skipif(os.name != "posix", reason="NOT TESTED: needs a shell")
 def test_a_closed_stdout_is_no_fault() -> None:
     run("start", "g", "--id", "a")
     done = subprocess.run(["sh", "-c", f"{PYTHON} -m segue status >&-"], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="NOT TESTED: needs a pseudo terminal")
 @pytest.mark.parametrize(("said", "code"), [(b"y\n", 0), (b"n\n", 64), (b"\n", 64)])
 def test_trust_asks_on_a_terminal(said: bytes, code: int) -> None:
     Path("segue.toml").write_text('type = "review"\n')
@@ -134,7 +134,7 @@ def test_trust_asks_on_a_terminal(said: bytes, code: int) -> None:
     assert run("config", "type").stdout == (b"review\n" if code == 0 else b"coding\n")
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="NOT TESTED: needs a pseudo terminal")
 def test_a_terminal_gets_colours_and_a_pipe_does_not() -> None:
     run("start", "g", "--id", "a", "--item", "one")
     assert b"\x1b[" not in run("status").stdout

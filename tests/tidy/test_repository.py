@@ -33,7 +33,7 @@ OUTSIDE = re.compile(
 def files() -> list[Path]:
     """All files that are tracked, or would be if they were added."""
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
-        pytest.skip("not a git checkout")
+        pytest.skip("NOT TESTED: this is no git checkout")
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -103,3 +103,22 @@ def needed(extra: str) -> set[str]:
 @pytest.mark.parametrize("package", sorted(needed("dev")))
 def test_what_the_tests_need_is_installed_so_that_none_is_skipped_for_it(package: str) -> None:
     assert importlib.metadata.version(package)
+
+
+def skips(path: Path) -> list[tuple[int, str]]:
+    """(line, reason) of every skip in a file of tests; "" where none is said in words."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            named = next((one.value for one in node.keywords if one.arg == "reason"), None)
+            told = node.args[0] if node.func.attr == "skip" and node.args else named
+            if node.func.attr in ("skip", "skipif", "importorskip", "xfail"):
+                text = told.values[0] if isinstance(told, ast.JoinedStr) else told
+                found.append((node.lineno, str(text.value) if isinstance(text, ast.Constant) else ""))
+    return found
+
+
+def test_every_skip_says_loudly_what_was_not_tested() -> None:
+    places = [(path, *skip) for path in sorted((ROOT / "tests").rglob("*.py")) for skip in skips(path)]
+    quiet = [f"{path.name}:{line}: {why!r}" for path, line, why in places if not why.startswith("NOT TESTED")]
+    assert len(places) > 20 and not quiet, "\n".join(quiet)

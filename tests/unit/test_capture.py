@@ -133,7 +133,7 @@ def test_a_run_whose_process_is_among_our_ancestors_is_not_the_answer(home: Path
     assert not look.asks(Found("codex", "/nowhere", "x", 0.0, 10, str(project), pid=2**22 + 1))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells which files a process has open")
+@pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: only Linux tells which files are open")
 def test_a_run_whose_transcript_an_ancestor_has_open_is_not_the_answer(home: Path, project: Path) -> None:
     place(home, project, "codex", native="older", old=9000)
     path = place(home, project, "codex", native="asking", old=1)

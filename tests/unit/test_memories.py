@@ -353,7 +353,7 @@ def test_search_goes_on_while_vectors_are_missing(seg: Segue):
         assert other.memories.store.unembedded("later", 10) == []
 
 
-@pytest.mark.skipif(numpy_or_none() is None, reason="numpy is not installed")
+@pytest.mark.skipif(numpy_or_none() is None, reason="NOT TESTED: numpy is not installed")
 def test_both_indexes_find_the_same():
     import random
 

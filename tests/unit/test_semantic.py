@@ -12,7 +12,9 @@ from segue.errors import DamagedError
 from segue.services.segue import Segue
 from segue.stores.vectors import cosine, packed
 
-needs_the_model = pytest.mark.skipif(not minilm.installed(), reason="the extra `semantic` is not installed")
+needs_the_model = pytest.mark.skipif(
+    not minilm.installed(), reason="NOT TESTED: the extra `semantic` is not installed"
+)
 
 
 def test_pieces_are_those_of_the_model_that_was_trained() -> None:

@@ -16,7 +16,7 @@ from segue.stores.sqlite import memories as ours
 from segue.stores.sqlite.vec_index import SqliteVecIndex, extension, loaded
 from segue.stores.vectors import packed
 
-pytest.importorskip("sqlite_vec")
+pytest.importorskip("sqlite_vec", reason="NOT TESTED: the extra `vec` is not installed")
 WORDS = "widget gear bolt spring lever crank valve piston shaft cog".split()
 
 

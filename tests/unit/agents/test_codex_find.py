@@ -150,7 +150,7 @@ def test_an_index_that_lies_or_is_no_database_does_no_harm(tmp_path):
     ],
 )
 def test_a_rollout_says_whether_its_run_lives_crashed_or_ended(tmp_path, records, lock, sign):
-    fcntl = pytest.importorskip("fcntl")
+    fcntl = pytest.importorskip("fcntl", reason="NOT TESTED: locks are of POSIX")
     path = rollout(tmp_path, "2026/01/02", "r-1", "/src/shop")
     path.write_bytes(path.read_bytes() + b"\n".join(records) + b"\n")
     locks = tmp_path / ".codex" / "thread-writer-locks"
