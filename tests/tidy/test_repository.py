@@ -105,6 +105,13 @@ def test_what_the_tests_need_is_installed_so_that_none_is_skipped_for_it(package
     assert importlib.metadata.version(package)
 
 
+@pytest.mark.parametrize("room", ("core", "effects", "services"))
+def test_the_map_names_every_module_of_a_room(room: str) -> None:
+    part = (ROOT / "AGENTS.md").read_text().partition(f"### In `src/segue/{room}/`")[2].partition("\n##")[0]
+    modules = [path.name for path in (ROOT / "src" / "segue" / room).glob("*.py") if path.stem != "__init__"]
+    assert modules and [name for name in sorted(modules) if f"`{name}`" not in part] == []
+
+
 def skips(path: Path) -> list[tuple[int, str]]:
     """(line, reason) of every skip in a file of tests; "" where none is said in words."""
     found = []
