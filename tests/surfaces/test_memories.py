@@ -83,6 +83,10 @@ def test_bad_wishes_are_told(cli: Cli) -> None:
     assert "time to live" in cli("remember", "x", "--ttl", "-5", code=64).err
 
 
+def test_an_empty_question_is_refused_and_not_taken_for_one_without_an_answer(cli: Cli) -> None:
+    assert cli("recall", " ", code=64).err.startswith("segue: nothing is asked")
+
+
 def test_what_a_checkpoint_learns_is_recalled_and_an_agents_own_is_not(started: Cli) -> None:
     started("learn", "tokens last 15 minutes")
     started("remember", "my own plan for tokens", "--scope", "agent-private", "--actor", "planner")

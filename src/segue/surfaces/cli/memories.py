@@ -95,6 +95,8 @@ def _by_model(context: Context) -> list[tuple[Memory | None, Remembered]]:
 def recall(context: Context) -> int:
     """What answers a query."""
     args = context.args
+    if not args.query.strip():
+        raise UsageError("nothing is asked", hint="`segue recall '*'` lists all memories")
     segue = context.look()
     found = segue.recall(
         args.query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
