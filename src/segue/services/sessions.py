@@ -93,6 +93,7 @@ class Session:
                 raise UsageError("only Segue itself says what it saw", hint="see `verify` and `attest`")
         seg = self._segue
         if self._hold is None and self._guard is None and seg.offline is None:
+            # What `_apply` does with nothing else: behind a sync each call more can be measured.
             saved = self._book.commit(self.id, commands, pieces=pieces, since=since)
             return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
         return self._apply(commands, pieces, since)
