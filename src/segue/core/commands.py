@@ -3,7 +3,7 @@
 Pure. A command that finds its wish fulfilled gives no events: finishing an item twice is
 finishing it once. (What only adds, a note or a finding, adds again.) ``merges`` says whether a
 command may be decided again after somebody else's event came first: finishing an item, yes;
-pausing the session, no. ``apart`` says which commands can do without each other's events.
+pausing the session, no.
 """
 
 from __future__ import annotations
@@ -426,34 +426,6 @@ _DECIDERS: dict[type[Command], Any] = {
     Abandon: _abandon,
     Hand: lambda s, c: [ev.Handed(c.to, c.note)],
 }
-
-
-def apart(state: SessionState, command: Any) -> tuple[ev.Body, str] | None:
-    """What a command comes to that looks at its own item at most, and the key of that item.
-
-    Such a command may be decided in a state that lacks any number of others of its kind on other
-    items. None for any other command, and for one that comes to nothing or is refused.
-    """
-    kind = type(command)
-    if state.status not in OPEN:
-        return None
-    if kind is Done or kind is Begin or kind is Add:
-        text, status = command.item, ""
-        if text[:1] == "#":
-            return None
-        own = key(text)
-        place = state.items.find(own, key_of)
-        if place >= 0:
-            item = state.items[place]
-            text, status = item.text, item.status
-        if kind is Done:
-            return (ev.ItemDone(text), own) if status != "done" else None
-        if kind is Begin:
-            return (ev.ItemBegun(text, command.quiet), own) if status != "active" else None
-        return (ev.ItemAdded(text), own) if status in ("", "dropped") else None
-    if kind is SaveAgent:
-        return ev.AgentSaved(command.agent, command.size, command.splices), ""
-    return (ev.Noted(command.text), "") if kind is Note else None
 
 
 class Decided(Value):

@@ -28,7 +28,8 @@ _CONTROLS = regex(
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
-_HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
+HARMLESS_CHARS = 400
+HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Short words of plain letters: nothing to take out, and too short for any secret."""
 _SURROGATES = regex("[\ud800-\udfff]")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -103,7 +104,7 @@ def clean_command(command: C, mask: Mask | None = None) -> C:
     for field, required in _fields(type(command)):
         value = getattr(command, field)
         if type(value) is str:
-            if len(value) < 400 and _HARMLESS.fullmatch(value):
+            if len(value) <= HARMLESS_CHARS and HARMLESS.fullmatch(value):
                 continue
             cleaned = clean_text(value, what=field, mask=mask).strip()
             if required and not cleaned:

@@ -19,6 +19,7 @@ from segue.core.names import NAME, is_name, may_name
 from .patterns import regex
 
 WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
+_ESCAPED = regex(r"\\[nrt]")
 _LIBRARY = regex(
     r"^(?:console|Math|JSON|Object|Array|Promise|os|sys|path|self|this|process|fmt|strings|errors|t|std|np|e\.g|"
     r"i\.e)\."
@@ -206,6 +207,8 @@ class _NamesIn(dict[str, tuple[str, ...]]):
     def text(self, text: str) -> dict[str, int]:
         """How often a text has which names."""
         here: dict[str, int] = {}
+        if "\\n" in text and ":\\" not in text:  # a text within a text: its line ends are written out
+            text = _ESCAPED.sub(" ", text)
         for token in chain.from_iterable(map(self.__getitem__, text.split())):
             here[token] = here.get(token, 0) + 1
         return here

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import suppress
+from os import F_OK, access
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +23,7 @@ from ..settings import PROJECT_FILE, Settings, content_hash
 from ..stores.base import Append, Journal
 from .stores import machine_of
 
-_FOLLOW = os.access not in os.supports_follow_symlinks
+_FOLLOW = access not in os.supports_follow_symlinks
 """A PAUSE that is a link to nowhere brakes too, where the platform can tell."""
 TRUST_STREAM = "ledger/trust"
 
@@ -246,14 +247,14 @@ class Brake:
     def in_force(self) -> str:
         """The PAUSE file that brakes, or nothing."""
         for path in self.paths:
-            if os.access(path, os.F_OK, follow_symlinks=_FOLLOW):
+            if access(path, F_OK, follow_symlinks=_FOLLOW):
                 return path
         return ""
 
     def check(self) -> None:
         """Raise Paused if a PAUSE file exists."""
         for path in self.paths:
-            if not os.access(path, os.F_OK, follow_symlinks=_FOLLOW):
+            if not access(path, F_OK, follow_symlinks=_FOLLOW):
                 continue
             raise Paused(
                 f"{path} exists: nothing is written until it is gone", hint="ask whoever put it there"

@@ -91,11 +91,16 @@ class Session:
         for command in commands:
             if command.WITNESSED:
                 raise UsageError("only Segue itself says what it saw", hint="see `verify` and `attest`")
+        return self._commit(commands, pieces, since)
+
+    def _commit(
+        self, commands: Sequence[Command], pieces: dict[str, bytes] | None = None, since: int | None = None
+    ) -> Saved:
         seg = self._segue
         if self._hold is None and self._guard is None and seg.offline is None:
-            # What `_apply` does with nothing else: behind a sync each call more can be measured.
-            saved = self._book.commit(self.id, commands, pieces=pieces, since=since)
-            return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
+            saved = self._book.commit_apart(self.id, commands, pieces, since)
+            if saved is not None:
+                return saved if monotonic() < seg.quiet_until.get(self.id, 0.0) else seg.with_warnings(saved)
         return self._apply(commands, pieces, since)
 
     def _apply(
@@ -115,8 +120,11 @@ class Session:
         try:
             wanted = [one for one in (hold.guard if hold else None, guards) if one is not None]
             both = (lambda: [append for one in wanted for append in one()]) if wanted else None
-            saved = self._book.commit(
-                self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
+            plain = both is None and not actor and memories is None
+            saved = (self._book.commit_apart(self.id, commands, pieces, since) if plain else None) or (
+                self._book.commit(
+                    self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
+                )
             )
         except BaseException as fault:
             if self._guard is not None:
@@ -147,67 +155,67 @@ class Session:
 
     def add(self, *items: str) -> Saved:
         """Plan items, behind those that are planned."""
-        return self.apply(*map(do.Add, items))
+        return self._commit(tuple(map(do.Add, items)))
 
     def begin(self, *items: str) -> Saved:
         """These are under way now; an unknown one is added."""
-        return self.apply(*map(do.Begin, items))
+        return self._commit(tuple(map(do.Begin, items)))
 
     def done(self, *items: str) -> Saved:
         """These are finished; an unknown one is added."""
-        return self.apply(*map(do.Done, items))
+        return self._commit(tuple(map(do.Done, items)))
 
     def block(self, item: str, reason: str = "", *, stay: bool = False) -> Saved:
         """It waits for something. If it was the one under way the next begins, unless ``stay``."""
-        return self.apply(do.Block(item, reason, stay))
+        return self._commit((do.Block(item, reason, stay),))
 
     def unblock(self, *items: str) -> Saved:
         """They wait no more and are next, at their place in the plan."""
-        return self.apply(*(do.Unblock(item) for item in items))
+        return self._commit(tuple(map(do.Unblock, items)))
 
     def drop(self, item: str, reason: str = "") -> Saved:
         """It will not be done."""
-        return self.apply(do.Drop(item, reason))
+        return self._commit((do.Drop(item, reason),))
 
     def note(self, text: str) -> Saved:
         """What was just done: the last action."""
-        return self.apply(do.Note(text))
+        return self._commit((do.Note(text),))
 
     def decide(self, text: str, why: str = "") -> Saved:
         """A choice was made."""
-        return self.apply(do.Decide(text, why))
+        return self._commit((do.Decide(text, why),))
 
     def ask(self, text: str) -> Saved:
         """A question is open."""
-        return self.apply(do.Ask(text))
+        return self._commit((do.Ask(text),))
 
     def answer(self, question: str, answer: str) -> Saved:
         """A question is answered."""
-        return self.apply(do.Answer(question, answer))
+        return self._commit((do.Answer(question, answer),))
 
     def learn(self, text: str) -> Saved:
         """Something was found out."""
-        return self.apply(do.Learn(text))
+        return self._commit((do.Learn(text),))
 
     def error(self, text: str) -> Saved:
         """An error was seen."""
-        return self.apply(do.Fail(text))
+        return self._commit((do.Fail(text),))
 
     def solved(self, error: str, solution: str) -> Saved:
         """An error was solved, and how."""
-        return self.apply(do.Solve(error, solution))
+        return self._commit((do.Solve(error, solution),))
 
     def thread(self, topic: str, status: str = "in_progress", notes: Texts = ()) -> Saved:
         """A line of thought moved."""
-        return self.apply(do.Thread(topic, status, texts(notes)))
+        return self._commit((do.Thread(topic, status, texts(notes)),))
 
     def focus(self, *, file: str = "", position: str = "", note_id: str = "", note_title: str = "") -> Saved:
         """Where the attention is."""
-        return self.apply(do.Focus(note_id, note_title, file, position))
+        return self._commit((do.Focus(note_id, note_title, file, position),))
 
     def load_notes(self, ids: Texts, *, tokens: int = 0, paths: dict[str, str] | None = None) -> Saved:
         """Notes were loaded; those used most are recommended at a resumption."""
-        return self.apply(do.LoadNotes(texts(ids), tokens, paths or {}))
+        return self._commit((do.LoadNotes(texts(ids), tokens, paths or {}),))
 
     def see_changes(self, changes: Iterable[tuple[str, str]]) -> Saved:
         """The uncommitted changes of the working tree, as (file, created | modified | deleted)."""
@@ -215,19 +223,19 @@ class Session:
         wrong = next((kind for _, kind in pairs if kind not in ("created", "modified", "deleted")), None)
         if wrong is not None:
             raise UsageError(f"unknown kind of change: {wrong}", hint="created, modified or deleted")
-        return self.apply(do.SeeChanges(pairs))
+        return self._commit((do.SeeChanges(pairs),))
 
     def note_context(self, **values: Any) -> Saved:
         """Facts of the loaded context: fields of ``Context``."""
-        return self.apply(do.NoteContext(values))
+        return self._commit((do.NoteContext(values),))
 
     def count(self, **counts: float) -> Saved:
         """Add to the session's metrics: fields of ``Metrics``."""
-        return self.apply(do.Count(counts))
+        return self._commit((do.Count(counts),))
 
     def describe(self, *, goal: str | None = None, summary: str | None = None) -> Saved:
         """Change the goal or the summary."""
-        return self.apply(do.Describe(goal, summary))
+        return self._commit((do.Describe(goal, summary),))
 
     def checkpoint(
         self, name: str = "", *, done: Texts = (), begin: Texts = (), block: Iterable[tuple[str, str]] = (),
@@ -266,7 +274,7 @@ class Session:
             raise UsageError(
                 "an empty checkpoint", hint="say what is done, begun, blocked or learnt, or give a name"
             )
-        return self.apply(*wishes)
+        return self._commit(wishes)
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -283,7 +291,7 @@ class Session:
         from .interruptions import notice
 
         notice(self)
-        return self.apply(do.Resume())
+        return self._commit((do.Resume(),))
 
     def interruptible(self) -> Watch:
         """Save and pause when an error or a signal ends a block: ``with s.interruptible(): ...``."""
@@ -330,15 +338,15 @@ class Session:
         """The goal is reached. UnverifiedFeatures unless every feature is proven, or a reason is given."""
         if self.state.features:
             return self.features.complete(summary, force=force)
-        return self.apply(do.Complete(summary))
+        return self._commit((do.Complete(summary),))
 
     def abandon(self, reason: str = "") -> Saved:
         """The goal is given up."""
-        return self.apply(do.Abandon(reason))
+        return self._commit((do.Abandon(reason),))
 
     def hand(self, to: str, note: str = "") -> Saved:
         """Pass the session to another agent, by name."""
-        return self.apply(do.Hand(to, note))
+        return self._commit((do.Hand(to, note),))
 
     def hand_off(self, to: str, note: str = "", **wishes: Any) -> Handed:
         """Offer the session to an agent; exactly one can take it. See `Handoffs.offer`."""
@@ -396,7 +404,7 @@ class Session:
             from ..effects.processes import host_name, start_of
 
             values = {**values, "pid_start": start_of(pid), "host": host_name()}
-        return self.apply(do.NoteAgent(clean_name(agent, what="agent's name"), values))
+        return self._commit((do.NoteAgent(clean_name(agent, what="agent's name"), values),))
 
     def drop_agent(self, agent: str) -> Saved:
         """Forget an agent."""

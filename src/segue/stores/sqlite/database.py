@@ -217,7 +217,8 @@ class Database:
         self._vfs = vfs
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._turn = threading.RLock()
+        self.free_turn = threading.RLock()
+        """Whose turn it is to write; `turn` waits for it."""
         self._open: list[apsw.Connection] = []
         self._forks = _forks
         self._inode = 0
@@ -247,19 +248,21 @@ class Database:
         except FileNotFoundError:
             return True
 
-    def writer(self) -> apsw.Cursor | None:
+    def writer(self, *, shared: bool = False) -> apsw.Cursor | None:
         """This thread's cursor for statements that give no rows, kept because a new one costs time;
-        None if there is none yet or another file has our path by now."""
+        None if there is none yet, or another file has our path by now, or its writes share a commit
+        (unless ``shared``)."""
         try:
             if self.writable and self._forks == _forks and os.stat(self._name).st_ino == self._inode:
-                return self._local.writer  # type: ignore[no-any-return]
+                local = self._local
+                return local.writer if shared or local.shared is None else None
         except (FileNotFoundError, AttributeError):
             pass
         return None
 
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
-        self._turn = threading.RLock()
+        self.free_turn = threading.RLock()
         _orphans.extend((*self._open, self._local))
         self._open, self._local, self._forks = [], threading.local(), _forks
 
@@ -447,7 +450,7 @@ class Database:
     def turn(self) -> RLock:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
-        turn = self._turn
+        turn = self.free_turn
         if not turn.acquire(blocking=False) and not turn.acquire(timeout=self.busy_timeout_ms / 1000):
             raise self._busy()
         return turn
