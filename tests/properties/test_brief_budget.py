@@ -14,7 +14,8 @@ from segue.core.brief import compose, marked_down
 from segue.core.digest import CommandUse, Failure, fold
 from segue.core.manifest import Manifest, manifest
 from segue.core.page import cut, size
-from segue.core.picture import FileLine, Picture, Probe, Sentence, Task, picture
+from segue.core.picture import FileLine, Picture, Probe, Task, picture
+from segue.core.spoken import Sentence
 from segue.core.steps import Step
 from segue.core.worth import Worth
 from segue.surfaces.cli.table import TABLE
@@ -23,7 +24,7 @@ from .steps import runs, short, texts
 
 budgets = st.one_of(st.integers(256, 700), st.integers(256, 8_192))
 MORE = "segue brief run-1 --max-bytes 8192"
-LABELS = ["UNDER WAY", "DECIDED", "DONE", "LEARNT", "LAST STEPS", "ASKED THE USER", "REPORTED"]
+LABELS = ["UNDER WAY", "LAST SAID", "DECIDED", "DONE", "LEARNT", "LAST STEPS", "ASKED THE USER", "REPORTED"]
 
 many = st.lists(texts, max_size=5)
 names = st.lists(short, max_size=12)

@@ -12,7 +12,8 @@ from segue.core.brief import ORDER, compose, marked_down
 from segue.core.digest import Failure, fold
 from segue.core.inventory import LOOSE_MOST
 from segue.core.page import LIST_MAX
-from segue.core.picture import FileLine, Picture, Probe, Sentence, Task, picture
+from segue.core.picture import FileLine, Picture, Probe, Task, picture
+from segue.core.spoken import Sentence
 from segue.core.steps import Call, Interrupt, Plan, PlanItem, Prompt, Report, Result, Say, Step
 from segue.core.worth import Worth
 from segue.errors import BudgetTooSmall

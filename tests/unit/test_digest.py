@@ -271,3 +271,23 @@ def test_a_numbered_plan_does_not_hide_what_is_open_in_the_plan_of_a_tool() -> N
     assert planned_by(kept, Say(2, PLAN)) == [("write the tests", "active")]
     over = Plan(1, (PlanItem("write the tests", "done"),))
     assert len(planned_by(over, Say(2, PLAN))) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("The parser keeps the order of the columns.", "LAST SAID"),
+        ("✅ Empty files in the importer.", "DONE"),
+        ("The importer still needs a limit for large files.", "NEXT"),
+    ],
+)
+def test_the_words_that_end_a_turn_tell_of_nothing_that_is_under_way(said: str, label: str) -> None:
+    steps: list[Step] = [Prompt(1, "Rework the invoice parser for large customers"), Say(2, said)]
+    assert [one.label for one in picture([fold([*steps, End(3)])]).sentences] == [label]
+    assert picture([fold(steps)]).sentences[0].label in ("UNDER WAY", "DONE")
+
+
+def test_a_line_end_that_is_written_out_is_no_letter_of_a_name() -> None:
+    said = r'{"diff_hunk": "@@ -1 +1 @@\n+\tchunkFiles := list(dirName)\n+\tchunkFiles.close_all()"}'
+    names = picture([fold([Prompt(1, "Why is chunkFiles empty?"), *ran("gh api x", text=said)])]).worth.names
+    assert "chunkFiles" in names and not {"tchunkFiles", "tchunkFiles.close_all"} & set(names)

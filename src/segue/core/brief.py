@@ -18,7 +18,8 @@ from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREA
 from segue.core.inventory import Inventory
 from segue.core.names import NAME, is_name
 from segue.core.page import LIST_MAX, Page, cut, plain, size
-from segue.core.picture import Claim, Picture, Sentence, Task
+from segue.core.picture import FINISHED, Claim, Picture, Task
+from segue.core.spoken import Sentence
 from segue.core.worth import words
 from segue.errors import BudgetTooSmall
 
@@ -26,10 +27,14 @@ BYTES_MIN, BYTES_DEFAULT = 256, 2_048
 
 ORDER = (
     "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT",
-    "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED", "QUESTIONS", "LAST STEPS", "DONE",
-    "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED", "REMEMBERED", "COMMITTED", "SINCE THEN",
-    "UNCOMMITTED", "COMMANDS", "FILES",
+    "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED", "QUESTIONS", "LAST STEPS",
+    "LAST SAID", "DONE", "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED", "REMEMBERED", "COMMITTED",
+    "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
 )  # fmt: skip
+
+
+_INSTEAD = {"UNDER WAY": "NEXT", "LAST SAID": "NOTED", "LEARNT": "NOTED", "DECIDED": "NOTED"}
+"""Where a sentence goes whose label has its line already."""
 
 
 def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -132,22 +137,23 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
 
 def _musts(page: Page, shown: Picture, goal: float, plan: float, broken: float) -> None:
     """What every brief has. Where not all of it has room, each gets a part that still says something."""
-    going = "" if shown.plan else next((one.text for one in shown.sentences if one.label == "UNDER WAY"), "")
+    label = "LAST SAID" if shown.ending == FINISHED else "UNDER WAY"
+    going = "" if shown.plan else next((one.text for one in shown.sentences if one.label == label), "")
     if not going and not shown.plan and shown.sentences and page.left < 650:
         going = shown.sentences[0].text
     wanted = {
         "GOAL": min(size(shown.goal), goal),
         "PLAN": min(sum(size(task.text) + 6 for task in shown.plan if task.state != "blocked"), plan),
-        "UNDER WAY": min(size(going), plan) if page.left < 650 else 0,
+        label: min(size(going), plan) if page.left < 650 else 0,
         "BROKEN": min(sum(size(one.what) + size(one.why) + 20 for one in shown.broken), broken),
     }
-    costs = {label: bytes + size(label) + 3 for label, bytes in wanted.items() if bytes}
+    costs = {name: bytes + size(name) + 3 for name, bytes in wanted.items() if bytes}
     room = level(list(costs.values()), page.left - 24 * bool(costs.get("PLAN")))
-    share = {label: min(cost, room) - size(label) - 3 for label, cost in costs.items()}
+    share = {name: min(cost, room) - size(name) - 3 for name, cost in costs.items()}
     page.say("GOAL", shown.goal, share.get("GOAL", 0))
     if "PLAN" in share:
         _plan(page, shown, share["PLAN"])
-    page.say("UNDER WAY", going, share.get("UNDER WAY", 0))
+    page.say(label, going, share.get(label, 0))
     if "BROKEN" in share:
         page.say("BROKEN", _failures(shown.broken, share["BROKEN"]), share["BROKEN"])
 
@@ -318,7 +324,7 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
             continue
         label = one.label
         if label in page.lines:
-            label = {"UNDER WAY": "NEXT", "LEARNT": "NOTED", "DECIDED": "NOTED"}.get(label, label)
+            label = _INSTEAD.get(label, label)
         head = BY_A_MODEL if label == "INFERRED" else label
         cost += 0 if label in chosen else len(head) + 3 + 2 * (label in QUOTED)
         if cost > page.left:

@@ -299,7 +299,7 @@ def _essential(sheet: _Sheet, shown: Picture) -> None:
     todo = [task.text for task in shown.plan if task.state == "next"][:1]
     checks = [f"check whether {one} completed" for one in shown.pending]
     todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
-    going = [one.text for one in shown.sentences if one.label == "UNDER WAY"]
+    going = [one.text for one in shown.sentences if one.label in ("UNDER WAY", "LAST SAID")]
     work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
     broken = [_broken(failure) for failure in shown.broken[:2]]
     texts = [shown.goal, work, *todo, *broken[:1]]

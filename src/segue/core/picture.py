@@ -9,16 +9,16 @@ reason of a failure and as names, never as a sentence of ours.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from segue.core import telling
-from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest, Words
+from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest
 from segue.core.shell import kind_of
 from segue.core.sketch import is_current
+from segue.core.spoken import Sentence, spoken
 from segue.core.values import Value
 from segue.core.worth import Worth, words, worth
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 RECENT_STEPS = 90  # a failure that is older and was not repeated is history
 SOLVED_STEPS = 30
 CUT_STEPS = 12  # a call that went unanswered longer was not what it died in
+FINISHED = "its last turn was finished"
 
 
 class Probe(Value):
@@ -49,15 +50,6 @@ class Task(msgspec.Struct, gc=False):
     text: str
     state: str  # active, next, blocked
     reason: str = ""
-
-
-class Sentence(msgspec.Struct, gc=False):
-    """Something that the agent said, and under which heading it belongs."""
-
-    text: str
-    label: str
-    at: int
-    weight: float = 1.0
 
 
 class Claim(Value):
@@ -190,7 +182,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     shown.files = _files(digest)
     edited = {path: use.edited for path, use in digest.files.items() if use.edited}
     shown.last_edited = max(edited, key=lambda path: edited[path], default="")
-    shown.sentences = _sentences(digest)
+    shown.sentences = spoken(digest, finished=shown.ending == FINISHED)
 
 
 def _refusal(shown: Picture, digest: RunDigest, failures: list[Failure]) -> None:
@@ -211,7 +203,7 @@ def _ending(digest: RunDigest) -> str:
     if digest.interrupted and digest.interrupted.at > max(after, digest.steps - 3):
         return "the user stopped it"
     if digest.ended and digest.ended.at >= digest.steps - 2:
-        return "its last turn was finished"
+        return FINISHED
     return ""
 
 
@@ -341,83 +333,6 @@ def command_value(short: str, use: CommandUse, now: int) -> float:
     """How likely a command is run again, less what its name takes of the line."""
     value = _KIND_VALUE.get(use.kind, 0.3) + 0.6 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
     return value + (0.3 if use.ok is False else 0.0) - 0.4 * math.log(len(short) + 2)
-
-
-# -- what the agent said
-
-
-_LEAD = regex(
-    r"^(?:(?:Perfect|Great|Excellent|Good|Okay|OK|Alright|Now|So|Hmm|Wait|Actually|Yes|Sure)\b[!,.:]?\s+"
-    r"(?:—\s+)?)+(?=\S)"
-)
-_INTENT = regex(
-    r"^(?:(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i'm)\s+"
-    r"(?:now |also |first |quickly |just )*)",
-    re.I,
-)
-_GOING = regex(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
-_DONE = regex(
-    r"\b(?:added|fixed|updated|created|implemented|removed|renamed|moved|wrote|written|committed|pushed|merged|passes|"
-    r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved|succeeded|successful|"
-    r"successfully|addressed|landed|deployed|released|published|shipped|finished|all \w+(?: \w+)? pass)\b",
-    re.I,
-)
-_FOUND = regex(
-    r"\b(?:because|turns? out|root cause|caused?|reason|issue|problem|bug|found|discovered|noticed|"
-    r"reali[sz]ed|requires?|needs?|must|only (?:works?|when|if)|\w+n't|cannot|not|missing|never|always|"
-    r"instead|actually|fail(?:s|ed|ing)?|expect(?:s|ed)?|means)\b",
-    re.I,
-)
-"""What tells how things are; anything else was only said."""
-_CHITCHAT = regex(
-    r"^(?:Let me know|You're (?:absolutely )?right|Would you like|Want me to|Here(?:'s| is| are) )", re.I
-)
-
-
-def _sentences(digest: RunDigest) -> list[Sentence]:
-    asked = digest.prompts[-1].at if digest.prompts else 0
-    found: list[Sentence] = []
-    for age, one in enumerate(reversed(digest.says[-16:])):
-        fresh = age < 2 and one.at > asked
-        found += _spoken(one, fresh, 1.25 if age == 0 else 1.1 if age == 1 else 1.0)
-    for one in digest.recaps[-1:]:
-        found += _spoken(one, True, 1.2)
-    for one in digest.reports[-2:]:
-        told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
-        found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in told]
-    for one in digest.notes[-4:]:
-        found.append(Sentence(one.text, "LAST STEPS", one.at, 1.0))
-    if digest.summary:
-        found += _spoken(digest.summary, False, 0.9)
-    return found
-
-
-def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
-    found = []
-    for raw in telling.sentences(said.text):
-        text = _LEAD.sub("", raw)
-        going = fresh and _GOING.search(text) is not None
-        label = (
-            "UNDER WAY" if going
-            else "DECIDED" if telling.is_choice(text)
-            else "DONE" if _DONE.search(text)
-            else "UNDER WAY" if fresh
-            else "LEARNT" if _FOUND.search(text)
-            else "NOTED"
-        )  # fmt: skip
-        if label != "UNDER WAY" and _INTENT.match(text):
-            label = "LAST STEPS"
-        text = _INTENT.sub("", text)
-        if text.endswith("?"):
-            if not fresh:
-                continue
-            label = "ASKED THE USER"
-        if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text and text.count(",") < 8:
-            text = text[0].upper() + text[1:]
-            found.append(
-                Sentence(text.rstrip(":") + "." if text.endswith(":") else text, label, said.at, weight)
-            )
-    return found
 
 
 # -- the other sources
