@@ -225,14 +225,15 @@ def decoded(data: bytes, decoder: msgspec.json.Decoder[T], kind: type[T]) -> T |
     return lenient(value, kind) if isinstance(value, dict) else None
 
 
-def anything(data: bytes | msgspec.Raw) -> Any:
+def anything(data: bytes | str | msgspec.Raw) -> Any:
     """A part of a record, whatever it is; None where it cannot be read."""
     try:
         return _any.decode(data)
-    except BROKEN:
+    except (*BROKEN, UnicodeEncodeError):  # a text may hold half a pair
         pass
     try:
-        return _any.decode(mended(bytes(data)))
+        whole = data.encode("utf-8", "replace") if isinstance(data, str) else bytes(data)
+        return _any.decode(mended(whole))
     except BROKEN:
         return None
 

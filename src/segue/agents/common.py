@@ -23,17 +23,42 @@ _DEPTH_MAX = 12
 _SECONDS_MAX = 253_402_300_800  # the year 10000
 
 
+_MINUTES_MAX = 64
+_minutes: dict[str, int] = {}
+_SECOND = {f"{n:02}": 1000 * n for n in range(60)}
+_THOUSANDTHS = {f".{n:03}Z": n for n in range(1000)}
+
+
 def seconds(stamp: Any) -> float:
     """An ISO time, or a number of seconds or milliseconds, as seconds since the epoch; else 0."""
     found = 0.0
     try:
         if isinstance(stamp, str):
-            found = datetime.fromisoformat(stamp).timestamp()
-        elif isinstance(stamp, int | float):
+            minute = _minutes.get(stamp[:17])
+            if minute is None:
+                return _whole(stamp)
+            second, rest = _SECOND.get(stamp[17:19]), _THOUSANDTHS.get(stamp[19:])
+            return (
+                (minute + second + rest) / 1000 if second is not None and rest is not None else _whole(stamp)
+            )
+        if isinstance(stamp, int | float):
             found = stamp / 1000 if stamp > 1e11 else float(stamp)
     except (ValueError, OverflowError, OSError):
         pass
     return found if 0 < found < _SECONDS_MAX else 0.0
+
+
+def _whole(stamp: str) -> float:
+    """A time of which all is read. Nearly all are written like ``2026-11-15T02:34:17.000Z``, and many lines
+    have the same minute: of the next ones only the rest is read, with the same result."""
+    found = datetime.fromisoformat(stamp).timestamp()
+    if not 0 < found < _SECONDS_MAX:
+        return 0.0
+    if len(stamp) == 24 and stamp[16] == ":" and stamp[19:] in _THOUSANDTHS:
+        if len(_minutes) >= _MINUTES_MAX:
+            _minutes.clear()
+        _minutes[stamp[:17]] = int(found // 60) * 60_000
+    return found
 
 
 def plain(value: Any, depth: int = 0) -> str:

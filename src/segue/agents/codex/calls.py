@@ -52,14 +52,15 @@ def made(
 
 
 def _of_shell(at: float, id: str, tool: str, given: Any) -> Call:
-    command = command_of(table(given).get("command") or table(given).get("cmd") or given)
-    rest = {key: value for key, value in table(given).items() if key not in ("command", "cmd")}
+    fields = table(given)
+    command = command_of(fields.get("command") or fields.get("cmd") or given)
     if "*** Begin Patch" in command:
         act, paths = patched(_headings(command))
         if paths:
             return Call(at, id, tool, act, text=command, paths=paths)
-    said = "\n".join(filter(None, (command, plain(rest))))
-    return Call(at, id, tool, "run", text=said, command=command, note=text(rest.get("justification")))
+    rest = [plain(value) for key, value in fields.items() if key != "command" and key != "cmd"]
+    said = "\n".join(filter(None, (command, *rest)))
+    return Call(at, id, tool, "run", text=said, command=command, note=text(fields.get("justification")))
 
 
 def _headings(patch: str) -> str:
@@ -75,6 +76,8 @@ def _headings(patch: str) -> str:
 
 def command_of(given: Any) -> str:
     """A command as its shell gets it: ``["bash", "-lc", "ls"]`` is ``ls``."""
+    if isinstance(given, str):
+        return given
     words = [one for one in rows(given) if isinstance(one, str)]
     if len(words) == 3 and words[1] in ("-lc", "-c", "-ic", "-Command", "/c"):
         return words[2]

@@ -7,7 +7,7 @@ structured records that follow are matched to it; what could not be read off is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from segue.agents.codex.calls import SCRIPT, WAITS, changed, command_of, made, planned
@@ -58,11 +58,11 @@ class Flight:
     def output(self, at: float, id: str, output: Any) -> list[Step]:
         """A tool's output came."""
         kept = self.kept
+        if id in kept.done and id not in kept.cells:
+            return []
         said = of_output(output)
         if id in kept.cells:
             return list(self._cell(at, id, said))
-        if id in kept.done:
-            return []
         steps: list[Step] = []
         tool, command, session = kept.open.get(id, ["", "", ""])
         if said.script == "ended" and tool == "wait":
@@ -108,21 +108,21 @@ class Flight:
         self.kept.closed(id)
         return (Result(at, id, said.ok, said.exit, said.text),)
 
-    def item(self, at: float, item: Item) -> Iterator[Step]:
+    def item(self, at: float, item: Item) -> Iterable[Step]:
         """A structured record of something done."""
         kind, id = text(item.type), text(item.id) or text(item.call_id)
         if kind in _AGENTS:
-            yield from self._collaborated(at, id, item)
-            return
+            return self._collaborated(at, id, item)
         if not id or id in self.kept.done or text(item.status) in ("in_progress", "inProgress"):
-            return
+            return ()
         known = self._known(id, kind, item)
-        if known == "":
-            call = self._told(at, id, kind, item)
-            self.kept.opened(id, call.tool, call.command)
-            yield call
-        if known is not None:
-            yield from self._end(at, known or id, of_item(item))
+        if known is None:
+            return ()
+        if known:
+            return self._end(at, known, of_item(item))
+        call = self._told(at, id, kind, item)
+        self.kept.opened(id, call.tool, call.command)
+        return (call, *self._end(at, id, of_item(item)))
 
     def _known(self, id: str, kind: str, item: Item) -> str | None:
         """The id under which the call was told; "" if it was not; None if its output will tell more."""

@@ -18,7 +18,7 @@ _REPORTS_MAX = 24
 _DONE_MAX = 64
 _OPEN_MAX = 128
 _SMALL_MAX = 32
-_KEY_CHARS = 256  # of either end
+_KEY_CHARS = 96  # of either end
 
 
 class Kept(msgspec.Struct):
@@ -40,7 +40,7 @@ class Kept(msgspec.Struct):
     pairs: list[str] = []  # said once, and to be said once more in the other channel
     reports: list[str] = []
     open: dict[str, list[str]] = {}  # call id -> tool, command, session
-    done: list[str] = []
+    done: dict[str, bool] = {}
     cells: dict[str, list[list[str]]] = {}  # script's call id -> (call id, tool, command) of its calls
     running: dict[str, list[str]] = {}  # process -> call id, command
     agents: dict[str, list[str]] = {}  # sub-agent -> call id, name
@@ -69,7 +69,7 @@ class Kept(msgspec.Struct):
 
     def closed(self, id: str) -> None:
         self.open.pop(id, None)
-        _push(self.done, id, _DONE_MAX)
+        _put(self.done, id, True, _DONE_MAX)
 
     def runs_on(self, process: str, id: str, command: str) -> None:
         self.open.pop(id, None)

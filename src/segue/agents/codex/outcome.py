@@ -30,6 +30,11 @@ _HEADERS = (
 )
 _HEADERS_MAX = 10
 _EXIT = regex(r"^(?:Exit code:|Process exited with code) (-?\d{1,10})\b", re.M)
+_USUAL = regex(
+    r"(?:Chunk ID: \w+\n)?Wall time: [\d.]+ seconds\nProcess exited with code (-?\d{1,10})\n"
+    r"(?:Original token count: \d+\n)?Output:\n"
+)
+"""How nearly all outputs of commands begin; `_split` reads all others."""
 _SESSION = regex(r"^Process running with session ID (\S{1,32})", re.M)
 _DENIED = regex(r"exit code: (-?\d{1,10})")
 _FAILED = (
@@ -89,6 +94,9 @@ def _content(output: Any) -> str:
 
 
 def _of_text(said: str) -> Outcome:
+    if usual := _USUAL.match(said):
+        code = int(usual[1])
+        return Outcome(ok=code == 0, exit=code, text=said[usual.end() :])
     if said.startswith('{"'):
         found, rest = _table(said)
         if "metadata" in found or "exit_code" in found or "chunk_id" in found:

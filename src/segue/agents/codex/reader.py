@@ -9,7 +9,7 @@ back to see what follows: a file that was cut off gives the same steps as far as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -74,6 +74,7 @@ class Reader:
             "exited_review_mode": turns.reviewed,
             **dict.fromkeys(ITEMS, self._done),
         }
+        self._inner = {"response_item": self._items, "event_msg": self._events}
 
     def keep(self) -> Any:
         return msgspec.to_builtins(self.kept)
@@ -87,8 +88,18 @@ class Reader:
             whole = wire.WHOLE.decode(line)
         except BROKEN:
             return self._in_parts(bytes(line))
-        payload = whole.payload
-        return self._line(whole, payload) if payload is not msgspec.UNSET else self._in_parts(bytes(line))
+        payload, kept, kind = whole.payload, self.kept, whole.type
+        if payload is msgspec.UNSET:
+            return self._in_parts(bytes(line))
+        if kept.copying:
+            return self._line(whole, payload)
+        kept.form = "envelope"
+        handlers = self._inner.get(kind)
+        handler = self._kinds.get(kind) if handlers is None else handlers.get(payload.type)
+        if handler is None:
+            self.skipped += 1
+            return ()
+        return handler(seconds(whole.timestamp), payload)
 
     def _in_parts(self, record: bytes) -> Iterable[Step]:
         """The steps of a line that has no payload, or one with a field that is not as it should be."""
@@ -130,10 +141,9 @@ class Reader:
         self.kept.form = "envelope"
         if self.kept.copying and not self._is_own(kind, seconds(line.timestamp), line.ordinal, payload):
             return self._copied(kind, seconds(line.timestamp), payload)
-        if kind == "response_item" or kind == "event_msg":
+        if kind in self._inner:
             inner = wire.kind_of(payload)
-            handlers = self._items if kind == "response_item" else self._events
-            handler = handlers.get(inner) if inner is not None else self._broken
+            handler = self._inner[kind].get(inner) if inner is not None else self._broken
         else:
             handler = self._kinds.get(kind)
         if handler is None:
@@ -156,6 +166,8 @@ class Reader:
         return ()
 
     def _body(self, payload: wire.Body, decoder: msgspec.json.Decoder[wire.T]) -> wire.T | None:
+        if isinstance(payload, wire.Item):
+            return cast("wire.T", payload)
         body = wire.decode(payload, decoder)
         if body is None:
             self.malformed += 1

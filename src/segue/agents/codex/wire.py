@@ -175,6 +175,7 @@ class Payload(Item, gc=False):
 
     Where a field is not as it should be the whole line is read again, in parts (``Line``)."""
 
+    type: str = ""
     role: Loose = ""
     output: Loose = None
     name: Loose = ""
@@ -193,7 +194,7 @@ class Payload(Item, gc=False):
     codex_error_info: Loose = None
     thread_name: Loose = ""
     num_turns: Loose = 0
-    item: msgspec.Raw = msgspec.Raw()
+    item: Item | None = None
     usage: Tokens | None = None
     thread_token_usage: Tokens | None = None
     turn_id: Loose = ""
@@ -214,7 +215,7 @@ class Payload(Item, gc=False):
 class Whole(msgspec.Struct, gc=False):
     """A line with its payload."""
 
-    type: Loose = ""
+    type: str = ""
     timestamp: Loose = None
     ordinal: Loose = None
     payload: Payload | msgspec.UnsetType = msgspec.UNSET
@@ -255,14 +256,14 @@ COUNTED = json_decoder(Counted)
 SPENT = json_decoder(Spent)
 
 
-Body = msgspec.Raw | Payload
+Body = msgspec.Raw | Item
 """A payload: decoded already, or not yet."""
 
 
 def decode(raw: Body, decoder: msgspec.json.Decoder[T]) -> T | None:
     """A payload, as much of it as can be read; None if it is not an object."""
-    if isinstance(raw, Payload):
-        return cast("T", raw)  # it has the fields of every kind
+    if isinstance(raw, Item):
+        return cast("T", raw)  # a `Payload`, which has the fields of every kind; or what is asked for
     try:
         return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -275,7 +276,7 @@ _TYPED = b'{"type":"'
 def kind_of(raw: Body) -> str | None:
     """The type of a payload; None if it is not an object. It is nearly always the first field, and then
     the rest need not be looked at."""
-    if isinstance(raw, Payload):
+    if isinstance(raw, Item):
         return text(raw.type)
     head = memoryview(raw)[:80].tobytes()
     if head.startswith(_TYPED):
@@ -290,7 +291,7 @@ def kind_of(raw: Body) -> str | None:
 def parsed(written: Loose) -> Loose:
     """The JSON inside a string, else the thing as it is."""
     if isinstance(written, str) and written[:1] in ("{", "["):
-        found = anything(written.encode("utf-8", "replace"))
+        found = anything(written)
         return written if found is None else found
     return written
 
