@@ -132,3 +132,39 @@ def test_a_rope_keeps_its_value_when_the_caller_changes_his(history: list[Any]) 
     assert canon.encode(rope.value()) == before
     saving = pieces.save(rope, value)
     assert canon.encode(saving.settle().value()) == canon.encode(value)
+
+
+def message(number: int) -> dict[str, Any]:
+    return {"id": number, "content": f"{number:04} " * 120, "tokens": number % 3}
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Any]:
+    """States with a list of large elements that loses some at its beginning and gains some at its end, or in
+    which one changes."""
+    first, length = 0, draw(st.integers(16, 40))
+    history: list[Any] = []
+    for _ in range(draw(st.integers(2, 6))):
+        turns = [message(number) for number in range(first, first + length)]
+        if draw(st.booleans()):
+            place = draw(st.integers(0, length - 1))
+            turns[place] |= {"tokens": draw(st.sampled_from([0, 1, True, 1.0, 0.0, "seen"]))}
+        tail = draw(st.sampled_from(["", "short", {"x": 1}]))
+        history.append({"turns": turns + [tail] * (tail != ""), "step": draw(st.integers(0, 3))})
+        first += draw(st.integers(0, 20))
+        length = max(16, length + draw(st.integers(-4, 4)))
+    return history
+
+
+@settings(max_examples=150)
+@given(conversations())
+def test_every_save_of_a_conversation_comes_back_exactly(history: list[Any]) -> None:
+    test_every_save_of_a_history_comes_back_exactly.hypothesis.inner_test(history)  # type: ignore[attr-defined]
+
+
+def test_a_turn_of_a_conversation_stores_its_new_message_alone() -> None:
+    turns = [message(number) for number in range(60)]
+    rope = pieces.save(pieces.Rope(), {"turns": turns, "step": 1}).settle()
+    saving = pieces.save(rope, {"turns": [*turns[1:], message(60)], "step": 1})
+    assert [pieces.decode(body) for body in saving.fresh.values()] == [message(60)]
+    assert [(gone, len(come)) for _, gone, come in saving.splices] == [(1, 0), (0, 1)]

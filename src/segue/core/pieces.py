@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from ..errors import UsageError
+from .shadows import shadow
 
 SECTION_ELEMENTS = 16
 """A list or object with so many elements is cut between them."""
@@ -29,14 +30,13 @@ _GROUP_BYTES_MAX = 2048
 _CUT_BYTES = 4096
 """What has no elements, such as a long text, is cut at this size."""
 _LOOK_AHEAD = 64
+_LOST_MAX = 16
 _AT_ONCE = 256
 """So many elements are compared at once."""
 _DEPTH_MAX = 6
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder()
-_PLAIN = frozenset((str, bytes, type(None)))
-_PLAIN_OR_NUMBERS = _PLAIN | {int, float}
 
 Splices = tuple[tuple[int, int, list[str]], ...]
 
@@ -96,7 +96,7 @@ class Saving:
 
     __slots__ = ("_walks", "fresh", "rope", "size", "splices")
 
-    def __init__(self, rope: Rope, size: int, walks: list[_Walk], weave: _Weave) -> None:
+    def __init__(self, rope: Rope, size: int, walks: list[_Walk | _Grown], weave: _Weave) -> None:
         self.rope, self.size, self._walks = rope, size, walks
         self.splices: Splices = tuple(weave.splices)
         """What changes in the list of addresses, applied in order."""
@@ -131,7 +131,8 @@ def decode(body: bytes) -> Any:
 
 def save(old: Rope, value: Any) -> Saving:
     """What of a value is new since ``old``."""
-    weave, walks, size = _Weave(), [], 0
+    weave, size = _Weave(), 0
+    walks: list[_Walk | _Grown] = []
     sections = old.sections
     try:
         for number, (prefix, pairs, live) in enumerate(_sections(value)):
@@ -140,11 +141,9 @@ def save(old: Rope, value: Any) -> Saving:
             if section.pairs != pairs:
                 weave.splice(len(section.pieces), [])
                 section = _Section(pairs)
-            walk = _Walk(weave, section, cut, live)
-            if live or section.pieces:
-                walk.go()
-            walks.append(walk)
-            size += len(prefix) + walk.size
+            done = _grown(weave, section, cut, live) or _Walk(weave, section, cut, live).went()
+            walks.append(done)
+            size += len(prefix) + done.size
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
         raise _unsaved(fault) from fault
     for section in sections[len(walks) :]:
@@ -214,57 +213,6 @@ def _header(length: int, kind: int) -> bytes:
 _HEADS = [_header(length, 0x80) for length in range(SECTION_ELEMENTS)]
 
 
-class _Itself:
-    """What a private copy has for a bool, 0 or 1: Python holds ``1 == True``, this is equal to one alone."""
-
-    __slots__ = ("value",)
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return other is self.value
-
-
-class _Float:
-    """What a private copy has for 0.0, -0.0 and 1.0, for the same reason."""
-
-    __slots__ = ("text",)
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, value: float) -> None:
-        self.text = repr(value)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is float and repr(other) == self.text
-
-
-_ITSELF = {bool: (_Itself(False), _Itself(True)), int: (_Itself(0), _Itself(1))}
-
-
-def _shadow(value: Any) -> tuple[Any, bool]:
-    """A private copy that is equal to a value while that stays as it is; and whether ``==`` cannot tell."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return value, False
-    if kind is bool or kind is int:
-        return _ITSELF[kind][value] if 0 <= value <= 1 else value, False
-    if kind is float:
-        return _Float(value) if value in (0, 1) else value, False
-    if kind is dict:
-        values = value.values()
-        vague = not _PLAIN_OR_NUMBERS.issuperset(map(type, value)) or 0 in value or 1 in value
-        if not (vague or 0 in values or 1 in values) and _PLAIN_OR_NUMBERS.issuperset(map(type, values)):
-            return value.copy(), False
-        copies = [_shadow(v) for v in values]
-        return dict(zip(value, [c[0] for c in copies], strict=True)), vague or any(c[1] for c in copies)
-    if kind is list or kind is tuple:
-        copies = [_shadow(v) for v in value]
-        return kind([c[0] for c in copies]), any(c[1] for c in copies)
-    return value, True
-
-
 def _place(elements: list[Any], wanted: Any, start: int) -> int:
     """Where an element stands in a list from a place on; 0 if nowhere."""
     try:
@@ -279,6 +227,8 @@ def _encode_pair(pair: Any) -> bytes:
 
 class _Weave:
     """The new rope in the making: what is taken over, what goes, what comes."""
+
+    __slots__ = ("count", "fresh", "splices")
 
     def __init__(self) -> None:
         self.count = 0
@@ -327,6 +277,59 @@ class _Weave:
         self.splices.append((place, gone, names))
 
 
+class _Grown:
+    """A section of large elements of which some are gone at the beginning and some are new at the end, as
+    in a conversation: what most saves are, and found in few steps."""
+
+    __slots__ = ("come", "copies", "lost", "prefix", "section", "size")
+
+    def __init__(self, section: _Section, prefix: list[_Piece], lost: int) -> None:
+        self.section, self.prefix, self.lost, self.size = section, prefix, lost, section.size
+        self.come: list[_Piece] = []
+        self.copies: list[Any] = []
+
+    def settle(self) -> None:
+        """Make the section that of the elements that are there now."""
+        section, lost = self.section, self.lost
+        section.prefix, section.size = self.prefix, self.size
+        if lost:
+            del section.pieces[:lost], section.shadow[:lost]
+        section.pieces += self.come
+        section.shadow += self.copies
+
+
+def _grown(weave: _Weave, section: _Section, prefix: list[_Piece], live: list[Any]) -> _Grown | None:
+    """What changed of a section, if that is all; else None, and nothing is woven."""
+    old, pieces = section.shadow, section.pieces
+    if not live and not pieces:
+        return _Grown(section, prefix, 0)
+    if not live or not old or len(old) != len(pieces) or section.delicate or section.pairs:
+        return None
+    first, lost = live[0], 0
+    if first != old[0] and not (lost := _place(old[: _LOST_MAX + 1], first, 1)):
+        return None
+    stays = len(old) - lost
+    if stays > len(live) or live[:stays] != old[lost:]:
+        return None
+    grown = _Grown(section, prefix, lost)
+    for element in live[stays:]:
+        body = _encode(element)
+        copy, coarse = shadow(element)
+        if coarse or len(body) < _ALONE_BYTES:
+            return None
+        grown.come.append(_Piece(body, 1, False, True))
+        grown.copies.append(copy)
+        grown.size += len(body)
+    if grown.come and not pieces[-1].closed:
+        return None
+    for piece in pieces[:lost]:
+        grown.size -= len(piece.body)
+    weave.splice(lost, [])
+    weave.count += stays
+    weave.splice(0, grown.come)
+    return grown
+
+
 class _Walk:
     """A walk over the elements of one section: old pieces where they fit, new ones elsewhere."""
 
@@ -350,8 +353,8 @@ class _Walk:
             shadow[at : at + lost] = copies
         section.prefix, section.size, section.delicate = self.prefix, self.size, self.delicate
 
-    def go(self) -> None:
-        """To the end of the elements."""
+    def went(self) -> _Walk:
+        """The walk, at the end of the elements."""
         pieces = self.section.pieces
         count = len(pieces)
         while self.piece < count:
@@ -368,8 +371,9 @@ class _Walk:
                     continue
             if place < count and not self.resync():
                 self.edit(count - place, len(self.live))
-                return
+                return self
         self.edit(0, len(self.live))
+        return self
 
     def take(self) -> None:
         """Go past the pieces that stand at this place now, to the byte."""
@@ -464,7 +468,7 @@ class _Walk:
         body, count, delicate = b"", 0, False
         for element in self.live[start:end]:
             own = encode_one(element)
-            copy, coarse = _shadow(element)
+            copy, coarse = shadow(element)
             copies.append(copy)
             body += own
             count += 1

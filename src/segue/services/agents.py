@@ -61,7 +61,7 @@ class AgentStates:
             if kept.rope.sections and not splices:
                 return Saved(session.id, self._newest(session.id, agent, kept).version, 0)
             save = SaveAgent(agent, saving.size, splices)
-            saved = session.apply(save, pieces=fresh, since=kept.version)
+            saved = session._commit((save,), fresh, kept.version)
             self._kept.pop((session.id, agent), None)  # what is only half settled is not to be believed
             rope = saving.settle() if kept.cuts is None else saving.rope
             self._remember(session.id, agent, _Kept(rope, None, saved.version))

@@ -86,7 +86,7 @@ class SqliteJournal:
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
     ) -> list[Event]:  # fmt: skip
-        if len(appends) != 1 or pieces or memories is not None:
+        if len(appends) != 1 or memories is not None:
             return self._append_some(appends, pieces, memories)
         wish, database = appends[0], self.database
         stream, expect, drafts = wish.stream, wish.expect, wish.drafts
@@ -100,8 +100,14 @@ class SqliteJournal:
         if not turn.acquire(blocking=False):
             database.turn()
         try:
+            if pieces:
+                writer.execute("BEGIN IMMEDIATE")
             trip("store.append.before_commit")
             writer.execute(_INSERT_BEHIND, row)
+            if pieces:
+                for address, body in pieces.items():
+                    writer.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
+                writer.execute("COMMIT")
         except BaseException as fault:
             database.undo(writer, fault)
             if isinstance(fault, apsw.ConstraintError):
