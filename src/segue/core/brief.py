@@ -13,6 +13,7 @@ import math
 from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 
+from segue.core import telling
 from segue.core.digest import Failure
 from segue.core.inherit import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
 from segue.core.inventory import Inventory
@@ -26,14 +27,17 @@ from segue.errors import BudgetTooSmall
 BYTES_MIN, BYTES_DEFAULT = 256, 2_048
 
 ORDER = (
-    "GOAL", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN", "UNDER WAY", "NEXT",
-    "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED", "QUESTIONS", "LAST STEPS",
-    "LAST SAID", "DONE", "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED", "REMEMBERED", "COMMITTED",
-    "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
+    "GOAL", "LATEST FROM USER", "IN ANSWER TO", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN",
+    "UNDER WAY", "NEXT", "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED",
+    "QUESTIONS", "LAST STEPS", "LAST SAID", "DONE", "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED",
+    "REMEMBERED", "COMMITTED", "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
 )  # fmt: skip
 
 
-_INSTEAD = {"UNDER WAY": "NEXT", "LAST SAID": "NOTED", "LEARNT": "NOTED", "DECIDED": "NOTED"}
+_INSTEAD = {
+    "UNDER WAY": "NEXT", "LAST SAID": "NOTED", "LEARNT": "NOTED", "DECIDED": "NOTED",
+    "ASKED THE USER": "NOTED",
+}  # fmt: skip
 """Where a sentence goes whose label has its line already."""
 
 
@@ -124,6 +128,8 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
         page.say("BLOCKED", f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
     if shown.latest:
         page.say("LATEST FROM USER", shown.latest, 0.05 * budget)
+    if not tight:
+        _open(page, shown, budget)
     rules = [rule for rule in shown.standing if rule.lower() not in page.low]
     if rules:
         page.say("STANDING", _list(rules, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
@@ -133,6 +139,25 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
         page.say("ASKED BEFORE", _list(before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget)
     if shown.first and not tight and shown.first not in before[:2] and shown.first.lower() not in page.low:
         page.say("FIRST ASKED", shown.first, (0.12 if shown.inherits else 0.045) * budget)
+
+
+def _open(page: Page, shown: Picture, budget: int) -> None:
+    """What of the agent's words a short answer of the user takes up, and what still waits for one."""
+    if shown.latest and shown.answers:
+        page.put("IN ANSWER TO", f"IN ANSWER TO: {_quote(_end(shown.answers, int(0.12 * budget)))}")
+    if shown.asked:
+        page.say("ASKED THE USER", _end(shown.asked, int(0.12 * budget)), 0.12 * budget)
+
+
+def _end(text: str, most: int) -> str:
+    """The sentences at a text's end that fit: what is asked stands last."""
+    text = " ".join(text.split())
+    while size(text) > most:
+        first = telling.sentences(text)[0]
+        if len(first) >= len(text):
+            return cut(text, most)
+        text = text[len(first) :].lstrip()
+    return text
 
 
 def _musts(page: Page, shown: Picture, goal: float, plan: float, broken: float) -> None:

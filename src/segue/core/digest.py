@@ -16,6 +16,7 @@ import msgspec
 
 from segue.core import telling
 from segue.core.inherit import MANIFEST, Inherited, inherited, parted
+from segue.core.offers import offered
 from segue.core.shell import shell
 from segue.core.sketch import sketch
 from segue.core.standing import standing
@@ -46,7 +47,7 @@ from segue.core.takeback import keep_plan, take_back
 from segue.core.telling import clip
 from segue.core.values import msgpack_decoder
 
-FORMAT = 8  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 9  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -137,6 +138,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     inherited: Inherited = Inherited()
     first_prompt: Words | None = None
     prompts: list[Words] = []
+    answers: str = ""  # what the last prompt answers, where it does not say so itself
     standing: list[Words] = []
     plan: list[list[Any]] = []  # [text, state, key, changed]
     planned: int = 0
@@ -264,8 +266,8 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
         digest.standing = [old for old in digest.standing if old.text != rule]
         _last(digest.standing, Words(rule, digest.steps), NOTED_MAX)
     sketch(digest, text)
+    digest.answers, digest.ended = offered(digest, text), None
     _trace(digest, "prompt", text)
-    digest.ended = None
 
 
 def _forget_prompt(prompts: list[Words]) -> None:

@@ -379,6 +379,9 @@ def _context(sheet: _Sheet, shown: Picture) -> None:
     _fill(sheet, "next_steps", [f"check whether {one} completed" for one in shown.pending] + todo[:2], 2)
     if shown.latest:
         _fill(sheet, "next_steps", [f"the user said last: {shown.latest}"], 1)
+        _fill(sheet, "next_steps", [f"which answers: {shown.answers}"] if shown.answers else [], 1)
+    if shown.asked:
+        _fill(sheet, "blockers", [f"asked the user: {shown.asked}"], 1)
     _fill(sheet, "blockers", [f"question: {one}" for one in shown.questions], 3)
     if not shown.decided:
         _fill(sheet, "key_decisions", [one.text for one in shown.sentences if one.label == "DECIDED"], 3)

@@ -16,6 +16,7 @@ import msgspec
 
 from segue.core import telling
 from segue.core.digest import CommandUse, Failure, FileUse, Open, RunDigest
+from segue.core.offers import asked
 from segue.core.shell import kind_of
 from segue.core.sketch import is_current
 from segue.core.spoken import Sentence, spoken
@@ -90,6 +91,8 @@ class Picture(msgspec.Struct):
     calls: int = 0
     goal: str = ""
     latest: str = ""
+    answers: str = ""  # what of the agent's words ``latest`` answers
+    asked: str = ""  # what its last words left to the user
     before: list[str] = []  # earlier requests, newest first
     first: str = ""
     last_edited: str = ""  # path
@@ -183,6 +186,9 @@ def _run(shown: Picture, digest: RunDigest) -> None:
     edited = {path: use.edited for path, use in digest.files.items() if use.edited}
     shown.last_edited = max(edited, key=lambda path: edited[path], default="")
     shown.sentences = spoken(digest, finished=shown.ending == FINISHED)
+    last = digest.tail[-1] if digest.tail else None
+    if last is not None and last.kind == "say" and (shown.ending == FINISHED or last.text.endswith("?")):
+        shown.asked = asked(last.text)
 
 
 def _refusal(shown: Picture, digest: RunDigest, failures: list[Failure]) -> None:
@@ -239,7 +245,7 @@ def _requests(shown: Picture, digest: RunDigest) -> None:
     elif goal is not None:
         shown.goal = quoted(goal.text)
         if prompts[-1].text != goal.text:
-            shown.latest = quoted(prompts[-1].text)
+            shown.latest, shown.answers = quoted(prompts[-1].text), digest.answers
         earlier = [
             one.text for one in reversed(prompts) if one.at < goal.at and telling.is_substantial(one.text)
         ]

@@ -32,6 +32,7 @@ def take_back(digest: RunDigest, step: Rewind) -> None:
 
 def _unsaid(digest: RunDigest, text: str) -> None:
     gone = {words.at for words in digest.prompts if words.text == text}
+    digest.answers = "" if gone else digest.answers
     digest.prompts = [words for words in digest.prompts if words.at not in gone]
     digest.standing = [words for words in digest.standing if words.at not in gone]
     digest.tail = [trace for trace in digest.tail if trace.kind != "prompt" or trace.text != text]
@@ -49,6 +50,7 @@ def _back_to(digest: RunDigest, cut: int, prompts: int) -> None:
     for name in ("pending", "failures"):
         kept: dict[str, Any] = getattr(digest, name)
         setattr(digest, name, {key: one for key, one in kept.items() if one.at < cut})
+    digest.answers = ""
     if digest.sketched >= cut:
         digest.sketch, digest.sketch_done, digest.sketched = [], [], 0
     digest.plans = [kept for kept in digest.plans if kept[0] <= cut]

@@ -91,6 +91,7 @@ _LED = regex(rf"{LED}[^>]*>(.*?)</teammate-message>", re.S)
 _NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
 _ATTACHMENTS = ("queued_command", "hook_additional_context", "hook_success")
 _PATHS = ("file_path", "notebook_path", "path")
+_NOTE_BYTES = 2_000
 _QUEUED_MAX = 8
 _TURNS_MAX = 64
 _ID_CHARS = 13
@@ -112,12 +113,13 @@ class Reader:
         self._queued: list[str] = list(kept.get("queued") or ())
         self._given: str = kept.get("given", "")  # the last brief, by a sum
         self._turns: list[list[str]] = list(kept.get("turns") or ())  # of each prompt: parent, own id
+        self._over: bool = kept.get("over", False)  # the turn's end was told
 
     def keep(self) -> dict[str, Any]:
         return {
             "place": self._place, "model": self._model, "usage": self._usage, "side": self._side,
             "begun": self._begun, "trigger": self._trigger, "queued": self._queued,
-            "given": self._given, "turns": self._turns,
+            "given": self._given, "turns": self._turns, "over": self._over,
         }  # fmt: skip
 
     def read(self, record: bytes) -> Iterable[Step]:
@@ -241,7 +243,24 @@ class Reader:
             context = used.input_tokens + used.cache_creation_input_tokens + used.cache_read_input_tokens
             if context:
                 steps.append(Usage(at, message.id, context, used.output_tokens))
+        self._over = False
+        if message.stop_reason == "end_turn" and blocks and blocks[-1].type == "text":
+            steps += self._turn_over(at)
         return steps
+
+    def _turn_over(self, at: float) -> Iterator[Step]:
+        """A turn's end, told once: up to three records say so, and older versions write only some of them."""
+        if not self._over:
+            self._over = True
+            yield End(at, "turn")
+
+    def _progress(self, record: Record, at: float) -> Iterable[Step]:
+        """Of the notes on what is under way one matters: hooks for the end of a turn run."""
+        if memoryview(record.data).nbytes > _NOTE_BYTES:  # these hold messages of sub-agents
+            return ()
+        note = _any(record.data)
+        stopping = isinstance(note, dict) and note.get("hookEvent") == "Stop"
+        return self._turn_over(at) if stopping else ()
 
     def _system(self, record: Record, at: float) -> Iterator[Step]:
         match record.subtype:
@@ -254,8 +273,8 @@ class Reader:
                 error = _any(record.error)
                 text = error.get("formatted") or error.get("message") if isinstance(error, dict) else error
                 yield Fault(at, text if isinstance(text, str) else "", retrying=bool(record.retry_attempt))
-            case "turn_duration":
-                yield End(at, "turn")
+            case "turn_duration" | "stop_hook_summary":
+                yield from self._turn_over(at)
             case _:
                 self.skipped += 1
 
@@ -312,6 +331,7 @@ _HANDLERS = {
     "user": Reader._user,
     "assistant": Reader._assistant,
     "system": Reader._system,
+    "progress": Reader._progress,
     "queue-operation": Reader._queue,
     "attachment": Reader._attached,
     "ai-title": Reader._titled,

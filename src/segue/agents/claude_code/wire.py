@@ -44,6 +44,7 @@ class Message(Struct, gc=False):
     model: str = ""
     content: str | list[Block] | None = None
     usage: Tokens | None = None
+    stop_reason: str | None = None
 
 
 class CompactMetadata(Struct, gc=False, rename="camel"):
@@ -93,6 +94,7 @@ class Record(Struct, gc=False, rename="camel"):
     content: Raw = Raw()  # of system records and of queue operations
     operation: str | None = None
     attachment: Raw = Raw()
+    data: Raw = Raw()  # of progress
     compact_metadata: CompactMetadata | None = None
     error: Raw = Raw()
     retry_attempt: int | None = None
