@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,6 +32,7 @@ from segue.agents.gemini_cli.wire import (
 )
 from segue.core.steps import (
     Compact,
+    End,
     Fault,
     Interrupt,
     Model,
@@ -76,6 +78,7 @@ class Reader:
         self._answered: set[str] = set()
         self._snapshots: set[str] = set()
         self._compact_told = False  # by its summary; a notice follows
+        self._spoke: str | None = ""  # id of the last message that was only said
 
     def keep(self) -> None:
         """Nothing: the next record is the whole conversation again."""
@@ -84,7 +87,14 @@ class Reader:
         self._begin()
         for one in self._records(record):
             self._enter(one)
-        return [step for one in self._entries.values() for step in self._told(one)]
+        return list(self._all())
+
+    def _all(self) -> Iterator[Step]:
+        for one, after in pairwise([*self._entries.values(), None]):
+            if one is not None:
+                yield from self._told(one)
+                if self._closes(one) and (after is None or after.type != "gemini"):
+                    yield End(seconds(one.timestamp))
 
     # -- from a file to records
 
@@ -248,9 +258,15 @@ class Reader:
             asked = part.function_call
             if asked is not None and asked.id not in told:
                 yield tools.call(at, asked.id or "", asked.name, asked.args, None)
+        if text.strip() and not calls and not any(part.function_call for part in parts):
+            self._spoke = record.id
         for call in calls:
             if call is not None:
                 yield from self._call(call, at)
+
+    def _closes(self, record: Record) -> bool:
+        """Does it call nothing? Then it ends the turn, unless the agent goes on by itself."""
+        return record.type == "gemini" and self._spoke == record.id
 
     def _call(self, call: ToolCall, at: float) -> Iterator[Step]:
         about = decoded(bytes(call.result_display), DISPLAY, Display) or Display()
@@ -276,6 +292,9 @@ class Reader:
     def _answer(self, answer: Function, id: str, status: str, at: float) -> Iterator[Step]:
         self._answered.add(id)
         text, code, failed = tools.output(answer.name, answer.response)
+        if status == "cancelled" and tools.REFUSED.match(text):
+            yield Interrupt(at, "", id)
+            text = ""
         ok = None if status == "cancelled" else status != "error" and not failed
         yield Result(at, id, ok, code, text)
 

@@ -25,13 +25,17 @@ _TAGGED = regex(r"<(hook_context|session_context|state_snapshot)\b[^>]*>.*?(?:</
 _WRAPPED = regex(r"</?untrusted_context>\n?")
 _EXIT = regex(r"^Exit Code: (-?\d+)\s*$", re.M)
 _HARNESS = regex(
-    r"^(?:Command: .*|Directory: .*|(?:Stdout|Stderr|Output|Error|Signal): \((?:none|empty)\)"
+    r"^(?:Command: .*|Directory: .*|(?:Stdout|Stderr|Output|Error|Signal): \((?:none|empty)\)|Signal: 0"
     r"|Exit Code: .*|Background PIDs: .*|Process Group PGID: .*)\n?",
     re.M,
 )
 _CUT = "--- FILE CONTENT (truncated) ---"
 _LABEL = regex(r"^(?:Output|Stdout|Stderr): ", re.M)
-_SIGNAL = regex(r"^(?:Signal: (?!\(none\))|Error: (?!\(none\)))", re.M)
+_SIGNAL = regex(r"^(?:Signal: (?!\(none\)|0$)|Error: (?!\(none\)))", re.M)
+_FOOT = regex(r"(?:^(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): .*\n?)+\Z", re.M)
+REFUSED = regex(
+    r"\[Operation Cancelled\] Reason: User (?:cancelled the operation|denied|did not allow)", re.I
+)
 
 
 def untagged(text: str) -> str:
@@ -92,7 +96,9 @@ def output(name: str, response: Any) -> tuple[str, int | None, bool]:
     text = untagged(_WRAPPED.sub("", plain(response)))
     if ACTS.get(name) != "run":
         return text.partition(_CUT)[2].strip() or text, None, failed
-    found = _EXIT.findall(text)
+    foot = _FOOT.search(text)  # above it stands what the command printed, which may look like it
+    found = _EXIT.findall(foot[0]) if foot else []
     code = int(found[-1]) if found else None
-    failed = failed or bool(code) or bool(_SIGNAL.search(text))
-    return _LABEL.sub("", _HARNESS.sub("", text)).strip(), code, failed
+    if code is None and foot:
+        failed = failed or bool(_SIGNAL.search(foot[0]))
+    return _LABEL.sub("", _HARNESS.sub("", text)).strip(), code, failed or bool(code)
