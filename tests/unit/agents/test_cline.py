@@ -178,7 +178,7 @@ def test_xml_tools_are_parted_from_what_is_said():
         ("<apply_diff><path>a</path><diff>x</diff></apply_diff>", "edit", "", ("a",), ""),
         ("<search_files><path>s</path><regex>x</regex></search_files>", "search", "", (), ""),
         ("<list_files><path>.</path></list_files>", "search", "", (), ""),
-        ("<new_task><mode>code</mode><message>do</message></new_task>", "agent", "", (), ""),
+        ("<new_task><mode>code</mode><message># Do it\nnow</message></new_task>", "agent", "", (), "Do it"),
         (
             "<use_mcp_tool><server_name>s</server_name><tool_name>t</tool_name></use_mcp_tool>",
             "other", "", (), "s/t",
@@ -223,7 +223,13 @@ def test_how_the_agent_speaks_through_tools_is_not_a_call():
         ("execute_command", "Command executed.", (None, None, "")),
         ("read_file", "Command executed.\nin a file", (True, None, "Command executed.\nin a file")),
         ("read_file", "The tool execution failed with the following error:\n<error>\nno\n</error>",
-         (False, None, "The tool execution failed with the following error:\n<error>\nno\n</error>")),
+         (False, None, "no")),
+        ("read_file", "The tool execution failed with the following error:\n<error>\nError reading file: "
+         '{"name":"Error","message":"not found: C:\\\\a","stack":"at x"}\n</error>',
+         (False, None, "Error reading file: not found: C:\\a")),
+        ("replace_in_file", "The tool execution failed with the following error:\n<error>\n"
+         "The SEARCH block:\nraise Error('failed')\n...does not match anything in the file.\n\nMaybe\n</error>",
+         (False, None, "The SEARCH block does not match anything in the file.")),
         ("read_file", "The user denied this operation.", (False, None, "The user denied this operation.")),
         ("write_to_file", "The content was successfully saved to a.\n\n<final_file_content path='a'>\nx\n"
          "</final_file_content>\n\nIMPORTANT: For any future changes to this file, use it.",
@@ -233,6 +239,61 @@ def test_how_the_agent_speaks_through_tools_is_not_a_call():
 )  # fmt: skip
 def test_a_result_says_how_it_went(tool, text, expected):
     assert outcome(tool, text) == expected
+
+
+def test_an_answer_is_for_the_last_call_of_its_tool_not_for_one_that_was_interrupted():
+    def run(command):
+        return texts(f"<execute_command><command>{command}</command></execute_command>")
+
+    steps = read(
+        api(
+            ("assistant", run("make")),
+            ("user", texts("[TASK RESUMPTION] This task was interrupted.")),
+            ("assistant", run("cat <<E\nx\nE")),
+            ("user", texts("[execute_command for 'cat <<E\nx\nE'] Result:", "x")),
+        )
+    )
+    first, second = [step.id for step in steps if isinstance(step, Call)]
+    assert [step.id for step in steps if isinstance(step, Result)] == [second] != [first]
+
+
+@pytest.mark.parametrize(
+    ("denied", "said"),
+    [
+        ("The user denied this operation.", ""),
+        ("The user denied this operation and provided the following feedback:\n<feedback>\nNo.\n</feedback>",
+         "No."),
+    ],
+)  # fmt: skip
+def test_a_call_that_the_user_denied_is_refused_and_did_not_fail(denied, said):
+    native = [{"type": "tool_use", "id": "t1", "name": "execute_command", "input": {"command": "rm x"}}]
+    answer = [
+        {
+            "type": "tool_result",
+            "tool_use_id": "t1",
+            "content": f"[execute_command for 'rm x'] Result:\n{denied}",
+        }
+    ]
+    steps = read(api(("assistant", native), ("user", answer)))
+    assert steps[-2:] == [Interrupt(0.0, said, "t1"), Result(0.0, "t1")]
+
+
+def test_a_subtask_is_pending_until_it_reports():
+    ask = texts("<new_task><mode>code</mode><message>Find it</message></new_task>")
+    created = (
+        "user",
+        texts("[new_task in Code mode: 'Find it'] Result:", "Successfully created new task in Code"),
+    )
+    report = ("user", texts("[new_task completed] Result: It is in pay.py"))
+    assert kinds(read(api(("assistant", ask), created))) == ["Start", "Call"]
+    _, call, told = read(api(("assistant", ask), created, report))
+    assert isinstance(call, Call) and told == Report(0.0, "It is in pay.py", call=call.id)
+
+
+def test_a_tool_of_a_server_has_its_own_name():
+    xml = "<use_mcp_tool><server_name>s</server_name><tool_name>t</tool_name></use_mcp_tool>"
+    (call,) = [step for step in read(api(("assistant", texts(xml)))) if isinstance(step, Call)]
+    assert call.tool == "s/t"
 
 
 # whose words

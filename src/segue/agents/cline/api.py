@@ -8,6 +8,7 @@ from typing import Any
 from segue.agents.cline import wire
 from segue.agents.cline.calls import ASKING, tool_steps
 from segue.agents.cline.texts import (
+    DENIED,
     INTERRUPTED,
     MODEL,
     Answer,
@@ -116,8 +117,7 @@ class Conversation:
         answer = answered(blocks_text(block.content))
         tool = self._pending.pop(block.tool_use_id, "")
         if tool:
-            ok, code, text = outcome(tool, answer.text, block.is_error)
-            yield Result(at, block.tool_use_id, ok, code, text)
+            yield from _ended(at, block.tool_use_id, tool, answer.text, block.is_error)
         if block.tool_use_id in self._spoken and is_set(answer.text):
             yield from self._prompts(at, answer.text)
 
@@ -135,9 +135,8 @@ class Conversation:
             self._open = (answer.tool, answer.text)
         if answer.kind in ("words", "resume") or (answer.kind == "result" and answer.tool in ASKING):
             yield from self._words(at, answer)
-        elif answer.kind == "report" and answer.text and self._alone:
-            call = next((id for id, tool in self._pending.items() if tool == "new_task"), "")
-            yield Report(at, answer.text, call=call)
+        elif answer.kind == "report" and answer.text:
+            yield Report(at, answer.text, call=self._answered("new_task"))
 
     def _words(self, at: float, answer: Answer) -> Iterator[Step]:
         if self._open and self._open[0] == "ask_followup_question":
@@ -161,13 +160,30 @@ class Conversation:
             return
         tool, given = self._open
         self._open = None
-        id = next((id for id, name in self._pending.items() if name == tool), "")
-        if id:
-            del self._pending[id]
-            ok, code, text = outcome(tool, given)
+        if tool == "new_task" and given.lstrip().startswith("Successfully created new task"):
+            return  # it is pending until it reports
+        if id := self._answered(tool):
             if tool == "ask_followup_question":
-                text = "\n".join(words_of(text)) or text
-            yield Result(at, id, ok, code, text)
+                given = "\n".join(words_of(given)) or given
+            yield from _ended(at, id, tool, given)
+
+    def _answered(self, tool: str) -> str:
+        """The id of the call that an answer to this tool is for, and no longer pending: the first of the last
+        message that has one. One of before that was interrupted is never answered."""
+        calls = [id for id, name in self._pending.items() if name == tool]
+        last = calls[-1].rpartition(".")[0] if calls else ""
+        id = next((id for id in calls if id.rpartition(".")[0] == last), "")
+        self._pending.pop(id, None)
+        return id
+
+
+def _ended(at: float, id: str, tool: str, given: str, error: bool | None = None) -> Iterator[Step]:
+    """What a call gave, or that the user did not want it, and what was said then."""
+    if DENIED.match(given):
+        yield Interrupt(at, "\n".join(words_of(given)), id)
+        yield Result(at, id)
+    else:
+        yield Result(at, id, *outcome(tool, given, error))
 
 
 def _uninterrupted(at: float, text: str) -> tuple[str, list[Step]]:

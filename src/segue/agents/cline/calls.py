@@ -57,8 +57,19 @@ def _call(at: float, id: str, name: str, given: dict[str, Any]) -> Call:
     text = plain({key: value for key, value in given.items() if key not in _ASIDE})
     note = _string(given, "question")
     if name == "use_mcp_tool":
-        note = "/".join(filter(None, (_string(given, "server_name"), _string(given, "tool_name"))))
+        name = note = _mcp(_string(given, "server_name"), _string(given, "tool_name"))
+    elif name == "new_task":
+        note = _titled(_string(given, "message") or _string(given, "context"))
     return Call(at, id, name, act, text, _string(given, "command") if act == "run" else "", paths, note)
+
+
+def _mcp(server: str, tool: str) -> str:
+    return "/".join(filter(None, (server, tool))) or "use_mcp_tool"
+
+
+def _titled(task: str) -> str:
+    """A task by its first line."""
+    return task.strip().partition("\n")[0].strip("#* ")
 
 
 def _string(given: dict[str, Any], name: str) -> str:
@@ -76,8 +87,8 @@ def completed(at: float, text: str) -> Iterator[Step]:
 def shown_call(at: float, id: str, tool: wire.ToolShown) -> Call:
     """A tool as the UI tells it."""
     if tool.server_name:
-        note = f"{tool.server_name}/{tool.tool_name or ''}".rstrip("/")
-        return Call(at, id, "use_mcp_tool", "other", plain(tool.arguments), note=note)
+        name = _mcp(tool.server_name, tool.tool_name or "")
+        return Call(at, id, name, "other", plain(tool.arguments), note=name)
     name, act = SHOWN.get(tool.tool, (tool.tool, "other"))
     paths = tuple(filter(None, (tool.path,))) if act in _FILES else ()
     if act in _FILES and isinstance(tool.batch_files, list):

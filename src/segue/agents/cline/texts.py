@@ -38,7 +38,9 @@ _THINKING = regex(r"<thinking>.*?(?:</thinking>|\Z)", re.S)
 
 _ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details>"
 _HEADER = regex(r"\A\s*\[(\w+)([^\n]*?)\] Result:[ \t]*\n?", re.S)
-_LONG_HEADER = regex(r"\A\s*\[(new_task|ask_followup_question|switch_mode)\b.*?'?\] Result:[ \t]*\n?", re.S)
+_LONG_HEADER = regex(
+    r"\A\s*\[(new_task|ask_followup_question|switch_mode|execute_command)\b.*?'?\] Result:[ \t]*\n?", re.S
+)
 _SUBTASK = regex(r"\A\s*\[new_task completed\] Result:\s*", re.S)
 _UNUSED = regex(r"\A\s*Tool \[(\w+)\] was not executed")
 _WORDS = regex(r"<(task|feedback|user_message|answer)>(.*?)(?:</\1>|\Z)", re.S)
@@ -63,6 +65,10 @@ _FAILED = regex(
     r"|Missing value for required"
     r'|Tool \[|Invalid JSON|Tool "|\{"status":\s*"(?:error|denied)")'
 )
+_WRAPPED = regex(r"\AThe tool execution failed[^\n]*\n<error>\n?(.*?)(?:</error>|\Z)", re.S)
+_THROWN = regex(r'\A(Error [\w ]+: )\{"name":.*?"message":"((?:[^"\\]|\\.)*)"', re.S)
+_UNMATCHED = regex(r"\AThe SEARCH block:\n.*?\n\.\.\.(does not match anything in the file\.).*", re.S)
+DENIED = regex(r'\s*(?:The user denied this operation|\{"status":\s*"denied")')
 _SAVED = regex(r"<(final_file_content|file_content)\b|IMPORTANT: For any future changes to this file[^\n]*")
 _SAVED_SAID = "Here is the full, updated content of the file that was saved:"
 CWD = regex(r"# Current (?:Working|Workspace) Directory \((.+?)\) Files")
@@ -190,12 +196,21 @@ def outcome(tool: str, text: str, error: bool | None = None) -> tuple[bool | Non
             ok = False
         text = text[head.end() :]
     elif _FAILED.match(text):
-        ok = False
+        ok, text = False, _why(text)
     elif ok is None and text:
         ok = True
     if "file_content" in text or "IMPORTANT: For any future" in text:
         text = _without_saved(text)
     return ok, code, text.strip()
+
+
+def _why(text: str) -> str:
+    """Of what the harness says of a failure, what says why."""
+    if found := _WRAPPED.match(text):
+        text = found[1].strip() or text
+    if found := _THROWN.match(text):
+        return found[1] + found[2].replace("\\\\", "\\")
+    return _UNMATCHED.sub(r"The SEARCH block \1", text)
 
 
 def _without_saved(text: str) -> str:

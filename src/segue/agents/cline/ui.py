@@ -207,7 +207,6 @@ _ALWAYS: dict[str, _Handler] = {
     "error_retry": Screen._failed,
     "api_req_retry_delayed": Screen._failed,
     "task_progress": Screen._progress,
-    "subtask_result": Screen._report,
 }
 _FULL: dict[str, _Handler] = {
     "text": Screen._said,
@@ -221,4 +220,5 @@ _FULL: dict[str, _Handler] = {
     "completion_result": Screen._completed,
     "condense": Screen._condensing,
     "summarize_task": Screen._condensing,
+    "subtask_result": Screen._report,
 }
