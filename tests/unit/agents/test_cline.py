@@ -228,7 +228,7 @@ def test_how_the_agent_speaks_through_tools_is_not_a_call():
          '{"name":"Error","message":"not found: C:\\\\a","stack":"at x"}\n</error>',
          (False, None, "Error reading file: not found: C:\\a")),
         ("replace_in_file", "The tool execution failed with the following error:\n<error>\n"
-         "The SEARCH block:\nraise Error('failed')\n...does not match anything in the file.\n\nMaybe\n</error>",
+         "The SEARCH block:\nraise Error('failed')\n...does not match anything in the file.\n\n</error>",
          (False, None, "The SEARCH block does not match anything in the file.")),
         ("read_file", "The user denied this operation.", (False, None, "The user denied this operation.")),
         ("write_to_file", "The content was successfully saved to a.\n\n<final_file_content path='a'>\nx\n"

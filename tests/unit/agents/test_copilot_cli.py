@@ -160,6 +160,23 @@ def test_only_what_the_user_typed_is_a_prompt(data):
     assert read(line("user.message", data)) == []
 
 
+def test_what_the_user_typed_is_a_prompt_whichever_task_it_is_booked_to():
+    data = {"content": "Fix it.", "interactionId": "i1", "parentAgentTaskId": "t1"}
+    assert read(line("user.message", data)) == [Prompt(T, "Fix it.")]
+
+
+@pytest.mark.parametrize(("more", "said"), [("", ""), (" User feedback: not there", "not there")])
+def test_a_call_that_the_user_rejected_is_refused_and_did_not_fail(more, said):
+    error = {"message": f"The user rejected this tool call.{more}", "code": "rejected"}
+    data = {"toolCallId": "c1", "success": False, "error": error}
+    assert read(line("tool.execution_complete", data)) == [Interrupt(T, said, "c1"), Result(T, "c1")]
+
+
+def test_an_answer_of_the_user_is_without_the_words_around_it():
+    data = {"toolCallId": "c1", "success": True, "result": {"content": "User selected: the left one"}}
+    assert read(line("tool.execution_complete", data)) == [Result(T, "c1", True, None, "the left one")]
+
+
 def test_a_prompt_is_without_what_a_hook_put_into_it():
     data = {"content": "Fix it.\n<hook_context>ours</hook_context>", "transformedContent": "<x>Fix it.</x>"}
     assert read(line("user.message", data)) == [Prompt(T, "Fix it.")]

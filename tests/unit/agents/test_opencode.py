@@ -153,6 +153,27 @@ def test_a_result_says_whether_it_went_well(part: Any, ok: bool, code: int | Non
     assert (result.ok, result.exit) == (ok, code)
 
 
+@pytest.mark.parametrize(
+    ("error", "said_then"),
+    [
+        ("The user rejected permission to use this specific tool call.", ""),
+        ("The user rejected permission to use this specific tool call with the following feedback: no", "no"),
+        ("The user rejected permission with feedback: not there", "not there"),
+        ("The user dismissed this question", ""),
+    ],
+)
+def test_a_call_that_the_user_rejected_is_refused_and_did_not_fail(error: str, said_then: str) -> None:
+    part = {**tool("bash"), "state": {"status": "error", "input": {}, "error": error}}
+    interrupt, result = steps(document(said("assistant", part)))[-2:]
+    assert isinstance(interrupt, s.Interrupt) and (interrupt.reason, interrupt.call) == (said_then, "c1")
+    assert isinstance(result, s.Result) and (result.ok, result.text) == (None, "")
+
+
+def test_a_command_that_printed_nothing_has_no_text() -> None:
+    quiet = tool("bash", metadata={"exit": 1}, output="(no output)")
+    assert first(s.Result, steps(document(said("assistant", quiet)))).text == ""
+
+
 @pytest.mark.parametrize("status", ["pending", "running"])
 def test_a_tool_that_runs_has_no_result(status: str) -> None:
     told = steps(document(said("assistant", tool("bash", status, command="sleep 9"))))

@@ -7,6 +7,7 @@ What a sub-agent does is told, what it says is not: its report is the result of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -38,6 +39,8 @@ from ...core.patterns import regex
 
 _EXIT = regex(r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z")
 _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")
+_REFUSED = regex(r"\AThe user rejected this tool call\.(?: User feedback:(.*))?\s*\Z", re.S)
+_ANSWERED = regex(r"\AUser (?:selected|responded): ")
 _CALLED_MAX = 256  # calls asked for that did not begin yet
 _AGENTS_MAX = 32
 
@@ -121,7 +124,7 @@ class Reader:
     # messages
 
     def _user(self, event: wire.Event, at: float, body: wire.UserMessage) -> Iterator[Step]:
-        harness = body.is_autopilot_continuation or event.agent_id or body.parent_agent_task_id
+        harness = body.is_autopilot_continuation or event.agent_id
         if harness or (body.source or "").startswith(_NOT_TYPED) or body.content.startswith("<skill-context"):
             return
         yield from hooked(at, body.content)
@@ -168,6 +171,11 @@ class Reader:
         text = body.result.content if isinstance(body.result, wire.ToolOutput) else body.result or ""
         if not text and body.error:
             text = body.error.message if isinstance(body.error, wire.ToolError) else body.error
+        if refused := _REFUSED.match(text):
+            yield Interrupt(at, (refused[1] or "").strip(), body.tool_call_id)
+            yield Result(at, body.tool_call_id)
+            return
+        text = _ANSWERED.sub("", text)
         ok, code = body.success, None
         if found := _EXIT.search(text[-200:]):
             code = int(found[1])

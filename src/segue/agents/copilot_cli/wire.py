@@ -50,7 +50,6 @@ class UserMessage(Struct, gc=False, rename="camel"):
     content: str = ""
     source: str | None = None  # "skill-pdf", "agent-3": nobody typed it
     is_autopilot_continuation: bool | None = None
-    parent_agent_task_id: str | None = None
 
 
 class ToolRequest(Struct, gc=False, rename="camel"):

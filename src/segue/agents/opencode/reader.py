@@ -266,6 +266,10 @@ class Reader:
 def _ended(tool: str, id: str, state: State, about: Metadata, at: float) -> Iterator[Step]:
     good = state.status == "completed"
     text = tools.output(tool, (state.output if good else state.error) or "")
+    if not good and (refused := tools.REFUSED.match(text)):
+        yield Interrupt(at, (refused[1] or "").strip(), id)
+        yield Result(at, id)
+        return
     if tool == "task" and good and text:
         given = state.input if isinstance(state.input, dict) else {}
         yield Report(at, text, str(given.get("subagent_type") or ""), id)

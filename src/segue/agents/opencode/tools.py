@@ -22,6 +22,13 @@ STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done", "ca
 _FILE = regex(r"\A(?:<path>.*?</path>\s*)?(?:<type>.*?</type>\s*)?<(content|file|entries)>\n?(.*)", re.S)
 _TASK = regex(r"</?task(?:_result|_metadata|_error)?\b[^>]*>|^task_id: .*$", re.M)
 
+REFUSED = regex(
+    r"\AThe user (?:dismissed this question|rejected permission(?: to use this specific tool call)?)"
+    r"(?: with (?:the following )?feedback: ?(.*))?",
+    re.S,
+)
+_NOTHING = "(no output)"
+
 
 def call(at: float, id: str, tool: str, state: State, about: Metadata) -> Call:
     """The call, of whatever state."""
@@ -48,6 +55,8 @@ def output(tool: str, text: str) -> str:
     if tool == "read":
         found = _FILE.match(text)
         return found[2].removesuffix(f"</{found[1]}>").strip("\n") if found else text
+    if text.strip() == _NOTHING:
+        return ""
     return _TASK.sub("", text).strip() if tool == "task" else text
 
 
