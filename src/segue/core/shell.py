@@ -21,11 +21,16 @@ _QUOTED = regex(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
 _ASSIGNED = regex(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _OPENING = regex(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
 _OPENINGS = ("(", "{", "!", "d", "t", "e")  # with one of these it begins
-_SKIPPED = ("cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi")
+_SKIPPED = (
+    "cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi",
+    "eval ", "nvm ", "Set-Location ", "Push-Location ", "Pop-Location",
+)  # fmt: skip
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "fi", "esac", "{", "}", "(", ")", "break", "continue", "EOF"}
 )
-_PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env", "if", "elif", "while", "until"})
+_PREFIXES = frozenset(
+    {"sudo", "time", "nohup", "command", "exec", "env", "if", "elif", "while", "until", "rtk"}
+)
 _HEADS = frozenset({"for", "case", "select"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
 _NO_PROGRAM = (*_STOPS, "@{")
@@ -54,6 +59,14 @@ _LOOKS = frozenset(
     "tac od hexdump echo cd sleep for if while case export set source tee touch chmod mkdir rm cp mv ln kill "
     "pkill pgrep wait foreach exit return trap mktemp".split()
 )
+_CMDLETS = frozenset(
+    "select-string select-object where-object foreach-object measure-object sort-object format-table "
+    "format-list out-string out-null get-content get-childitem get-item get-itemproperty get-command "
+    "get-date get-location get-filehash get-process get-help get-member test-path resolve-path "
+    "join-path split-path write-host write-output start-sleep new-item remove-item copy-item move-item "
+    "rename-item stop-process dir findstr del erase copy move ren rd rmdir md cls where gci gc".split()
+)
+"""The same in PowerShell and cmd, which know no case."""
 _GIT_LOOKS = frozenset(
     "status diff log show branch remote rev-parse blame ls-files config describe reflog add".split()
 )
@@ -177,7 +190,7 @@ def _short(part: str) -> str:
     ):
         return ""
     base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
-    if base in _LOOKS:
+    if _looks(base):
         return base
     head = base if words[0].startswith(("/", "~", "$")) else words[0]  # as it was given where it is short
     return " ".join([head, *_arguments(base, words)]).rstrip(")")[:100]
@@ -202,13 +215,17 @@ def _arguments(head: str, words: list[str]) -> list[str]:
     return keep
 
 
+def _looks(program: str) -> bool:
+    return program in _LOOKS or program.lower() in _CMDLETS
+
+
 @lru_cache(maxsize=512)
 def kind_of(short: str) -> Kind:
     """What sort of command it is, by its short form."""
     head, _, rest = short.partition(" ")
     if head == "git":
         return "look" if rest.split(" ")[0] in _GIT_LOOKS or not rest else "vcs"
-    if head in _LOOKS:
+    if _looks(head):
         return "look"
     for kind, pattern in _KINDS:
         if pattern.search(short):
