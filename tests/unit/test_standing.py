@@ -70,3 +70,8 @@ def test_a_question_a_remark_and_a_wish_for_the_moment_do_not_stand(remark: str)
 )
 def test_a_rule_stands_however_it_is_put(rule: str) -> None:
     assert standing(rule) == [rule]
+
+
+def test_a_word_of_another_language_forbids_nothing() -> None:
+    assert standing("Il y a 4 fichiers changés (dont deux avec des tests).") == []
+    assert standing("Please dont change the tests there.") == ["Please dont change the tests there."]

@@ -64,7 +64,8 @@ def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
         told = _spoken(one, fresh, 1.25 if age == 0 else 1.1 if age == 1 else 1.0)
         found += map(_of_a_finished_turn, told) if finished else told
     for one in digest.recaps[-1:]:
-        found += _spoken(one, True, 1.2)
+        told = _spoken(one, one.at > asked, 1.2)
+        found += map(_of_a_finished_turn, told) if finished else told
     for one in digest.reports[-2:]:
         told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
         found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in told]

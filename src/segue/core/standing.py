@@ -37,6 +37,8 @@ _ASKS = regex(
     r"(?:is|are|was|were|can|could|would|does|did|do (?:you|we|i)|should (?:we|i)|shouldn't|"
     r"how|what|whats|what's|why|which|who)\b"
 )
+_FRENCH = regex(r"(?i)[à-ÿ]|\b(?:les|une|est|sont|nous|vous|des|du|au)\b")
+"""There "dont" forbids nothing."""
 _WAITS = regex(
     r"(?:\bnot|n't|\bdont)\s+(?:(?:\w+\s+){0,3}"
     r"(?:act|implement|code|start|begin|change|edit|write|make|do|touch|modify|build|fix|add)\b"
@@ -66,6 +68,8 @@ def _stands(sentence: str) -> bool:
     if sentence[-1] in "?:" or sentence.startswith("//") or len(sentence.split()) < _WORDS_MIN:
         return False
     if _ASKS.search(sentence) or _WAITS.search(sentence):
+        return False
+    if "dont" in sentence.lower() and _FRENCH.search(sentence):
         return False
     if _ORDER.search(sentence):
         return True

@@ -20,11 +20,15 @@ from .patterns import regex
 
 WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
 _ESCAPED = regex(r"\\[nrt]")
+_DRIVE = regex(r"(?<![A-Za-z0-9])[A-Za-z]:\\")  # of a path in which a backslash stands for itself
 _LIBRARY = regex(
     r"^(?:console|Math|JSON|Object|Array|Promise|os|sys|path|self|this|process|fmt|strings|errors|t|std|np|e\.g|"
     r"i\.e)\."
     r"|(?:^|\.)(?:com|org|io|dev|net)$|^node_modules$|^\d|^v?\d+\.\d|REDACTED|^tool_use|^toolu_|^call_|^msg_|^in_progress$|^tool_use_error$|^file_path$|^old_string$|^new_string$"
 )
+_RANDOM = regex(r"[A-Za-z]\d+[A-Za-z]{1,4}\d+[A-Za-z]|\d[A-Za-z]{1,4}\d+[A-Za-z]{1,4}\d")
+_PIECE = regex(r"[A-Za-z0-9]{8,}")
+_CURVE = regex(r"^[A-Za-z]{1,2}\d+\.\d")  # of a drawing
 COMMON = frozenset(
     """about above across actually after again against already also although always another anything around
     available back based because been before being below best better between both bring cannot case
@@ -177,7 +181,7 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
     last_path = next((one.path for one in reversed(traces) if one.path), "")
     worths: dict[str, float] = {}
     for token in set(seen) | set(said) | set(prompted) | set(summed):
-        if _LIBRARY.search(token):
+        if _LIBRARY.search(token) or _is_random(token):
             continue
         name = seen.get(token, unseen)
         score = -2.2 + 0.2 * log1p(name.steps) + 0.85 * log1p(name.counts)
@@ -196,6 +200,13 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
     return worths, {token: max(paths, key=paths.__getitem__) for token, paths in homes.items()}
 
 
+def _is_random(token: str) -> bool:
+    """Is it, or a piece of it, an id or a key, in which letters and digits take turns?"""
+    if not _RANDOM.search(token):
+        return _CURVE.match(token) is not None
+    return any(_RANDOM.search(piece) for piece in _PIECE.findall(token))
+
+
 class _NamesIn(dict[str, tuple[str, ...]]):
     """The names in a piece of text without blanks. No name holds a blank, and most pieces come often."""
 
@@ -207,7 +218,9 @@ class _NamesIn(dict[str, tuple[str, ...]]):
     def text(self, text: str) -> dict[str, int]:
         """How often a text has which names."""
         here: dict[str, int] = {}
-        if "\\n" in text and ":\\" not in text:  # a text within a text: its line ends are written out
+        if "\\n" in text and not (
+            ":\\" in text and _DRIVE.search(text)
+        ):  # a text within a text: its line ends are written out
             text = _ESCAPED.sub(" ", text)
         for token in chain.from_iterable(map(self.__getitem__, text.split())):
             here[token] = here.get(token, 0) + 1
