@@ -180,6 +180,21 @@ def test_a_probe_that_was_cut_short_says_so() -> None:
     assert line(text, "UNCOMMITTED") == "a.py, and maybe more: git did not answer in time"
 
 
+def test_a_plan_that_nobody_touched_through_later_requests_says_so() -> None:
+    plan = Plan(2, (PlanItem("read it", "active"), PlanItem("split it")))
+    asked: list[Step]
+    asked = [Prompt(3, GOAL), *[Say(4, f"word {n}") for n in range(100)], Prompt(5, "Now the importer")]
+    text = brief(Prompt(1, GOAL), plan, *asked)
+    assert "PLAN (0 of 2 done, not updated for long): read it; split it" in text
+    touched = Plan(6, (PlanItem("read it", "done"), PlanItem("split it")))
+    assert "PLAN (1 of 2 done): split it" in brief(Prompt(1, GOAL), plan, *asked, touched)
+
+
+def test_of_steps_that_were_only_numbered_nobody_says_how_many_are_done() -> None:
+    text = brief(Prompt(1, GOAL), Say(2, "Here is the plan:\n1. Read it\n2. Split it"))
+    assert "PLAN (written down, not ticked off): Read it; Split it" in text
+
+
 def test_long_items_of_a_plan_are_cut_and_short_ones_are_not() -> None:
     items = [Task("Move " + "the rows of large customers " * 12, "active"), Task("Write docs", "next")]
     told = line(compose(Picture(goal=GOAL, plan=items), 1_024), "PLAN")

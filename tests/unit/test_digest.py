@@ -16,6 +16,7 @@ from segue.core.steps import (
     Plan,
     PlanItem,
     Prompt,
+    Recap,
     Report,
     Result,
     Rewind,
@@ -247,6 +248,11 @@ def test_numbers_without_an_announcement_are_no_plan() -> None:
         "Here is what we built together in three steps:\n1. Read the parser\n2. Split it\n3. Test it",
         "All steps are completed:\n1. Read the parser\n2. Split it",
         "Steps:\n1. ✅ Read the parser\n2. ✅ Split it",
+        "I've implemented the plan:\n1. A parser\n2. A splitter",
+        "## Plan updates complete\n1. A parser\n2. A splitter",
+        "To set it up, please follow these steps:\n1. Read the page\n2. Copy the key",
+        "Next steps:\n1. Go to the settings\n2. **Click** on keys\n3. Wait",
+        "Before the next steps:\n1. Is the parser yours?\n2. Which files are large?",
     ],
 )
 def test_numbers_that_tell_of_what_was_are_no_plan(said: str) -> None:
@@ -291,3 +297,38 @@ def test_a_line_end_that_is_written_out_is_no_letter_of_a_name() -> None:
     said = r'{"diff_hunk": "@@ -1 +1 @@\n+\tchunkFiles := list(dirName)\n+\tchunkFiles.close_all()"}'
     names = picture([fold([Prompt(1, "Why is chunkFiles empty?"), *ran("gh api x", text=said)])]).worth.names
     assert "chunkFiles" in names and not {"tchunkFiles", "tchunkFiles.close_all"} & set(names)
+
+
+def test_a_line_end_behind_a_colon_is_no_drive() -> None:
+    said = r'{"text": "steps:\n1. run\nCreate_all or\nsplit_all"}'
+    names = picture([fold([Prompt(1, "Why is it empty?"), *ran("gh api x", text=said)])]).worth.names
+    assert {"Create_all", "split_all"} <= set(names)
+    kept = picture([fold([*ran("x", text=r"in C:\new_files\test_all and\n")])]).worth.names
+    assert {"new_files", "test_all"} <= set(kept)
+
+
+def test_an_id_and_a_curve_are_no_names() -> None:
+    said = (
+        "ses_27bc1a33ffe rev_el4c71a8 a.kP1pbD3Xc2 C10.7605 ZM7.99909 int32ToInt64Map b.b64encode v1_alpha1"
+    )
+    names = picture([fold([*ran("gh api x", text=said)])]).worth.names
+    assert set(names) == {"int32ToInt64Map", "b.b64encode", "v1_alpha1"}
+
+
+def test_a_recap_of_a_finished_turn_or_of_one_before_is_not_under_way() -> None:
+    steps: list[Step] = [
+        Prompt(1, "Rework the invoice parser for large customers"),
+        Recap(2, "The parser keeps the order of the columns."),
+    ]
+    assert [one.label for one in picture([fold([*steps, End(3)])]).sentences] == ["LAST SAID"]
+    later = picture([fold([*steps, Prompt(3, "Now rework the importer of small customers")])])
+    assert [one.label for one in later.sentences] == ["NOTED"]
+
+
+def test_the_task_of_a_long_prompt_is_kept_though_it_stands_at_its_end() -> None:
+    made = (
+        "You are Ada, an agent.\n"
+        + "Answer in the form below.\n" * 300
+        + "TASK:\nSort the shelves by colour."
+    )
+    assert fold([Prompt(1, made)]).prompts[0].text.startswith("Sort the shelves by colour.")

@@ -58,3 +58,17 @@ def test_an_answer_of_the_user_is_told_with_its_question() -> None:
 
 def test_a_prompt_is_told_on_one_line_without_markup() -> None:
     assert telling.flat("# Title\n\n- **one**\n> two\n```\nx\n```") == "Title one two x"
+
+
+def test_of_a_prompt_that_a_program_put_together_the_task_comes_first() -> None:
+    persona = "# Context\n\nYour name is Ada, an agent.\n" + "Always answer in the form below.\n" * 40
+    made = f"{persona}\n## Tasks\n\nSort the shelves.\n"
+    assert telling.task_first(made).startswith("Sort the shelves.\n\n# Context")
+    assert telling.task_first(made.replace("Your name is", "Ask")).startswith("# Context")
+    assert telling.task_first(f"You are Ada.\nTASK:\nSort. {'Then rest. ' * 200}").startswith("You are Ada.")
+
+
+def test_a_request_for_a_word_on_what_was_done_is_none_by_itself() -> None:
+    asked = "Provide a brief synopsis of what you just accomplished, in the scientific style of a logbook."
+    assert not telling.is_substantial(asked)
+    assert telling.is_substantial("Provide a brief summary of the quarterly invoices as a table of amounts.")

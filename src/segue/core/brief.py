@@ -262,7 +262,8 @@ def _list(items: list[str], most: int, count: int, between: str = "; ") -> str:
 
 def _plan(page: Page, shown: Picture, most: float) -> None:
     """The items under way and next, short ones whole, long ones cut, and how many are missing."""
-    items = [f"now {as_item(task.text)}" for task in shown.plan if task.state == "active"]
+    now = "" if shown.plan_note else "now "
+    items = [f"{now}{as_item(task.text)}" for task in shown.plan if task.state == "active"]
     items += [as_item(task.text) for task in shown.plan if task.state == "next"]
     many = min(len(items), LIST_MAX, max(2, int(most) // 32))
     each = max(min(48, (most - 16) / 2), level([size(item) + 2 for item in items[:many]], most) - 2)
@@ -276,9 +277,11 @@ def _plan(page: Page, shown: Picture, most: float) -> None:
         left -= size(text) + 2
     missing = len(items) - len(taken)
     told = "; ".join(taken) + (f"; and {missing} more" if missing and taken else "")
-    count = f" ({len(shown.plan_done)} of {shown.plan_total} done)" if shown.plan_total else ""
+    count = f"{len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
+    about = ", ".join(filter(None, (count, shown.plan_note)))
     if told:
-        page.put("PLAN", f"PLAN{count}: {told}") or page.say("PLAN", told, page.left - 8)
+        label = f"PLAN ({about})" if about else "PLAN"
+        page.put("PLAN", f"{label}: {told}") or page.say("PLAN", told, page.left - 8)
 
 
 def _commands(page: Page, shown: Picture, budget: int) -> None:

@@ -256,7 +256,7 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     if not text:
         return
     keep_plan(digest)
-    words = Words(clip(text, PROMPT_CHARS), digest.steps)
+    words = Words(clip(telling.task_first(text), PROMPT_CHARS), digest.steps)
     if digest.first_prompt is None:
         digest.first_prompt = words
     digest.prompts.append(words)

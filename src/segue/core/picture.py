@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 RECENT_STEPS = 90  # a failure that is older and was not repeated is history
 SOLVED_STEPS = 30
+PROMPTS_SINCE = 2  # behind a plan that nobody touched since
 CUT_STEPS = 12  # a call that went unanswered longer was not what it died in
+UNTOUCHED, UNTICKED = "not updated for long", "written down, not ticked off"
 FINISHED = "its last turn was finished"
 
 
@@ -101,6 +103,7 @@ class Picture(msgspec.Struct):
     plan: list[Task] = []
     plan_done: list[str] = []
     plan_total: int = 0
+    plan_note: str = ""  # why some of what is open in it may be done
     pending: list[str] = []
     broken: list[Failure] = []
     solved: list[Failure] = []
@@ -273,14 +276,24 @@ def _plans(shown: Picture, digest: RunDigest) -> None:
         shown.plan = [Task(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         shown.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
+        shown.plan_note = UNTOUCHED if _is_untouched(digest) else ""
     elif is_current(digest):
         shown.plan = [Task(one, "next") for one in digest.sketch]
         shown.plan_done = list(digest.sketch_done)
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
+        if digest.numbered and not digest.sketch_done:
+            shown.plan_total, shown.plan_note = 0, UNTICKED
     told = inherited.without([*(task.text for task in shown.plan), *shown.plan_done])
     shown.plan += [Task(one, "next") for one in told.plan]
     shown.plan += [Task(one, "blocked") for one in told.blocked]
     shown.plan.sort(key=lambda task: task.state != "active")
+
+
+def _is_untouched(digest: RunDigest) -> bool:
+    """Was it written down once and never touched, though the user asked for more and more was done?"""
+    asked = [one for one in digest.prompts if one.at > digest.planned]
+    untouched = all(one[3] == digest.planned for one in digest.plan)
+    return untouched and len(asked) >= PROMPTS_SINCE and digest.steps - digest.planned > RECENT_STEPS
 
 
 def _prefers_written(digest: RunDigest) -> bool:
@@ -375,7 +388,7 @@ def _session(shown: Picture, state: SessionState, covered: Mapping[str, str] | N
     declared += [Task(items[at].text, "blocked", items[at].reason) for at in state.blocked]
     done = [items[at].text for at in state.done]
     if declared or done:
-        shown.plan, shown.plan_done = declared, done
+        shown.plan, shown.plan_done, shown.plan_note = declared, done, ""
         shown.plan_total = len(declared) + len(done)
     shown.decided = [
         *(_because(one.text, one.why) for one in reversed(list(state.decisions))),

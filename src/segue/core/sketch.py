@@ -28,9 +28,14 @@ _ANNOUNCED = regex(
 )
 _PAST = regex(
     r"(?i)\b(?:built|completed|already|summary|handled|reviewed|approved|executed|finished|execution plan|"
-    r"flags|what (?:was|i|we) (?:done|did))\b"
+    r"flags|implemented|analysis|status|would you like|questions|please|manual|need the following|"
+    r"what (?:was|i|we) (?:done|did))\b|\bcomplete\W*$"
 )
-"""A line that tells of what was, or of something else, announces no plan."""
+"""A line that tells of what was, asks the user, or is of something else, announces no plan of the agent's."""
+_FOR_THE_USER = regex(
+    r"(?:Click|Press|Go to|Right-click|Navigate|Log ?in|Sign in|Type|Paste|Select|Choose)\b|.*[?？]$"
+)
+"""What a person does at a screen, or answers."""
 _TICKED = ("✅", "✔", "☑", "~~")
 _ANNOUNCING = ("plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining")
 """Each of those has one of these in it."""
@@ -64,7 +69,8 @@ def numbered(text: str) -> list[str]:
             if int(one[1]) != len(lines) + 1 or one[2].startswith(_TICKED):
                 break
             lines.append(_bare(one[2]))
-        if _LINES_MIN <= len(lines) <= _LINES_MAX:
+        theirs = sum(_FOR_THE_USER.match(line) is not None for line in lines)
+        if _LINES_MIN <= len(lines) <= _LINES_MAX and 2 * theirs < len(lines):
             return lines
     return []
 

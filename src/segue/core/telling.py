@@ -90,8 +90,16 @@ _SMALL = frozenset(
 _LONG_WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
 
 
+_ASKS_BACK = regex(
+    r"(?i)\s*(?:please )?(?:provide|give|write|tell)(?: me)? (?:an? )?(?:(?:brief|short|concise|quick) )?"
+    r"(?:synopsis|summary|recap) of what (?:you|we|was|has)\b"
+)
+
+
 def is_substantial(prompt: str) -> bool:
-    """Is it a request by itself, not a "yes please"?"""
+    """Is it a request by itself, not a "yes please", and not only for a word on what was done?"""
+    if _ASKS_BACK.match(prompt):
+        return False
     told: set[str] = set()
     for found in _LONG_WORD.finditer(prompt, 0, 4_000):
         word = found[0].lower()
@@ -100,6 +108,24 @@ def is_substantial(prompt: str) -> bool:
             if len(told) >= 4:
                 return True
     return sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
+
+
+_PERSONA = regex(r"(?i)\b(?:you are|your name is|your role|act as)\b")
+_PERSONA_CHARS, _PREAMBLE_CHARS = 400, 600
+_TASK = regex(
+    r"(?im)^[ \t]*(?:#{1,4} *)?\**(?:(?:your|the|current) )?(?:tasks?|request|assignment|objective|mission|"
+    r"goal|user (?:request|input|prompt|query))\**:?\**[ \t]*$\n"
+)
+
+
+def task_first(prompt: str) -> str:
+    """A prompt that a program put together, what is to be done before who the agent is and how it behaves."""
+    if len(prompt) < 2 * _PREAMBLE_CHARS or not _PERSONA.search(prompt, 0, _PERSONA_CHARS):
+        return prompt
+    found = _TASK.search(prompt, _PREAMBLE_CHARS)
+    if found is None or not prompt[found.end() :].strip():
+        return prompt
+    return f"{prompt[found.end() :].strip()}\n\n{prompt[: found.start()].rstrip()}"
 
 
 def unpasted(text: str) -> str:
