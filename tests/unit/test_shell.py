@@ -22,6 +22,7 @@ from segue.core.shell import kind_of, shell
         ("rtk npm run build", "npm run build", "build"),
         ("Set-Location api; Get-ChildItem -Recurse | Select-String x", "Get-ChildItem", "look"),
         ("dir /s /b", "dir", "look"),
+        ("@'\nimport re; don't\n'@ | python -; go vet", "go vet", "check"),
         ("Remove-Item a.txt; go test ./...", "go test ./...", "test"),
         ("exit 1", "exit", "look"),
         ("git -C api status", "git status", "look"),

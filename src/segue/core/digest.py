@@ -47,7 +47,7 @@ from segue.core.takeback import keep_plan, take_back
 from segue.core.telling import clip
 from segue.core.values import msgpack_decoder
 
-FORMAT = 9  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 10  # raised when a digest of the same steps comes out differently: stored ones are made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600

@@ -33,7 +33,7 @@ _PREFIXES = frozenset(
 )
 _HEADS = frozenset({"for", "case", "select"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
-_NO_PROGRAM = (*_STOPS, "@{")
+_NO_PROGRAM = (*_STOPS, "@{", "@'", '@"')
 _TAKES_PLACE = {
     "git": ("-C", "-c"),
     "make": ("-C",),
@@ -42,6 +42,7 @@ _TAKES_PLACE = {
     "yarn": ("--cwd",),
 }
 _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.S | re.M)
+_HERE_STRING = regex(r"""@(['"])\s*\n.*?\n\s*\1@""", re.S)  # of PowerShell
 _MESSAGE = regex(
     r"commit\b[^\n]*?(?:-[a-z]*m|--message)[ =]*"
     r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]+)|\"((?:[^\"\\]|\\.)+)\"|'([^']+)')"
@@ -121,6 +122,7 @@ def shell(command: str) -> Shell:
     """Look at a command."""
     command = command[:20_000]
     body = _HEREDOC.sub(" ", command) if "<<" in command else command
+    body = _HERE_STRING.sub(" ", body) if "@'" in body or '@"' in body else body
     body = body[:4_000].replace("\\\n", " ")
     quoted = '"' in body or "'" in body
     short, kind = _telling(_QUOTED.sub("''", body) if quoted else body)

@@ -177,6 +177,12 @@ def test_an_answer_of_the_user_is_without_the_words_around_it():
     assert read(line("tool.execution_complete", data)) == [Result(T, "c1", True, None, "the left one")]
 
 
+def test_an_answer_that_nobody_gave_is_none():
+    away = "The user is not available to respond and will review your work later."
+    data = {"toolCallId": "c1", "success": True, "result": {"content": away}}
+    assert read(line("tool.execution_complete", data)) == [Result(T, "c1", True, None, "")]
+
+
 def test_a_prompt_is_without_what_a_hook_put_into_it():
     data = {"content": "Fix it.\n<hook_context>ours</hook_context>", "transformedContent": "<x>Fix it.</x>"}
     assert read(line("user.message", data)) == [Prompt(T, "Fix it.")]

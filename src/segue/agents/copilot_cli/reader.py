@@ -41,6 +41,7 @@ _EXIT = regex(r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{
 _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")
 _REFUSED = regex(r"\AThe user rejected this tool call\.(?: User feedback:(.*))?\s*\Z", re.S)
 _ANSWERED = regex(r"\AUser (?:selected|responded): ")
+_AWAY = "The user is not available to respond"
 _CALLED_MAX = 256  # calls asked for that did not begin yet
 _AGENTS_MAX = 32
 
@@ -175,7 +176,7 @@ class Reader:
             yield Interrupt(at, (refused[1] or "").strip(), body.tool_call_id)
             yield Result(at, body.tool_call_id)
             return
-        text = _ANSWERED.sub("", text)
+        text = "" if text.startswith(_AWAY) else _ANSWERED.sub("", text)
         ok, code = body.success, None
         if found := _EXIT.search(text[-200:]):
             code = int(found[1])
