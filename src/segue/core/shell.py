@@ -28,9 +28,9 @@ _SKIPPED = (
 _KEYWORDS = frozenset(
     {"do", "done", "then", "else", "fi", "esac", "{", "}", "(", ")", "break", "continue", "EOF"}
 )
-_PREFIXES = frozenset(
-    {"sudo", "time", "nohup", "command", "exec", "env", "if", "elif", "while", "until", "rtk"}
-)
+_PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env", "if", "elif", "while", "until"})
+_WRAPPERS = frozenset({"rtk"})
+"""Programs that are part of how another one is called: a look stays one, all else is named with them."""
 _HEADS = frozenset({"for", "case", "select"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
 _NO_PROGRAM = (*_STOPS, "@{", "@'", '@"')
@@ -191,6 +191,9 @@ def _short(part: str) -> str:
         or (words[0][0] == "[" and words[0] != "[")
     ):
         return ""
+    if words[0] in _WRAPPERS:
+        inner = _short(" ".join(words[1:]))
+        return inner if not inner or kind_of(inner) == "look" else f"{words[0]} {inner}"
     base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
     if _looks(base):
         return base
