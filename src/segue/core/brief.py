@@ -59,9 +59,10 @@ def _composed(shown: Picture, budget: int, more: str) -> str:
     _essential(page, shown, budget)
     _commands(page, shown, budget)
     _told(page, shown, budget)
-    inventory = Inventory(page, shown, budget)
+    newest = _newest(page, shown, int(NEWEST_SHARE * budget)) if budget >= 1_000 else []
+    inventory = Inventory(page, shown, budget, sum(size(one.text) + len(one.label) + 4 for one in newest))
     inventory.put()
-    _sentences(page, [*shown.sentences, *map(_inferred, shown.claims)], shown)
+    _sentences(page, newest, [*shown.sentences, *map(_inferred, shown.claims)], shown)
     inventory.grow()
     lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
     return sealed("\n".join(plain(line) for block in lines for line in block.split("\n")))
@@ -319,11 +320,24 @@ COMMANDS_SHARE = 0.12
 QUOTED = ("REPORTED",)  # words of others than the user and the agent
 CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
 BY_A_MODEL = "INFERRED (by a model)"
+NEWEST_SHARE, NEWEST_WEIGHT = 0.1, 1.25
 RATE_MIN = 0.004  # a sentence that adds less says nothing
 
 
-def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
-    """Fill what is left with the sentences that say most that is not said yet.
+def _newest(page: Page, shown: Picture, most: int) -> list[Sentence]:
+    """How the last message begins: what was found or is being done, whatever else there is to say."""
+    told: list[Sentence] = []
+    for one in shown.sentences:
+        new = one.weight >= NEWEST_WEIGHT and one.text.lower() not in page.low
+        if not new or len(told) == 2 or size(one.text) > most:
+            break
+        told.append(one)
+        most -= size(one.text) + 1
+    return told
+
+
+def _sentences(page: Page, first: list[Sentence], candidates: list[Sentence], shown: Picture) -> None:
+    """Fill what is left with ``first``, and then the sentences that say most that is not said yet.
 
     What a sentence adds only shrinks as others are chosen, so a value that was right earlier is an upper
     bound: only the first of the heap is looked at again.
@@ -341,30 +355,36 @@ def _sentences(page: Page, candidates: list[Sentence], shown: Picture) -> None:
     heap = [(-rate(entry), at) for at, entry in enumerate(pool)]
     heapify(heap)
     chosen: dict[str, list[Sentence]] = {}
+    for one in first:
+        _choose(page, chosen, one)
     while heap:
         _, at = heappop(heap)
-        one, cost, *_ = pool[at]
         worth = rate(pool[at])
         if worth < RATE_MIN:
             continue
         if heap and worth < -heap[0][0] - 1e-12:
             heappush(heap, (-worth, at))
             continue
-        label = one.label
-        if label in page.lines:
-            label = _INSTEAD.get(label, label)
-        head = BY_A_MODEL if label == "INFERRED" else label
-        cost += 0 if label in chosen else len(head) + 3 + 2 * (label in QUOTED)
-        if cost > page.left:
-            continue
-        chosen.setdefault(label, []).append(one)
-        page.left -= cost
-        page.note(one.text)
+        _choose(page, chosen, pool[at][0])
     for label, told in chosen.items():
         told.sort(key=lambda one: one.at)
         text = " ".join(_stopped(one.text) for one in told)
         head = BY_A_MODEL if label == "INFERRED" else label
         page.lines[label] = f"{head}: {_quote(text) if label in QUOTED else text}"
+
+
+def _choose(page: Page, chosen: dict[str, list[Sentence]], one: Sentence) -> None:
+    """Take a sentence in, if there is room, under the label where it belongs."""
+    label = one.label
+    if label in page.lines:
+        label = _INSTEAD.get(label, label)
+    head = BY_A_MODEL if label == "INFERRED" else label
+    cost = size(_stopped(one.text)) + 1
+    cost += 0 if label in chosen else len(head) + 3 + 2 * (label in QUOTED)
+    if cost <= page.left:
+        chosen.setdefault(label, []).append(one)
+        page.left -= cost
+        page.note(one.text)
 
 
 def _inferred(claim: Claim) -> Sentence:
@@ -379,4 +399,7 @@ def _names(text: str) -> list[str]:
 
 
 def _stopped(text: str) -> str:
-    return text if text[-1] in ".!?…" else f"{text}."
+    return text if text[-1] in _STOPS else f"{text}."
+
+
+_STOPS = ".!?…\u3002\uff01\uff1f"

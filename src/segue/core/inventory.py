@@ -19,10 +19,11 @@ _TRIES = 8
 class Inventory:
     """The lines of files and names on a page."""
 
-    def __init__(self, page: Page, shown: Picture, budget: int) -> None:
+    def __init__(self, page: Page, shown: Picture, budget: int, wanted: int = 0) -> None:
+        """``wanted``: bytes of sentences that will be said in any case."""
         self.page, self.places = page, shown.worth.homes
         self.heading = "FILES and the names in play there:" if budget >= 700 else "FILES:"
-        reserve = int(RESERVE * budget) if budget >= 1_000 else 0
+        reserve = max(wanted, int(RESERVE * budget)) if budget >= 1_000 else 0
         self.room = page.left - reserve - size(self.heading) - 1
         named = max(2, min(25, FILES_NAMED * budget // 2_048)) if budget >= 500 else 0
         chosen = self._likely(shown.files, named, budget) if page.left >= 60 else []

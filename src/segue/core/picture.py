@@ -33,6 +33,14 @@ SOLVED_STEPS = 30
 PROMPTS_SINCE = 2  # behind a plan that nobody touched since
 CUT_STEPS = 12  # a call that went unanswered longer was not what it died in
 UNTOUCHED, UNTICKED = "not updated for long", "written down, not ticked off"
+_MISCALLED = regex(
+    r"(?i)\b(?:unknown|unrecognized|invalid|no such|unexpected) "
+    r"(?:flag|option|argument|subcommand|command|usage)|^usage:"
+)
+_LOOKING = regex(
+    r"(?:^|_)(?:wait|get|read|view|fetch|search|find|web)(?:_|$)|^list_"
+    r"|^(?:Task(?:List|Get|Output)|Monitor|BashOutput)$"
+)
 FINISHED = "its last turn was finished"
 
 
@@ -163,11 +171,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
         for call in list(digest.pending.values())[-2:]
         if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
-    failures = [
-        one
-        for one in reversed(digest.failures.values())
-        if one.at > digest.steps - (CUT_STEPS if kind_of(one.what) == "look" else RECENT_STEPS)
-    ]
+    failures = [one for key, one in reversed(digest.failures.items()) if _still_fails(digest, key, one)]
     shown.broken = [one for one in failures if one.why and not telling.unrun(one.why)][:3]
     shown.solved = [
         one
@@ -216,11 +220,21 @@ def _ending(digest: RunDigest) -> str:
     return ""
 
 
+def _still_fails(digest: RunDigest, key: str, one: Failure) -> bool:
+    """Whether a failure may still matter. A look that found nothing and a call that was put wrongly are soon
+    history; so is what stood in the way of a commit, once that is made, unless it is a check that fails."""
+    kind = kind_of(one.what)
+    if kind == "look" or key.startswith(("read ", "search ")) or _MISCALLED.search(one.why):
+        return one.at > digest.steps - CUT_STEPS
+    committed = digest.commits[-1].at if digest.commits else 0
+    return one.at > digest.steps - RECENT_STEPS and (one.at > committed or kind in ("test", "check", "build"))
+
+
 def _only_looks(call: Open) -> bool:
     """Does it leave the world as it is? Then nobody needs to know whether it completed."""
-    return call.act in ("read", "search", "plan", "ask", "web") or (
-        call.act == "run" and kind_of(call.what) == "look"
-    )
+    if call.act == "run":
+        return kind_of(_named(call)) == "look"
+    return call.act in ("read", "search", "plan", "ask", "web") or _LOOKING.search(call.tool) is not None
 
 
 def _named(call: Open) -> str:
@@ -230,7 +244,7 @@ def _named(call: Open) -> str:
 
 
 def _pending(what: str, act: str) -> str:
-    return f"`{what}`" if act == "run" else f"{act} {what}"
+    return f"`{what}`" if act in ("run", "other") else f"{act} {what}"
 
 
 def _requests(shown: Picture, digest: RunDigest) -> None:

@@ -36,6 +36,9 @@ _FOR_THE_USER = regex(
     r"(?:Click|Press|Go to|Right-click|Navigate|Log ?in|Sign in|Type|Paste|Select|Choose)\b|.*[?？]$"
 )
 """What a person does at a screen, or answers."""
+_BETWEEN_MAX = 3
+_CHOOSE = regex(r"(?i)\b(?:options|alternatives|choices|choose|which (?:one|approach)|either)\b")
+"""What is offered for a choice is not all to be done."""
 _TICKED = ("✅", "✔", "☑", "~~")
 _ANNOUNCING = ("plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining")
 """Each of those has one of these in it."""
@@ -66,6 +69,8 @@ def numbered(text: str) -> list[str]:
     for head in _announced(text):
         lines: list[str] = []
         for one in _NUMBERED.finditer(text, head.end()):
+            if not lines and not _follows(head[0], text[head.end() : one.start()]):
+                break
             if int(one[1]) != len(lines) + 1 or one[2].startswith(_TICKED):
                 break
             lines.append(_bare(one[2]))
@@ -73,6 +78,12 @@ def numbered(text: str) -> list[str]:
         if _LINES_MIN <= len(lines) <= _LINES_MAX and 2 * theirs < len(lines):
             return lines
     return []
+
+
+def _follows(head: str, between: str) -> bool:
+    """Whether a list belongs to the line that announces it: little stands between, and it is no choice."""
+    lines = [line for line in between.split("\n") if line.strip()]
+    return len(lines) <= _BETWEEN_MAX and not _CHOOSE.search("\n".join([head, *lines]))
 
 
 def _announced(text: str) -> Iterator[re.Match[str]]:

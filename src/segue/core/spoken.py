@@ -42,6 +42,10 @@ _DONE = regex(
     r"successfully|addressed|landed|deployed|released|published|shipped|finished|all \w+(?: \w+)? pass)\b",
     re.I,
 )
+_NOT_YET = regex(
+    r"(?:n't|\b(?:not|never|cannot|nothing|none|without|be|until|once|before|if))\s+(?:\w+\s+){0,2}$", re.I
+)
+"""What stands before a word of those, where the thing was not done."""
 _FOUND = regex(
     r"\b(?:because|turns? out|root cause|caused?|reason|issue|problem|bug|found|discovered|noticed|"
     r"reali[sz]ed|requires?|needs?|must|only (?:works?|when|if)|\w+n't|cannot|not|missing|never|always|"
@@ -84,7 +88,7 @@ def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
         label = (
             "UNDER WAY" if going
             else "DECIDED" if telling.is_choice(text)
-            else "DONE" if _DONE.search(text)
+            else "DONE" if _is_done(text)
             else "UNDER WAY" if fresh
             else "LEARNT" if _FOUND.search(text)
             else "NOTED"
@@ -102,6 +106,10 @@ def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
                 Sentence(text.rstrip(":") + "." if text.endswith(":") else text, label, said.at, weight)
             )
     return found
+
+
+def _is_done(text: str) -> bool:
+    return any(not _NOT_YET.search(text, 0, found.start()) for found in _DONE.finditer(text))
 
 
 def _of_a_finished_turn(one: Sentence) -> Sentence:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Set
 from itertools import chain
 
 import msgspec
@@ -29,6 +30,13 @@ _LIBRARY = regex(
 _RANDOM = regex(r"[A-Za-z]\d+[A-Za-z]{1,4}\d+[A-Za-z]|\d[A-Za-z]{1,4}\d+[A-Za-z]{1,4}\d")
 _PIECE = regex(r"[A-Za-z0-9]{8,}")
 _CURVE = regex(r"^[A-Za-z]{1,2}\d+\.\d")  # of a drawing
+_ID = regex(
+    r"[0-9a-f]{4,}-[0-9a-f]{4}-[0-9a-f]{4}|:\d+(?::|$)"
+    r"|^with_escalated_permissions$|^sandbox_(?:mode|permissions)$|^require_escalated$"
+)
+"""What names one thing for a program only: a UUID, a place in a file, what a harness was asked for."""
+_KEY = regex(r'"([A-Za-z_]\w{5,})"\s?:')
+_COLOURS = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
 COMMON = frozenset(
     """about above across actually after again against already also although always another anything around
     available back based because been before being below best better between both bring cannot case
@@ -130,10 +138,13 @@ def _words(digest: RunDigest, traces: list[Trace]) -> dict[str, float]:
 class _Name:
     """What the last steps show of a name: how often, where, how lately, and by whose hand."""
 
-    __slots__ = ("counts", "failures", "fresh", "homes", "own_at", "own_fresh", "reads", "results", "steps")
+    __slots__ = (
+        "counts", "failures", "fresh", "homes", "keys", "own_at", "own_fresh", "reads", "results", "steps",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.steps = self.counts = 0
+        self.keys = 0  # in how many outputs it only names a field
         self.reads = self.results = self.failures = 0  # in how many looks, results and failures
         self.own_at = -60  # when the agent itself last wrote it
         self.fresh = self.own_fresh = 0.0
@@ -148,6 +159,7 @@ def _seen(names_in: _NamesIn, traces: list[Trace]) -> dict[str, _Name]:
         looks, result, failure = kind in ("read", "search"), kind == "result", kind == "failure"
         late, own_late = math.exp(-age / FRESH_STEPS), math.exp(-age / OWN_FRESH_STEPS)
         weight = 2 if kind in ("edit", "create") else 1
+        fields = _fields(one) if result else ()
         for token, count in names_in.text(one.text).items():
             name = found.get(token)
             if name is None:
@@ -161,11 +173,19 @@ def _seen(names_in: _NamesIn, traces: list[Trace]) -> dict[str, _Name]:
                 name.reads += looks
             elif result:
                 name.results += 1
+                name.keys += token in fields
             else:
                 name.failures += failure
             if path:
                 name.homes[path] = name.homes.get(path, 0) + count * weight
     return found
+
+
+def _fields(result: Trace) -> Set[str]:
+    """The names of fields in an output that is no file's: what a program answers has many of them."""
+    if result.path or '":' not in result.text:
+        return frozenset()
+    return set(_KEY.findall(result.text))
 
 
 def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], dict[str, str]]:
@@ -181,9 +201,11 @@ def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], di
     last_path = next((one.path for one in reversed(traces) if one.path), "")
     worths: dict[str, float] = {}
     for token in set(seen) | set(said) | set(prompted) | set(summed):
-        if _LIBRARY.search(token) or _is_random(token):
+        if _LIBRARY.search(token) or _ID.search(token) or _is_random(token):
             continue
         name = seen.get(token, unseen)
+        if name.steps and name.steps == name.keys and not (token in said or token in prompted):
+            continue  # nobody but a program's answer speaks of it
         score = -2.2 + 0.2 * log1p(name.steps) + 0.85 * log1p(name.counts)
         score -= 0.85 * log1p(name.results) + 0.7 * log1p(name.reads) + 0.5 * log1p(name.failures)
         score += log1p(name.fresh) - 1.65 * log1p(name.own_fresh) - 0.52 * log1p(last - name.own_at)
@@ -218,6 +240,8 @@ class _NamesIn(dict[str, tuple[str, ...]]):
     def text(self, text: str) -> dict[str, int]:
         """How often a text has which names."""
         here: dict[str, int] = {}
+        if "\x1b" in text:
+            text = _COLOURS.sub(" ", text)
         if "\\n" in text and not (
             ":\\" in text and _DRIVE.search(text)
         ):  # a text within a text: its line ends are written out

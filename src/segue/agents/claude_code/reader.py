@@ -19,6 +19,7 @@ from segue.agents.claude_code.wire import (
     ATTACHMENT,
     CONTINUED,
     INTERRUPTED,
+    LAUNCHED,
     NOT_TYPED,
     RECORD,
     REJECTED,
@@ -45,6 +46,7 @@ from segue.core.steps import (
     Planning,
     Prompt,
     Recap,
+    Report,
     Result,
     Rewind,
     Say,
@@ -89,6 +91,8 @@ _SLASH_ARGS = regex(r"<command-args>(.*?)</command-args>", re.S)
 LED = '<teammate-message teammate_id="team-lead"'
 _LED = regex(rf"{LED}[^>]*>(.*?)</teammate-message>", re.S)
 _NOTICE = regex(r"<summary>(.*?)</summary>", re.S)
+_NOTICED = regex(r"<tool-use-id>\s*([^<\s]+)")
+_FOUND = regex(r"<result>(.*?)(?:</result>|\Z)", re.S)
 _ATTACHMENTS = ("queued_command", "hook_additional_context", "hook_success")
 _PATHS = ("file_path", "notebook_path", "path")
 _NOTE_BYTES = 2_000
@@ -300,6 +304,8 @@ class Reader:
             self.skipped += 1
             return ()
         if attachment.type == "queued_command":
+            if attachment.command_mode == "task-notification":
+                return _noticed(blocks_text(attachment.prompt), at)
             if attachment.command_mode not in ("", "prompt"):
                 return ()
             return self._turned(self._text(blocks_text(attachment.prompt), at, False), record)
@@ -390,9 +396,17 @@ def _tagged(text: str, at: float) -> Iterator[Step]:
         if words or name not in CONTROLS:
             yield Prompt(at, f"/{name} {words}".strip())
     elif text.startswith("<task-notification>"):
-        notice = _NOTICE.search(text)
-        if notice:
-            yield Recap(at, notice[1].strip())
+        yield from _noticed(text, at)
+
+
+def _noticed(text: str, at: float) -> Iterator[Step]:
+    """Something in the background is over: of a sub-agent what it found, of a command that it ended."""
+    notice, found, call = _NOTICE.search(text), _FOUND.search(text), _NOTICED.search(text)
+    summary = notice[1].strip() if notice else ""
+    if found or (call and summary.startswith(("Agent ", "Background agent "))):
+        yield Report(at, found[1].strip() if found else summary, call=call[1] if call else "")
+    elif summary:
+        yield Recap(at, summary)
 
 
 def _led(text: str, at: float) -> Iterator[Step]:
@@ -418,8 +432,8 @@ def _result(block: Block, at: float) -> list[Step]:
         said = text.partition("the user said:")[2].partition(REJECTED_NOTE)[0].strip()
         refused = Interrupt(at, "" if said.startswith(REJECTED_QUESTION) else said, block.tool_use_id)
         return [refused, Result(at, block.tool_use_id, None, None, "")]
-    if text.startswith(UNKNOWN_OUTCOME):
-        return []  # the agent's own note at resume: the call stays pending
+    if text.startswith((UNKNOWN_OUTCOME, LAUNCHED)):
+        return []  # the agent's own note at resume, or a sub-agent that works on: the call stays pending
     if text.lstrip()[:18] == "<persisted-output>" and (shown := _PERSISTED.match(text)):
         text = shown[1].strip()
     code = _EXIT.match(text) if failed else None

@@ -121,4 +121,5 @@ CONTINUED = "This session is being continued from a previous conversation"
 REJECTED = "The user doesn't want to proceed with this tool use"
 REJECTED_NOTE = "Note: The user's next message"  # the harness, below what the user said
 REJECTED_QUESTION = "The user wants to clarify these questions"  # the harness, instead of it
+LAUNCHED = "Async agent launched successfully"
 UNKNOWN_OUTCOME = "[Tool call interrupted:"
