@@ -23,12 +23,18 @@ KINDS = (
 )  # fmt: skip
 
 
+STRICT: list[tuple[str, object]] = [("type", str), ("item", wire.Item | None)]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_payload_has_every_field_of_every_kind_as_that_kind_has_it(kind: type[msgspec.Struct]) -> None:
     whole = {one.name: one for one in msgspec.structs.fields(wire.Payload)}
     for one in msgspec.structs.fields(kind):
         other = whole[one.name]
-        assert (one.encode_name, one.type) == (other.encode_name, other.type)
+        assert one.encode_name == other.encode_name
+        if (one.name, other.type) in STRICT:  # what is not like that is read in parts
+            continue
+        assert one.type == other.type
         assert one.default == other.default or (one.type is msgspec.Raw and not one.default)
 
 
@@ -36,7 +42,9 @@ CALL = '{"type":"function_call","name":"exec_command","call_id":"c1","arguments"
 LINE = '{"timestamp":"2026-11-15T02:34:46.000Z","type":"response_item","payload":%s}'
 
 
-@pytest.mark.parametrize("more", ['"info":7', '"usage":[1]', '"info":{"last_token_usage":"none"}'])
+@pytest.mark.parametrize(
+    "more", ['"info":7', '"item":7', '"usage":[1]', '"info":{"last_token_usage":"none"}']
+)
 def test_a_field_that_is_not_as_it_should_be_costs_nothing_but_time(more: str) -> None:
     plain, odd = Reader(), Reader()
     wanted = list(plain.read((LINE % (CALL % "")).encode()))

@@ -320,20 +320,16 @@ COMMANDS_SHARE = 0.12
 QUOTED = ("REPORTED",)  # words of others than the user and the agent
 CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
 BY_A_MODEL = "INFERRED (by a model)"
-NEWEST_SHARE, NEWEST_WEIGHT = 0.1, 1.25
+NEWEST_SHARE, NEWEST_WEIGHT = 0.08, 1.25
 RATE_MIN = 0.004  # a sentence that adds less says nothing
 
 
 def _newest(page: Page, shown: Picture, most: int) -> list[Sentence]:
     """How the last message begins: what was found or is being done, whatever else there is to say."""
-    told: list[Sentence] = []
-    for one in shown.sentences:
-        new = one.weight >= NEWEST_WEIGHT and one.text.lower() not in page.low
-        if not new or len(told) == 2 or size(one.text) > most:
-            break
-        told.append(one)
-        most -= size(one.text) + 1
-    return told
+    first = shown.sentences[0] if shown.sentences else None
+    if first is None or first.weight < NEWEST_WEIGHT or first.text.lower() in page.low:
+        return []
+    return [first] if size(first.text) <= most else []
 
 
 def _sentences(page: Page, first: list[Sentence], candidates: list[Sentence], shown: Picture) -> None:

@@ -30,11 +30,8 @@ _LIBRARY = regex(
 _RANDOM = regex(r"[A-Za-z]\d+[A-Za-z]{1,4}\d+[A-Za-z]|\d[A-Za-z]{1,4}\d+[A-Za-z]{1,4}\d")
 _PIECE = regex(r"[A-Za-z0-9]{8,}")
 _CURVE = regex(r"^[A-Za-z]{1,2}\d+\.\d")  # of a drawing
-_ID = regex(
-    r"[0-9a-f]{4,}-[0-9a-f]{4}-[0-9a-f]{4}|:\d+(?::|$)"
-    r"|^with_escalated_permissions$|^sandbox_(?:mode|permissions)$|^require_escalated$"
-)
-"""What names one thing for a program only: a UUID, a place in a file, what a harness was asked for."""
+_ID = regex(r"[0-9a-f]{4,}-[0-9a-f]{4}-[0-9a-f]{4}|:\d+(?::|$)")
+"""What names one thing for a program only: a UUID, a place in a file."""
 _KEY = regex(r'"([A-Za-z_]\w{5,})"\s?:')
 _COLOURS = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
 COMMON = frozenset(
