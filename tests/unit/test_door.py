@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from segue.core import commands as do
-from segue.core.door import NAME_LIMIT, clean_command, clean_name, clean_text, slug
+from segue.core import door
+from segue.core.door import NAME_LIMIT, are_harmless, clean_command, clean_name, clean_text, slug
 from segue.errors import BadName, TextTooLong, UsageError
 
 
@@ -80,3 +83,10 @@ def test_an_empty_wish_is_refused(command: do.Command) -> None:
 
 def test_a_reason_may_be_empty() -> None:
     assert clean_command(do.Block("item", "")) == do.Block("item", "")
+
+
+@given(some.text(alphabet="abcdefgh XYZ09_-.\t\u00e9\x07", max_size=60))
+def test_words_that_are_taken_for_harmless_are_so_by_the_pattern_too(text: str) -> None:
+    words = text.split()
+    if are_harmless(words, " ".join(words)):
+        assert door._HARMLESS.fullmatch(" ".join(words))

@@ -11,8 +11,8 @@ from typing import Any
 
 from . import events as ev
 from .commands import Add, Begin, Command, Done, Note, SaveAgent
-from .door import HARMLESS, HARMLESS_CHARS
-from .state import OPEN, SessionState, key, key_of
+from .door import are_harmless
+from .state import OPEN, SessionState, key_of
 
 _TEXT_OF: dict[type[Command], str] = {Done: "item", Begin: "item", Add: "item", Note: "text", SaveAgent: ""}
 
@@ -31,13 +31,16 @@ def apart(state: SessionState, command: Any, clean: Callable[[Any], Any]) -> tup
     if not field:
         return ev.AgentSaved(command.agent, command.size, command.splices), ""
     text = getattr(command, field)
-    if len(text) > HARMLESS_CHARS or not HARMLESS.fullmatch(text):
+    words = text.split()
+    plain = " ".join(words)
+    if plain != text or not are_harmless(words, plain):
         text = getattr(clean(command), field)
+        plain = " ".join(text.split())
     if kind is Note:
         return ev.Noted(text), ""
     if text[:1] == "#":
         return None
-    own, status = key(text), ""
+    own, status = plain.casefold(), ""  # as `key` has it
     place = state.items.find(own, key_of)
     if place >= 0:
         item = state.items[place]

@@ -28,8 +28,8 @@ _CONTROLS = regex(
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
     "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
-HARMLESS_CHARS = 400
-HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
+_HARMLESS_CHARS, _WORD_CHARS = 400, 14
+_HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Short words of plain letters: nothing to take out, and too short for any secret."""
 _SURROGATES = regex("[\ud800-\udfff]")
 _NAME = regex(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -98,13 +98,23 @@ _MAY_BE_EMPTY = {
 }
 
 
+def are_harmless(words: list[str], text: str) -> bool:
+    """Whether a text of these words is plainly nothing to clean. False says nothing: ask the pattern."""
+    return (
+        0 < len(text) <= _HARMLESS_CHARS
+        and text.isascii()
+        and "".join(words).isalnum()
+        and len(max(words, key=len)) <= _WORD_CHARS
+    )
+
+
 def clean_command(command: C, mask: Mask | None = None) -> C:
     """The command with every text in it cleaned; names are checked, empty wishes refused."""
     changes: dict[str, Any] = {}
     for field, required in _fields(type(command)):
         value = getattr(command, field)
         if type(value) is str:
-            if len(value) <= HARMLESS_CHARS and HARMLESS.fullmatch(value):
+            if len(value) <= _HARMLESS_CHARS and _HARMLESS.fullmatch(value):
                 continue
             cleaned = clean_text(value, what=field, mask=mask).strip()
             if required and not cleaned:

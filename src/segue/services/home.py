@@ -10,11 +10,19 @@ from pathlib import Path
 from ..effects.files import keep_out, private_folder
 from ..errors import AccessError, StoreUnavailable
 
+_last: tuple[int, str] = (0, "")
+"""The second of the last moment, and how it is written."""
+
 
 def now() -> str:
     """This moment, as events carry it: UTC, ISO 8601, microseconds, ``Z``."""
-    nanoseconds = time.time_ns()
-    return f"{_second(nanoseconds // 1_000_000_000)}.{nanoseconds // 1000 % 1_000_000:06d}Z"
+    global _last
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    last, text = _last
+    if seconds != last:
+        text = _second(seconds)
+        _last = seconds, text
+    return f"{text}.{str(1_000_000 + rest // 1000)[1:]}Z"
 
 
 def moment(later_seconds: float) -> str:
