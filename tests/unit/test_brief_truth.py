@@ -10,7 +10,7 @@ from segue.core.brief import compose
 from segue.core.digest import fold
 from segue.core.picture import picture
 from segue.core.sketch import numbered
-from segue.core.steps import Call, End, Prompt, Result, Say, Step
+from segue.core.steps import Call, End, Plan, PlanItem, Prompt, Result, Say, Step
 from segue.core.worth import worth
 
 GOAL = "Rework the invoice parser so that amounts are kept in cents"
@@ -108,3 +108,16 @@ def test_a_field_that_the_agent_speaks_of_is_a_name() -> None:
         [*run("gh pr view", '{"headRefOid": "x"}'), Say(3, "The headRefOid tells which commit it is.")]
     )
     assert "headRefOid" in worth(digest).names
+
+
+def test_what_was_finished_in_the_kept_plan_is_not_open_because_it_was_also_written_down() -> None:
+    kept = ["Create the scaffold (plugin.json)", "Implement the hook (hooks.json)", "Write the readme"]
+    written = (
+        "Here is the plan:\n\n1. Create the scaffold\n2. Implement the hook\n3. Implement the share script\n"
+    )
+    steps: list[Step] = [
+        Prompt(1, "Build the plugin that shares sessions with the team"),
+        Plan(2, tuple(PlanItem(one, "done") for one in kept)),
+        Say(3, written),
+    ]
+    assert picture([fold(steps)]).plan == []

@@ -292,7 +292,9 @@ def _plans(shown: Picture, digest: RunDigest) -> None:
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
         shown.plan_note = UNTOUCHED if _is_untouched(digest) else ""
     elif is_current(digest):
-        shown.plan = [Task(one, "next") for one in digest.sketch]
+        kept_done = [one[0].lower() for one in digest.plan if one[1] == "done"]
+        left = [one for one in digest.sketch if not _is_among(one.lower(), kept_done)]
+        shown.plan = [Task(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
         shown.plan_done = list(digest.sketch_done)
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
         if digest.numbered and not digest.sketch_done:
@@ -301,6 +303,11 @@ def _plans(shown: Picture, digest: RunDigest) -> None:
     shown.plan += [Task(one, "next") for one in told.plan]
     shown.plan += [Task(one, "blocked") for one in told.blocked]
     shown.plan.sort(key=lambda task: task.state != "active")
+
+
+def _is_among(text: str, others: list[str]) -> bool:
+    """Whether one of the others is this text, or begins with it, or this with it."""
+    return any(one.startswith(text) or text.startswith(one) for one in others)
 
 
 def _is_untouched(digest: RunDigest) -> bool:
