@@ -90,12 +90,19 @@ class SqliteJournal:
             return self._append_some(appends, pieces, memories)
         wish, database = appends[0], self.database
         stream, expect, drafts = wish.stream, wish.expect, wish.drafts
-        writer, seen = database.writer(), self._seen.get(stream)
-        if writer is None or seen is None or seen[0] != expect or not expect or len(drafts) != 1:
+        writer, seen, number = database.writer(), self._seen.get(stream), self._numbers.get(stream)
+        if (
+            writer is None
+            or seen is None
+            or not number
+            or seen[0] != expect
+            or not expect
+            or len(drafts) != 1
+        ):
             return self._append_some(appends, pieces, memories)
         # Nearly always, and so in few steps: behind a sync each costs three times what it does in a loop.
         event, header = seal_row(stream, expect + 1, seen[1], drafts[0])
-        row = (id_of(self._numbers[stream], expect + 1), header, event.body, event.hash, seen[1])
+        row = (id_of(number, expect + 1), header, event.body, event.hash, seen[1])
         turn = database.free_turn
         if not turn.acquire(blocking=False):
             database.turn()
