@@ -121,3 +121,15 @@ def test_what_was_finished_in_the_kept_plan_is_not_open_because_it_was_also_writ
         Say(3, written),
     ]
     assert picture([fold(steps)]).plan == []
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("echo started > started.txt; sleep 60", True),
+        ("rm -rf build", True),
+        ("grep -rn total src 2>/dev/null", False),
+    ],
+)
+def test_a_call_is_pending_if_it_may_have_changed_something(command: str, told: bool) -> None:
+    assert bool(line(brief(Call(1, "c", "Bash", "run", command, command)), "PENDING")) == told

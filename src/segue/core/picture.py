@@ -37,6 +37,8 @@ _MISCALLED = regex(
     r"(?i)\b(?:unknown|unrecognized|invalid|no such|unexpected) "
     r"(?:flag|option|argument|subcommand|command|usage)|^usage:"
 )
+_ACTS = regex(r"(?<![0-9&])>|\b(?:tee|touch|chmod|mkdir|rm|cp|mv|ln|kill|pkill)\b")
+"""A command that is not worth a name, and yet changes something."""
 _LOOKING = regex(
     r"(?:^|_)(?:wait|get|read|view|fetch|search|find|web)(?:_|$)|^list_"
     r"|^(?:Task(?:List|Get|Output)|Monitor|BashOutput)$"
@@ -233,7 +235,7 @@ def _still_fails(digest: RunDigest, key: str, one: Failure) -> bool:
 def _only_looks(call: Open) -> bool:
     """Does it leave the world as it is? Then nobody needs to know whether it completed."""
     if call.act == "run":
-        return kind_of(_named(call)) == "look"
+        return kind_of(_named(call)) == "look" and not _ACTS.search(call.line)
     return call.act in ("read", "search", "plan", "ask", "web") or _LOOKING.search(call.tool) is not None
 
 
