@@ -114,22 +114,22 @@ soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4
 
 .PHONY: bench-store bench-startup bench-since bench-features bench-handover bench-resume bench-capture bench-agents
 bench-store: $(BENCH_VENV)/.installed ## what a durable checkpoint costs, beside others
-	$(call clean_python,$(BENCH_VENV)) bench/store.py $(ARGS)
+	$(call clean_python,$(BENCH_VENV)) -m bench.store $(ARGS)
 bench-startup: $(PLAIN_VENV)/.installed ## what a command costs before it does anything
-	$(call clean_python,$(PLAIN_VENV)) bench/startup.py $(ARGS)
+	$(call clean_python,$(PLAIN_VENV)) -m bench.startup $(ARGS)
 bench-capture: $(PLAIN_VENV)/.installed ## what reading transcripts costs, beside decoding them
-	$(call clean_python,$(PLAIN_VENV)) bench/capture.py $(CORPUS) $(ARGS)
+	$(call clean_python,$(PLAIN_VENV)) -m bench.capture $(CORPUS) $(ARGS)
 bench-agents: $(BENCH_VENV)/.installed ## what agents wait for: the start of `segue mcp`, a relaunch by `segue run`
-	$(call clean_python,$(BENCH_VENV)) bench/agents.py $(ARGS)
+	$(call clean_python,$(BENCH_VENV)) -m bench.agents $(ARGS)
 .PHONY: bench-hooks
 bench-hooks: $(PLAIN_VENV)/.installed ## what hooks cost, against a bare interpreter
-	$(call clean_python,$(PLAIN_VENV)) bench/hooks.py $(ARGS)
+	$(call clean_python,$(PLAIN_VENV)) -m bench.hooks $(ARGS)
 bench-features: $(PLAIN_VENV)/.installed ## what proving costs, against git status and the bare commands
-	$(call clean_python,$(PLAIN_VENV)) bench/features.py $(ARGS)
+	$(call clean_python,$(PLAIN_VENV)) -m bench.features $(ARGS)
 bench-since: $(PLAIN_VENV)/.installed ## what the delta costs, against git status and git log
-	$(call clean_python,$(PLAIN_VENV)) bench/since.py $(ARGS)
+	$(call clean_python,$(PLAIN_VENV)) -m bench.since $(ARGS)
 bench-handover: $(PLAIN_VENV)/.installed ## what a handover costs, against its own syncs, and `check` against Python
-	$(call clean_python,$(PLAIN_VENV)) bench/handover.py $(ARGS)
+	$(call clean_python,$(PLAIN_VENV)) -m bench.handover $(ARGS)
 bench-resume: $(STAMP) ## how much of what comes next a brief says; CORPUS=FOLDER has transcripts
 	$(PY) -m bench.resume $(CORPUS) $(ARGS)
 
@@ -139,15 +139,15 @@ bench-curve: $(STAMP) ## recall against the budget, in tokens; CORPUS=FOLDER has
 
 .PHONY: bench-restore
 bench-restore: $(BENCH_VENV)/.installed ## what restoring costs in a large project, against a Python that does nothing
-	$(call clean_python,$(BENCH_VENV)) bench/restore.py $(ARGS)
+	$(call clean_python,$(BENCH_VENV)) -m bench.restore $(ARGS)
 
 .PHONY: bench-postgres
 bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, beside bare inserts and beside the embedded one
-	$(call clean_python,$(BENCH_VENV)) bench/postgres.py $(ARGS)
+	$(call clean_python,$(BENCH_VENV)) -m bench.postgres $(ARGS)
 
 .PHONY: bench-server
 bench-server: $(BENCH_VENV)/.installed ## what the server costs, beside a bare framework that does one insert, on both stores
-	$(call clean_python,$(BENCH_VENV)) bench/server.py $(ARGS)
+	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
 
 .PHONY: bench-memory
 bench-memory: $(BENCH_VENV)/.installed ## is what was learnt found again, how fast, beside others; CORPUS=LoCoMo's JSON

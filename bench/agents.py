@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import machine, median_ms, must_be_compiled, table, timed
+from bench.common import machine, median_ms, must_be_compiled, table, timed
 
 ROUNDS = 20
 RELAUNCHES = 20

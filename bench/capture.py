@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from common import machine, must_be_compiled, table
+from bench.common import machine, must_be_compiled, table
 
 from segue.testing.transcripts import written
 from segue.testing.transcripts.story import story

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-from common import machine, median_ms, must_be_compiled, table, timed
+from bench.common import machine, median_ms, must_be_compiled, table, timed
 
 from segue import Segue
-from segue.effects import files
+from segue.effects.files import atomic
 from segue.handover import Checkpoint, HandoverEngine, MemoryStore, Task
 from segue.handover.flow import Handover
 
@@ -92,7 +92,7 @@ class Floor:
     def watch(self, work: Callable[[], Any]) -> None:
         """See what a run writes."""
         self.sizes, self.quick, self.bodies = [], [], []
-        whole, quickly = files.write_whole, files.replace_quickly
+        whole, quickly = atomic.write_whole, atomic.replace_quickly
 
         def seen_whole(path: Path, body: bytes, **more: Any) -> None:
             self.sizes.append(len(body))

@@ -20,10 +20,10 @@ import time
 from pathlib import Path
 
 import apsw
-from common import machine, median_ms, must_be_compiled, table
+from bench.common import machine, median_ms, must_be_compiled, table
 
-from segue.services import hook_file
-from segue.services.home import Home
+from segue.services.hooks import hook_file
+from segue.services.workspace.data_folder import Home
 
 ROUNDS = 30
 AT_ONCE = 30

@@ -18,18 +18,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
-from common import machine, median_ms, must_be_compiled, table, timed
+from bench.common import machine, median_ms, must_be_compiled, table, timed
+from tests.support.postgres import PostgresServer
 
 from segue import Segue, Session
-from segue.core.memory import Memory, Where
-from segue.effects.embed import HashEmbedder
-from segue.services.home import now
-from segue.services.memories import searched
+from segue.core.memories.model import Memory, Where
+from segue.effects.vectors.embedder import HashEmbedder
+from segue.services.memories.service import searched
+from segue.services.workspace.data_folder import now
 from segue.stores.base import Append, Kept, MemoryChange
 from segue.stores.postgres import PostgresJournal
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.vectors import cosine, packed
-from segue.testing.postgres import PostgresServer
 from segue.testing.stores import draft
 
 ROUNDS = 400

@@ -17,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import machine, must_be_compiled, table
+from bench.common import machine, must_be_compiled, table
 
-from segue.effects import minilm
+from segue.effects.vectors import minilm
 from segue.testing.transcripts import written
 from segue.testing.transcripts.story import story
 
@@ -29,7 +29,7 @@ SEGUE = str(Path(sys.executable).with_name("segue"))
 LIBRARY = """
 import json, sys
 from segue import Segue
-from segue.effects.embed import choose
+from segue.effects.vectors.embedder import choose
 with Segue(folder=sys.argv[1], environment=json.loads(sys.argv[2]), embedder=choose(sys.argv[3])) as seg:
     texts = json.load(open(sys.argv[4]))
     for at in range(0, len(texts), 500):

@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from common import machine, must_be_compiled, table
-
-from segue.testing.postgres import PostgresServer
-from segue.testing.server import SegueServer
+from bench.common import machine, must_be_compiled, table
+from tests.support.postgres import PostgresServer
+from tests.support.server import SegueServer
 
 CLIENTS = 200
 STEPS_A_SESSION = 50
@@ -119,7 +118,7 @@ class BareServer:
 
     def __init__(self, store: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__, "--bare", store], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "bench.server", "--bare", store], stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline())

@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import machine, median_ms, must_be_compiled, table, timed
+from bench.common import machine, median_ms, must_be_compiled, table, timed
 
 FOLDERS, FILES, COMMITS, ROUNDS = 500, 100, 1000, 9
 NAMES = ("Ann", "Bob", "Cem", "Dana", "Eli")

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import machine, median_ms, must_be_compiled, table, timed
+from bench.common import machine, median_ms, must_be_compiled, table, timed
 
 ROUNDS = 30
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from common import machine, median_ms, must_be_compiled, table, timed
+from bench.common import machine, median_ms, must_be_compiled, table, timed
 
 from segue import Segue, Session
 from segue.stores.sqlite import SqliteJournal

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from crash_and_resume import Broken, Stage, check, fail, paint, plain_terminal, scene
 
-from segue.core.steps import Call, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
+from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Say, Start, Step, Usage
 from segue.testing.transcripts import placed, written
 
 NATIVE = "0193a7c4-5a10-7d11-9c0e-1f2e3d4c5b6a"

@@ -15,7 +15,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from segue.services.features import AGENT_MARKS
+from segue.services.features.features import AGENT_MARKS
 
 KILL_COUNT = int(os.environ.get("SEGUE_KILLS", "10"))
 CORPUS = os.environ.get("SEGUE_CORPUS", "")

@@ -9,9 +9,9 @@ from pathlib import Path
 from bench.common import machine, must_be_compiled, table
 from bench.memory import quality, speed
 
-from segue.effects import minilm
-from segue.effects.embed import HashEmbedder
-from segue.services.segue import Segue
+from segue.api.segue import Segue
+from segue.effects.vectors import minilm
+from segue.effects.vectors.embedder import HashEmbedder
 
 
 def percent(values: list[float]) -> str:

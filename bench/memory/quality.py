@@ -15,8 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from segue.core.stem import stem
-from segue.services.segue import Segue
+from segue.api.segue import Segue
+from segue.core.memories.stem import stem
 
 HERE = Path(__file__).parent
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}

@@ -21,10 +21,10 @@ from typing import Any
 from bench.common import table, timed
 from bench.memory.quality import pairs
 
-from segue.core.memory import Where
-from segue.effects import minilm
-from segue.effects.embed import HashEmbedder
-from segue.services.segue import Segue
+from segue.api.segue import Segue
+from segue.core.memories.model import Where
+from segue.effects.vectors import minilm
+from segue.effects.vectors.embedder import HashEmbedder
 
 QUERIES = 60
 ADDS = 200

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.common import machine, table
+from bench.model.small import NAME, WINDOW, SmallModel
 from bench.resume.__main__ import folders, made
 from bench.resume.contenders import prefix_file
 from bench.resume.needs import Cut, Known, Needs, cuts, needs, rarities, vocabulary
@@ -28,18 +29,17 @@ from bench.resume.run import NEEDS_MIN, transcripts
 from bench.resume.scoring import judged
 
 from segue import Segue
-from segue.core import telling
-from segue.core.brief import compose
-from segue.core.grounding import Grounded, ground
-from segue.core.picture import Picture, picture
-from segue.core.spend import Caps, Price, ceiling
+from segue.core.brief.compose import compose
+from segue.core.brief.facts import Picture, picture
+from segue.core.models.grounding import Grounded, ground
+from segue.core.models.spending import Caps, Price, ceiling
+from segue.core.runs import sentences as telling
 from segue.effects.models import request_of
-from segue.services import ladder, models, refine
-from segue.services.briefs import masked
-from segue.services.prepare import Told
-from segue.services.reading import final, read, recognised
-
-from .small import NAME, WINDOW, SmallModel
+from segue.services.brief.brief import masked
+from segue.services.models import ask as models
+from segue.services.models import config, refine
+from segue.services.resume.prepare import Told
+from segue.services.runs.read_transcript import final, read, recognised
 
 SEED = 20_261_115
 LONG_TOKENS = 200_000
@@ -165,8 +165,8 @@ def compared(given: argparse.Namespace, corpus: list[Path], folder: Path) -> Non
     chance = random.Random(SEED)
     quotes, lies, small = Speaker("script that quotes"), Speaker("script that lies"), Speaker("SmolLM2-135M")
     with Segue(home=folder / "large", folder=folder) as segue:
-        rung = ladder.rung_of("custom/any", url="http://127.0.0.1:9/v1", price=Price(0, 0), window=128_000)
-        ladder.save(segue, ladder.ladder_of([rung], Caps()))
+        rung = config.rung_of("custom/any", url="http://127.0.0.1:9/v1", price=Price(0, 0), window=128_000)
+        config.save(segue, config.ladder_of([rung], Caps()))
         found = list(places(segue, corpus, given.cuts))
         for place in found:
             facts, sources = place.material.facts, place.material.sources
@@ -187,8 +187,8 @@ def compared(given: argparse.Namespace, corpus: list[Path], folder: Path) -> Non
 def _ask_small(given: argparse.Namespace, corpus: list[Path], folder: Path, speaker: Speaker) -> None:
     deadline = time.monotonic() + 60 * given.minutes
     with SmallModel() as model, Segue(home=folder / "small", folder=folder) as segue:
-        rung = ladder.rung_of(NAME, url=model.url, price=Price(0, 0), window=WINDOW, seconds=600)
-        ladder.save(segue, ladder.ladder_of([rung], Caps()))
+        rung = config.rung_of(NAME, url=model.url, price=Price(0, 0), window=WINDOW, seconds=600)
+        config.save(segue, config.ladder_of([rung], Caps()))
         for place in places(segue, corpus, 1):
             if time.monotonic() > deadline:
                 break
@@ -232,8 +232,8 @@ def priced(path: Path, folder: Path) -> None:
     """What asking about a long session costs, from the real request."""
     agent = recognised(path)
     with Segue(home=folder / "priced", folder=folder) as segue:
-        rungs = [ladder.rung_of(name) for name in ladder.LISTED]
-        ladder.save(segue, ladder.ladder_of(rungs, Caps()))
+        rungs = [config.rung_of(name) for name in config.LISTED]
+        config.save(segue, config.ladder_of(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
         material = refine.gather(segue, None, Told((digest,), agent.name, digest.native), path)

@@ -12,8 +12,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from . import report
-from .run import Plan, run, transcripts
+from bench.resume import report
+from bench.resume.run import Plan, run, transcripts
 
 STORIES, STORY_CALLS = 6, 110
 

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from .needs import Cut, Needs, plan_of
-from .observed import Transcript, base
-from .scoring import WEIGHTS
+from bench.resume.needs import Cut, Needs, plan_of
+from bench.resume.observed import Transcript, base
+from bench.resume.scoring import WEIGHTS
 
 SEGUE = "segue"
 
@@ -82,7 +82,7 @@ def oracle(needed: Needs, budget: int) -> str:
 
 def segue_brief(prefix: Path, budget: int) -> Answer:
     """Segue's, in this process."""
-    from segue.services.briefs import of_file
+    from segue.services.brief.brief import of_file
 
     start = time.perf_counter()
     text = of_file(prefix, budget=budget)

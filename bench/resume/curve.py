@@ -2,7 +2,7 @@
 
 At every cut the past is restored for each budget; beside it stand the end of the conversation and the end of
 everything, both as many bytes as the restoration took, and the oracle. The same needs, the same scoring as
-`bench.resume`; only the budgets are tokens, counted as ``segue.core.tokens`` does.
+`bench.resume`; only the budgets are tokens, counted as ``segue.core.base.token_estimate`` does.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from .contenders import oracle, prefix_file, tail
-from .needs import Cut, Known, Needs, Rarity, cuts, needs, rarities, vocabulary
-from .observed import observe
-from .run import NEEDS_MIN, transcripts
-from .scoring import score
+from bench.resume.contenders import oracle, prefix_file, tail
+from bench.resume.needs import Cut, Known, Needs, Rarity, cuts, needs, rarities, vocabulary
+from bench.resume.observed import observe
+from bench.resume.run import NEEDS_MIN, transcripts
+from bench.resume.scoring import score
 
 BUDGETS = (300, 1_000, 5_000, 25_000, 40_000)
 NAMES = ("segue", "tail of the conversation", "tail of everything", "oracle")
@@ -30,14 +30,14 @@ Point = tuple[int, str, float, float, int]  # budget, contender, score, future, 
 
 def restored(prefix: Path, budgets: Sequence[int]) -> dict[int, str]:
     """What a run would be given of a transcript, for each budget."""
-    from segue.core.brief import compose
-    from segue.core.material import Material
-    from segue.core.passages import passages
-    from segue.core.picture import picture
-    from segue.core.restore import restore
-    from segue.services.quoting import masked_blocks
-    from segue.services.reading import final, read, recognised
-    from segue.services.restore import BRIEF_BYTES
+    from segue.core.brief.compose import compose
+    from segue.core.brief.facts import picture
+    from segue.core.brief.passages import passages
+    from segue.core.resume.restoration import restore
+    from segue.core.runs.quotable import Material
+    from segue.services.resume.restore import BRIEF_BYTES
+    from segue.services.runs.quoting import masked_blocks
+    from segue.services.runs.read_transcript import final, read, recognised
 
     agent = recognised(prefix)
     material = Material()

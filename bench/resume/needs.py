@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .observed import Observation, Transcript, base
+from bench.resume.observed import Observation, Transcript, base
 
 Needs = dict[str, dict[str, float]]  # category -> what -> weight
 Rarity = Mapping[str, float]

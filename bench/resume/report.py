@@ -7,9 +7,8 @@ import statistics
 from collections.abc import Callable, Sequence
 
 from bench.common import table
-
-from .run import Outcome, Plan, Seen
-from .scoring import WEIGHTS
+from bench.resume.run import Outcome, Plan, Seen
+from bench.resume.scoring import WEIGHTS
 
 SEED, DRAWS = 20_261_115, 1_000
 COLUMNS = ("score", "future", *WEIGHTS)

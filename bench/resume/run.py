@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from .contenders import answers
-from .needs import Known, Rarity, cuts, needs, rarities, vocabulary
-from .observed import observe
-from .scoring import Score, judged
+from bench.resume.contenders import answers
+from bench.resume.needs import Known, Rarity, cuts, needs, rarities, vocabulary
+from bench.resume.observed import observe
+from bench.resume.scoring import Score, judged
 
 NEEDS_MIN = 3  # categories; a cut with fewer says too little
 

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .needs import FUNCTION, PLAN_OVER, Cut, Needs, plan_of, telling_lines, words
-from .observed import Observation, base
+from bench.resume.needs import FUNCTION, PLAN_OVER, Cut, Needs, plan_of, telling_lines, words
+from bench.resume.observed import Observation, base
 
 WEIGHTS = {
     "files": 0.15,

@@ -16,16 +16,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .core.budget import Standing
-    from .core.delta import Delta
-    from .core.events import Event
-    from .core.evidence import Check
-    from .core.features import Gate, Verdict
-    from .core.memory import Memory
-    from .core.pressure import Pressure
-    from .core.restore import Restoration
-    from .core.state import SessionState
-    from .core.status import Card, SessionStatus
+    from .api.agent_loop import RecoverableAgent
+    from .api.segue import Segue
+    from .api.session import Session
+    from .core.features.evidence import Check
+    from .core.features.verdict import Gate, Verdict
+    from .core.journal.event import Event
+    from .core.memories.model import Memory
+    from .core.resume.changes import Delta
+    from .core.resume.restoration import Restoration
+    from .core.runs.window_pressure import Pressure
+    from .core.sessions.budget import Standing
+    from .core.sessions.state import SessionState
+    from .core.sessions.status import Card, SessionStatus
     from .errors import (
         AccessError,
         AgentError,
@@ -64,52 +67,49 @@ if TYPE_CHECKING:
         UnverifiedFeatures,
         UsageError,
     )
-    from .services.agent_loop import RecoverableAgent
-    from .services.book import Saved
-    from .services.bootstrap import Boot
-    from .services.checkpointer import Checkpointed
-    from .services.features import FeatureList
-    from .services.ingest import Synced
-    from .services.interruptions import Interruption
-    from .services.memories import Recalled, Remembered
-    from .services.prepare import Prepared
-    from .services.runs import Run
-    from .services.segue import Segue
-    from .services.sessions import Session
-    from .services.verifying import Verified
-    from .services.working import Working
+    from .services.features.features import FeatureList
+    from .services.features.verify import Verified
+    from .services.memories.service import Recalled, Remembered
+    from .services.resume.autosave import Checkpointed
+    from .services.resume.bootstrap import Boot
+    from .services.resume.interruptions import Interruption
+    from .services.resume.prepare import Prepared
+    from .services.resume.working_state import Working
+    from .services.runs.run import Run
+    from .services.runs.sync import Synced
+    from .services.sessions.repository import Saved
 
 __version__ = "0.1.0"
 
 # Where a public name lives; all others are errors.
 _HOMES = {
-    "Segue": "services.segue",
-    "Session": "services.sessions",
-    "Run": "services.runs",
-    "Synced": "services.ingest",
-    "Prepared": "services.prepare",
-    "Saved": "services.book",
-    "Boot": "services.bootstrap",
-    "Checkpointed": "services.checkpointer",
-    "Interruption": "services.interruptions",
-    "Standing": "core.budget",
-    "Working": "services.working",
-    "Restoration": "core.restore",
-    "SessionState": "core.state",
-    "SessionStatus": "core.status",
-    "Card": "core.status",
-    "Check": "core.evidence",
-    "FeatureList": "services.features",
-    "Gate": "core.features",
-    "Verdict": "core.features",
-    "Verified": "services.verifying",
-    "Delta": "core.delta",
-    "Event": "core.events",
-    "Memory": "core.memory",
-    "Pressure": "core.pressure",
-    "Recalled": "services.memories",
-    "Remembered": "services.memories",
-    "RecoverableAgent": "services.agent_loop",
+    "Segue": "api.segue",
+    "Session": "api.session",
+    "Run": "services.runs.run",
+    "Synced": "services.runs.sync",
+    "Prepared": "services.resume.prepare",
+    "Saved": "services.sessions.repository",
+    "Boot": "services.resume.bootstrap",
+    "Checkpointed": "services.resume.autosave",
+    "Interruption": "services.resume.interruptions",
+    "Standing": "core.sessions.budget",
+    "Working": "services.resume.working_state",
+    "Restoration": "core.resume.restoration",
+    "SessionState": "core.sessions.state",
+    "SessionStatus": "core.sessions.status",
+    "Card": "core.sessions.status",
+    "Check": "core.features.evidence",
+    "FeatureList": "services.features.features",
+    "Gate": "core.features.verdict",
+    "Verdict": "core.features.verdict",
+    "Verified": "services.features.verify",
+    "Delta": "core.resume.changes",
+    "Event": "core.journal.event",
+    "Memory": "core.memories.model",
+    "Pressure": "core.runs.window_pressure",
+    "Recalled": "services.memories.service",
+    "Remembered": "services.memories.service",
+    "RecoverableAgent": "api.agent_loop",
 }
 __all__ = [
     "AccessError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .surfaces.cli import run
+from .surfaces.cli.main import run
 
 if __name__ == "__main__":
     run()

@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
+from .api.segue import Segue
+from .api.session import Session
 from .errors import UnknownFeature, UnknownSession
-from .services import progress
-from .services.features import Features
-from .services.memories import Recalled
-from .services.progress import Blocked, Items, Progress, Update
-from .services.segue import Segue
-from .services.sessions import Session
+from .services.features.features import Features
+from .services.memories.service import Recalled
+from .services.server.aegis import progress
+from .services.server.aegis.progress import Blocked, Items, Progress, Update
 
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 

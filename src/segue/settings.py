@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ._folders import data_path
-from .core.values import Value
+from .core.base.values import Value
 from .errors import BadSettings
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from segue.agents import agents
 from segue.agents.base import HEAD_BYTES, Agent
-from segue.core.digest import RunDigest, decode, encode, fold
-from segue.core.steps import Step
-from segue.services.briefs import written
+from segue.core.runs.digest import RunDigest, decode, encode, fold
+from segue.core.runs.steps import Step
+from segue.services.brief.brief import written
 from segue.testing import damage
 
 BYTES_MAX = 3_000_000

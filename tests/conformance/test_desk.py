@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.postgres_kit import journal_for, needs_postgres
+from tests.support.postgres_store import journal_for, needs_postgres
 
-from segue.core.access import Answer, AuditLine, KeyRecord
+from segue.core.server.access import Answer, AuditLine, KeyRecord
 from segue.stores.base import Desk
 from segue.stores.sqlite import SqliteJournal
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue.core.memory import SCOPES, Memory, Reader, Where
+from segue.core.memories.model import SCOPES, Memory, Reader, Where
 from segue.stores.base import Memories
+from segue.stores.memory.memories import VolatileMemories
 from segue.stores.sqlite import SqliteJournal
-from segue.stores.volatile_memories import VolatileMemories
 from segue.testing.memories import MemoriesSuite, add, found, leaks, memory, seen
 
 NAMES = ["a", "b", "c"]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.test_memories import TEXTS, memories, readers
-from tests.postgres_kit import journal_for, needs_postgres, shared
+from tests.support.postgres_store import journal_for, needs_postgres, shared
 
-from segue.core.events import Draft
-from segue.core.memory import Memory, Reader, Where
-from segue.core.pieces import address
+from segue.core.journal.event import Draft
+from segue.core.journal.pieces import address
+from segue.core.memories.model import Memory, Reader, Where
 from segue.stores.base import Append, Journal, Memories, Runs, Snapshot
-from segue.stores.volatile_memories import VolatileMemories
+from segue.stores.memory.memories import VolatileMemories
 from segue.testing import JournalSuite, MemoriesSuite, RunsSuite
 from segue.testing.memories import HERE, add, found, kept, leaks, memory, seen
 from segue.testing.runs import row

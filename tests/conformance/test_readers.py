@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.agents import agent
-from segue.core.steps import Title
+from segue.core.runs.steps import Title
 from segue.testing import ReaderSuite
 from segue.testing.transcripts import maker
 

@@ -8,11 +8,11 @@ from uuid import uuid4
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.test_memories import TEXTS, memories, readers
-from tests.remote_kit import journal_for
+from tests.support.remote import journal_for
 
-from segue.core.memory import Memory, Reader, Where
+from segue.core.memories.model import Memory, Reader, Where
 from segue.stores.base import Append, Journal, Memories, Runs
-from segue.stores.volatile_memories import VolatileMemories
+from segue.stores.memory.memories import VolatileMemories
 from segue.testing import JournalSuite, MemoriesSuite, RunsSuite
 from segue.testing.memories import HERE, NOW, add, found, leaks, memory, seen
 from segue.testing.runs import row

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from segue.stores.base import Journal, Runs
+from segue.stores.memory.journal import VolatileJournal
 from segue.stores.sqlite import SqliteJournal
-from segue.stores.volatile import VolatileJournal
 from segue.testing import JournalSuite, RunsSuite
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.crash.proof import Lines, child, open_segue, wait_until_longer
+
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
-
-from .kit import Lines, child, open_segue, wait_until_longer
 
 
 def test_a_backup_made_while_two_processes_write_holds_all_that_was_acknowledged(tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.crash.proof import WORK, open_segue, wait_for
 
-from segue.core.evidence import Check
-from segue.effects.checks import Runner
-from segue.services.segue import Segue
+from segue.api.segue import Segue
+from segue.core.features.evidence import Check
+from segue.effects.processes.checks import Runner
 from segue.testing import spawn
 from segue.testing.stores import verify_chain
-
-from .kit import WORK, open_segue, wait_for
 
 FULL_KILLS = 200
 

@@ -6,14 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.support.crash.proof import open_segue
+from tests.support.crash.work import agent_value
 
-from segue.core.state import SessionState
+from segue.core.sessions.state import SessionState
 from segue.errors import DamagedError, SegueError
-from segue.services.book import fold_all, snapshot_of
+from segue.services.sessions.repository import fold_all, snapshot_of
 from segue.stores.sqlite import SqliteJournal
-
-from .kit import open_segue
-from .work import agent_value
 
 SEED = 20260104
 

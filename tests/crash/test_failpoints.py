@@ -10,24 +10,24 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.crash import test_handover_crash as handover
+from tests.crash import test_hooks_crash as hooks
+from tests.crash import test_postgres_crash as postgres
+from tests.support.crash import work
+from tests.support.crash.proof import WORK, Proof, child, open_segue
 
 from segue import Segue
-from segue.core import snapshot
-from segue.core.events import Erased
-from segue.core.manifest import read
-from segue.services import ladder, spending
-from segue.services.cleanup import Cleanup
-from segue.services.rebuild import rebuild
-from segue.services.scenes import kept
+from segue.core.brief.manifest import read
+from segue.core.journal.event import Erased
+from segue.core.sessions import snapshot
+from segue.services.models import config
+from segue.services.models import ledger as spending
+from segue.services.resume.scenes import kept
+from segue.services.upkeep.archive_sessions import Cleanup
+from segue.services.upkeep.rebuild import rebuild
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
-
-from . import test_handover_crash as handover
-from . import test_hooks_crash as hooks
-from . import test_postgres_crash as postgres
-from . import work
-from .kit import WORK, Proof, child, open_segue
 
 
 class Death(NamedTuple):
@@ -262,7 +262,7 @@ def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_m
     set_before = death.failpoint != "models.before_ladder"
     began = death.failpoint.startswith(("spend", "claims"))
     with work.open_agents(str(tmp_path)) as seg:
-        assert bool(ladder.load(seg).rungs) == set_before
+        assert bool(config.load(seg).rungs) == set_before
         entries = spending.ledger(seg, spending.today()).entries
         assert len(entries) == (death.passing if began else 0)
         open_ = [one for one in entries if one.outcome == "open"]

@@ -12,18 +12,17 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.crash import handover_work as work
+from tests.support.crash.handover_work import engine_of, state_of
 
 from segue import Segue
-from segue.core.events import HandoverBegun
+from segue.core.journal.event import HandoverBegun
 from segue.handover import MemoryStore
 from segue.handover.checkpoint import RESUME_COMPLETED, RESUME_NEEDED, Checkpoint
 from segue.handover.flow import Handover
-from segue.services.bundle import unpack
+from segue.services.handoff.bundle import unpack
 from segue.testing import spawn
 from segue.testing.stores import verify_chain
-
-from . import handover_work as work
-from .handover_work import engine_of, state_of
 
 WORK = str(Path(work.__file__))
 

@@ -6,10 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.crash.proof import child, finish, open_segue, wait_for
 
 from segue.errors import SessionHeld
-
-from .kit import child, finish, open_segue, wait_for
 
 
 def test_a_living_holder_is_named_and_a_killed_one_is_taken_over_at_once(tmp_path: Path) -> None:

@@ -12,21 +12,20 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.run_kit import place
+from tests.support.crash import hook_work as work
+from tests.support.runs import place
 
 from segue import Segue
-from segue.core.events import RunHooked, read_body
-from segue.core.jsontext import parse
-from segue.effects.spool import Spool
-from segue.services import hook_file
-from segue.services.home import Home
-from segue.services.spooling import drain
+from segue.core.base.json_edit import parse
+from segue.core.journal.event import RunHooked, read_body
+from segue.effects.files.spool import Spool
+from segue.services.hooks import hook_file
+from segue.services.hooks.spool_drain import drain
+from segue.services.workspace.data_folder import Home
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing import spawn
 from segue.testing.stores import verify_chain
-
-from . import hook_work as work
 
 WORK = str(Path(work.__file__))
 SPOOLING = [

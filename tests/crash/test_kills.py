@@ -7,7 +7,7 @@ import signal
 import time
 from pathlib import Path
 
-from .kit import Proof, child, open_segue, wait_until_longer
+from tests.support.crash.proof import Proof, child, open_segue, wait_until_longer
 
 SEED = 20260102
 

@@ -6,15 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.crash.test_failpoints import Death, deaths, die
+from tests.support.crash.proof import child, finish
 
-from segue.core.memory import Where
-from segue.effects.embed import HashEmbedder
-from segue.services.segue import Segue
+from segue.api.segue import Segue
+from segue.core.memories.model import Where
+from segue.effects.vectors.embedder import HashEmbedder
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
-
-from .kit import child, finish
-from .test_failpoints import Death, deaths, die
 
 # A tenth of what is promised, so that `make test` stays short; `make soak` runs all of it.
 EACH = 10_000 if int(os.environ.get("SEGUE_KILLS", "0")) >= 200 else 1_000

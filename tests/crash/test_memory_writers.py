@@ -7,16 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from segue.core.memory import Where
-from segue.effects.embed import HashEmbedder
-from segue.services.segue import Segue
+from segue.api.segue import Segue
+from segue.core.memories.model import Where
+from segue.effects.vectors.embedder import HashEmbedder
 
 FULL, FULL_KILLS = 10_000, 200
 
 WRITER = """
 import sys
-from segue.effects.embed import HashEmbedder
-from segue.services.segue import Segue
+from segue.effects.vectors.embedder import HashEmbedder
+from segue.api.segue import Segue
 home, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 with Segue(home=home, folder=home, actor=name, embedder=HashEmbedder(), backup_events=10**9) as seg:
     for place in range(count):
@@ -28,9 +28,9 @@ print("done")
 READER = """
 import json, sys, time
 from pathlib import Path
-from segue.core.memory import Where
-from segue.effects.embed import HashEmbedder
-from segue.services.segue import Segue
+from segue.core.memories.model import Where
+from segue.effects.vectors.embedder import HashEmbedder
+from segue.api.segue import Segue
 home, stop = sys.argv[1], Path(sys.argv[2])
 asked, most = 0, 0
 with Segue(home=home, folder=home, actor="reader", embedder=HashEmbedder()) as seg:

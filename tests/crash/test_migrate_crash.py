@@ -7,13 +7,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.postgres_kit import needs_postgres, url_for
+from tests.support.crash import work
+from tests.support.postgres_store import needs_postgres, url_for
 
 from segue import Segue
-from segue.core.memory import Vote
-from segue.effects.embed import HashEmbedder
-from segue.services.home import Home, now
-from segue.services.migrate import Migrated, migrate
+from segue.core.memories.model import Vote
+from segue.effects.vectors.embedder import HashEmbedder
+from segue.services.upkeep.migrate import Migrated, migrate
+from segue.services.workspace.data_folder import Home, now
 from segue.settings import resolve
 from segue.stores.base import Journal, MemoryChange
 from segue.stores.postgres import PostgresJournal
@@ -21,8 +22,6 @@ from segue.stores.sqlite import SqliteJournal
 from segue.testing import spawn
 from segue.testing.runs import row
 from segue.testing.stores import verify_chain
-
-from . import work
 
 pytestmark = [needs_postgres, pytest.mark.xdist_group("postgres")]
 

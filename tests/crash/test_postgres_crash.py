@@ -16,20 +16,19 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from tests.postgres_kit import needs_postgres, shared, url_for
+from tests.support.crash.cut_wire import Starting, Wire
+from tests.support.crash.proof import WORK, Proof, child, finish, killed_while_three_write, open_segue
+from tests.support.postgres import PostgresServer
+from tests.support.postgres_store import needs_postgres, shared, url_for
 
-from segue.core.memory import Trace, Where
+from segue.core.memories.model import Trace, Where
 from segue.errors import SchemaTooNew, StaleVersion, StoreUnavailable
 from segue.stores.base import Append, MemoryChange, Rewrite
 from segue.stores.postgres import PostgresJournal
 from segue.stores.postgres.schema import SCHEMA
 from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, THEN, kept, memory
-from segue.testing.postgres import PostgresServer
 from segue.testing.stores import drafts, verify_chain
-
-from .cutting import Starting, Wire
-from .kit import WORK, Proof, child, finish, killed_while_three_write, open_segue
 
 pytestmark = [needs_postgres, pytest.mark.xdist_group("postgres")]
 

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.support.crash.disk import Op, Recorder, image
+from tests.support.crash.work import agent_value
 
+from segue.api.segue import Segue
 from segue.errors import SegueError
-from segue.services.segue import Segue
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
-
-from .disk import Op, Recorder, image
-from .work import agent_value
 
 SEED = 20260103
 Acknowledged = list[dict[str, int]]

@@ -13,11 +13,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from segue import DamagedError, Segue, SessionState, StoreBusy, _trip
-from segue.services.doctor import examine, prove
-from segue.services.home import Home
-from segue.services.rebuild import rebuild
-from segue.services.recover import OF_A_STATE, Recovery, inspect, recover
+from segue import DamagedError, Segue, SessionState, StoreBusy, _failpoints
+from segue.services.upkeep.doctor.checkup import examine, prove
+from segue.services.upkeep.rebuild import rebuild
+from segue.services.upkeep.recover.ladder import OF_A_STATE, Recovery, inspect, recover
+from segue.services.workspace.data_folder import Home
 from segue.settings import resolve
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.schema import SCHEMA
@@ -71,11 +71,11 @@ def dying_at(failpoint: str) -> Iterator[None]:
         if name == failpoint:
             raise Died(name)
 
-    _trip.install(hook)
+    _failpoints.install(hook)
     try:
         yield
     finally:
-        _trip.install(None)
+        _failpoints.install(None)
 
 
 def zero_header(body: bytearray) -> None:
@@ -440,7 +440,7 @@ def test_a_store_that_is_only_busy_is_not_taken_for_damaged(
 
 def inspect_quickly(home: Home) -> None:
     code = "import sys; from pathlib import Path;"
-    code += "from segue.services import recover as r; from segue.errors import StoreBusy\n"
+    code += "from segue.services.upkeep.recover import ladder as r; from segue.errors import StoreBusy\n"
     code += "r.SqliteJournal.__init__.__kwdefaults__['busy_timeout_ms'] = 100\n"
     code += "try:\n    r.inspect(Path(sys.argv[1]))\nexcept StoreBusy:\n    sys.exit(3)"
     done = subprocess.run([sys.executable, "-c", code, str(home.database)], capture_output=True, check=False)

@@ -10,8 +10,8 @@ import pytest
 
 from segue import Segue
 from segue.handover.flow import Handover
-from segue.services.home import Home
-from segue.services.recover import Recovery, Rung, recover
+from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
+from segue.services.workspace.data_folder import Home
 from segue.settings import resolve
 
 SETTINGS = resolve(flags={})
@@ -117,7 +117,7 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path, project
 def test_texts_of_the_file_are_cleaned_and_become_a_plan_and_nothing_else(
     tmp_path: Path, project: Path
 ) -> None:
-    from segue.core.layers import Told, front_matter
+    from segue.core.handover.markdown_layers import Told, front_matter
 
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     subprocess.run(["rm", "-rf", str(project / ".git")], check=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from segue import Segue
-from segue.services.home import Home
-from segue.services.recover import inspect, recover
+from segue.services.upkeep.recover.ladder import inspect, recover
+from segue.services.workspace.data_folder import Home
 from segue.settings import resolve
 
 SETTINGS = resolve(flags={})

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.run_kit import DAY, HOUR, opened, place
+from tests.support.runs import DAY, HOUR, opened, place
 
-from segue.services.home import Home
-from segue.services.recover import Recovery, Rung, recover
-from segue.services.recover_runs import ACTOR
+from segue.services.upkeep.recover.from_runs import ACTOR
+from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
+from segue.services.workspace.data_folder import Home
 from segue.settings import resolve
 
 

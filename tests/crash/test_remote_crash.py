@@ -13,18 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests import remote_kit
-from tests.remote_kit import KEY, Cutting
+from tests.support import remote as remote_kit
+from tests.support.crash.proof import Proof, child, finish, killed_while_three_write, open_segue
+from tests.support.remote import KEY, Cutting
+from tests.support.server import SegueServer
 
-from segue.core.memory import Trace
+from segue.core.memories.model import Trace
 from segue.stores.base import Append, MemoryChange
 from segue.stores.remote import RemoteJournal
 from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, kept, memory
-from segue.testing.server import SegueServer
 from segue.testing.stores import drafts, verify_chain
-
-from .kit import Proof, child, finish, killed_while_three_write, open_segue
 
 KIT = str(Path(remote_kit.__file__))
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-
-from segue.testing.server import SegueServer
+from tests.support.server import SegueServer
 
 COMMITTED, NOT_YET = "store.append.after_commit", "store.append.before_commit"
 

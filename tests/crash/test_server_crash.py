@@ -11,12 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.postgres_kit import needs_postgres
-
-from segue.testing.postgres import PostgresServer
-from segue.testing.server import SegueServer
-
-from .kit import Proof, writing
+from tests.support.crash.proof import Proof, writing
+from tests.support.postgres import PostgresServer
+from tests.support.postgres_store import needs_postgres
+from tests.support.server import SegueServer
 
 OPTIONS = ["--rate", "0", "--log", "none"]
 

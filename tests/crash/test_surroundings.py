@@ -10,14 +10,13 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.anybody import linux, run_as_anybody
+from tests.support.crash.proof import WORK, Proof, child, finish, open_segue
+from tests.support.other_user import linux, run_as_anybody
+from tests.support.server import SegueServer
 
 from segue.errors import SchemaTooNew
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.schema import SCHEMA
-from segue.testing.server import SegueServer
-
-from .kit import WORK, Proof, child, finish, open_segue
 
 FULL = ("StoreFull", "StoreUnavailable")
 

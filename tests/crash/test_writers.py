@@ -8,10 +8,10 @@ import sys
 import threading
 from pathlib import Path
 
-from segue.errors import SegueError
+from tests.support.crash.proof import Proof, child, finish, open_segue
+from tests.support.crash.work import agent_value
 
-from .kit import Proof, child, finish, open_segue
-from .work import agent_value
+from segue.errors import SegueError
 
 
 def test_four_processes_finish_a_hundred_items_each_and_four_hundred_are_kept(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from segue.testing.programs import PROGRAMS, CannotInstall, installed, npm
-from segue.testing.rig import Rig
+from tests.support.programs import PROGRAMS, CannotInstall, installed, npm
+from tests.support.rig import Rig
 
 CACHE = Path(os.environ.get("SEGUE_E2E_CACHE") or Path.home() / ".cache" / "segue-e2e")
 AGENTS = tuple(PROGRAMS)

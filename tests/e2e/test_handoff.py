@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from segue.testing.rig import Rig
-from segue.testing.scripted import Say, Script
-
-from .conftest import AGENTS, MakeRig
+from tests.e2e.conftest import AGENTS, MakeRig
+from tests.support.rig import Rig
+from tests.support.scripted import Say, Script
 
 NOTE = 'mind the "gap", the `ticks` and $HOME'
 

@@ -8,13 +8,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.e2e.conftest import AGENTS, MakeRig
+from tests.support.rig import Rig
+from tests.support.scripted import Edit, Mcp, Run, Say, Script, Write
 
-from segue.services import hook_file
-from segue.services.home import Home
-from segue.testing.rig import Rig
-from segue.testing.scripted import Edit, Mcp, Run, Say, Script, Write
-
-from .conftest import AGENTS, MakeRig
+from segue.services.hooks import hook_file
+from segue.services.workspace.data_folder import Home
 
 CUT_OFF = "echo $$ > started.txt; sleep 97"
 WORK = Script(

@@ -6,11 +6,9 @@ import json
 import sys
 
 import pytest
-
-from segue.testing.rig import Rig
-from segue.testing.scripted import Mcp, Say, Script
-
-from .conftest import AGENTS, MakeRig
+from tests.e2e.conftest import AGENTS, MakeRig
+from tests.support.rig import Rig
+from tests.support.scripted import Mcp, Say, Script
 
 WORK = Script(
     "work",

@@ -7,11 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
-
-from segue.testing.rig import Rig
-from segue.testing.scripted import Edit, Read, Run, Say, Script, Todos, Used, Write
-
-from .conftest import AGENTS, MakeRig
+from tests.e2e.conftest import AGENTS, MakeRig
+from tests.support.rig import Rig
+from tests.support.scripted import Edit, Read, Run, Say, Script, Todos, Used, Write
 
 CALC = Script(
     "calc",

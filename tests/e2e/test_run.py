@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from segue.testing.rig import Finished, Rig, Running
-from segue.testing.scripted import Fault, Run, Say, Script, Stall, Used, Write
-from segue.testing.scripted.steps import overflow
-
-from .conftest import MakeRig
+from tests.e2e.conftest import MakeRig
+from tests.support.rig import Finished, Rig, Running
+from tests.support.scripted import Fault, Run, Say, Script, Stall, Used, Write
+from tests.support.scripted.steps import overflow
 
 PENDING = Script(
     "pending",

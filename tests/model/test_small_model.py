@@ -11,13 +11,15 @@ from pathlib import Path
 
 import pytest
 from bench.model.small import NAME, WINDOW, SmallModel
-from tests.run_kit import opened, place
+from tests.support.runs import opened, place
 
 from segue import Segue
-from segue.core.manifest import read
-from segue.core.spend import Caps, Price
+from segue.core.brief.manifest import read
+from segue.core.models.spending import Caps, Price
 from segue.errors import ModelFailed, OverBudget
-from segue.services import ladder, models, planning, refine, spending
+from segue.services.models import ask as models
+from segue.services.models import config, ledger, refine
+from segue.services.models import plan as planning
 
 PATIENCE_SECONDS = 900.0  # of a machine that is busy with other things
 pytestmark = pytest.mark.timeout(1_800)
@@ -38,8 +40,8 @@ def seg(home: Path, tmp_path: Path) -> Iterator[Segue]:
 def set_model(
     seg: Segue, model: SmallModel, *, price: Price | None, seconds: float = PATIENCE_SECONDS
 ) -> None:
-    rung = ladder.rung_of(NAME, url=model.url, price=price, window=WINDOW, seconds=seconds)
-    ladder.save(seg, ladder.ladder_of([rung], Caps()))
+    rung = config.rung_of(NAME, url=model.url, price=price, window=WINDOW, seconds=seconds)
+    config.save(seg, config.ladder_of([rung], Caps()))
 
 
 def test_it_answers_in_the_form_that_is_asked_for(seg: Segue, model: SmallModel) -> None:
@@ -62,7 +64,7 @@ def test_a_refined_manifest_holds_nothing_that_the_transcript_does_not(
     found = read(Path(done.prepared.path).read_bytes())
     assert found is not None and done.prepared.bytes <= 2_048
     assert found.active_state.current_work == "write it", "the plan of the run was lost"
-    (entry,) = spending.report(seg, Caps()).entries
+    (entry,) = ledger.report(seg, Caps()).entries
     assert 0 < entry.cost <= entry.ceiling and entry.input > 100 and entry.output > 0
     assert entry.input <= len(done.prepared.path) + WINDOW
 
@@ -84,7 +86,7 @@ def test_it_is_cut_off_when_its_time_is_over(seg: Segue, model: SmallModel, home
     done = refine.refine(seg, reason="test")
     assert "no answer in" in done.fell_back and not done.claims
     assert time.monotonic() - start < 60
-    (entry,) = spending.report(seg, Caps()).entries
+    (entry,) = ledger.report(seg, Caps()).entries
     assert entry.outcome == "failed" and entry.cost == entry.ceiling
 
 
@@ -100,4 +102,4 @@ def test_a_cap_keeps_it_from_being_asked(seg: Segue, model: SmallModel) -> None:
     set_model(seg, model, price=None)
     with pytest.raises(OverBudget):
         models.ask(seg, type(models.hello())("test", "x", "y" * 4_000, models.hello().schema, 900))
-    assert spending.report(seg, Caps()).entries == ()
+    assert ledger.report(seg, Caps()).entries == ()

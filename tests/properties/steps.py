@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from segue.core.steps import (
+from segue.core.runs.steps import (
     Act,
     Call,
     Compact,

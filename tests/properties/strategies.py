@@ -7,14 +7,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from segue.core import commands as do
-from segue.core import events as ev
-from segue.core import feature_commands as fc
-from segue.core.commands import Command, Decided, decide_all
-from segue.core.evidence import Check
-from segue.core.features import DECLARED
-from segue.core.state import AgentState, Context, Metrics, SessionState
-from segue.services.book import fold_all
+from segue.core.features.evidence import Check
+from segue.core.features.verdict import DECLARED
+from segue.core.journal import event as ev
+from segue.core.sessions import commands as do
+from segue.core.sessions import feature_commands as fc
+from segue.core.sessions.commands import Command, Decided, decide_all
+from segue.core.sessions.state import AgentState, Context, Metrics, SessionState
+from segue.services.sessions.repository import fold_all
 
 ODD = (
     "a", "A ", "b", "c", "é", "🎈 party 👩‍👩‍👧", "שלום עולם", "\x00nul\x07", "\x1b[31mred",

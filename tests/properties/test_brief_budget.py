@@ -9,18 +9,17 @@ from typing import Any
 import msgspec
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.properties.steps import runs, short, texts
 
-from segue.core.brief import compose, marked_down
-from segue.core.digest import CommandUse, Failure, fold
-from segue.core.manifest import Manifest, manifest
-from segue.core.page import cut, size
-from segue.core.picture import FileLine, Picture, Probe, Task, picture
-from segue.core.spoken import Sentence
-from segue.core.steps import Step
-from segue.core.worth import Worth
+from segue.core.brief.compose import compose, marked_down
+from segue.core.brief.facts import FileLine, Picture, Probe, Task, picture
+from segue.core.brief.manifest import Manifest, manifest
+from segue.core.brief.page import cut, size
+from segue.core.brief.relevance import Worth
+from segue.core.brief.statements import Sentence
+from segue.core.runs.digest import CommandUse, Failure, fold
+from segue.core.runs.steps import Step
 from segue.surfaces.cli.table import TABLE
-
-from .steps import runs, short, texts
 
 budgets = st.one_of(st.integers(256, 700), st.integers(256, 8_192))
 MORE = "segue brief run-1 --max-bytes 8192"
@@ -158,7 +157,7 @@ def test_the_last_line_names_only_a_command_that_exists(shown: Picture, budget: 
 
 
 def test_the_schema_is_one_that_every_key_of_the_contract_is_in() -> None:
-    from segue.core.manifest import schema
+    from segue.core.brief.manifest import schema
 
     found: dict[str, Any] = schema()
     kinds = found["$defs"]

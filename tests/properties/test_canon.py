@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import json_values
 
-from segue.core import canon
+from segue.core.base import canonical
 from segue.errors import UsageError
-
-from .strategies import json_values
 
 
 def shuffled(value: Any, chance: Any) -> Any:
@@ -27,21 +26,21 @@ def shuffled(value: Any, chance: Any) -> Any:
 @settings(max_examples=300)
 @given(json_values)
 def test_encoding_what_was_decoded_gives_the_same_bytes(value: Any) -> None:
-    body = canon.encode(value)
-    assert canon.encode(canon.decode(body)) == body
-    assert canon.encode_strict(value) == body
+    body = canonical.encode(value)
+    assert canonical.encode(canonical.decode(body)) == body
+    assert canonical.encode_strict(value) == body
 
 
 @settings(max_examples=200)
 @given(json_values, st.randoms(use_true_random=False))
 def test_the_order_of_keys_does_not_matter(value: Any, chance: Any) -> None:
-    assert canon.encode(shuffled(value, chance)) == canon.encode(value)
+    assert canonical.encode(shuffled(value, chance)) == canonical.encode(value)
 
 
 @settings(max_examples=200)
 @given(json_values)
 def test_any_other_reader_of_json_reads_the_same_value(value: Any) -> None:
-    assert json.loads(canon.encode(value)) == value
+    assert json.loads(canonical.encode(value)) == value
 
 
 @pytest.mark.parametrize(
@@ -49,4 +48,4 @@ def test_any_other_reader_of_json_reads_the_same_value(value: Any) -> None:
 )
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(UsageError):
-        canon.encode_strict(value)
+        canonical.encode_strict(value)

@@ -6,12 +6,11 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.steps import runs
 
-from segue.core.digest import FORMAT, RunDigest, decode, encode, fold
-from segue.core.steps import Step
+from segue.core.runs.digest import FORMAT, RunDigest, decode, encode, fold
+from segue.core.runs.steps import Step
 from segue.testing.transcripts.story import story
-
-from .steps import runs
 
 
 def in_pieces(steps: list[Step], places: list[int]) -> bytes:

@@ -9,11 +9,10 @@ from pathlib import PurePosixPath, PureWindowsPath
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import ODD
 
-from segue.core.door import clean_name, clean_text, slug
+from segue.core.base.text import clean_name, clean_text, slug
 from segue.errors import BadName
-
-from .strategies import ODD
 
 nasty = st.lists(
     st.sampled_from(

@@ -10,21 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import ODD, batches, journals, json_values, names, texts
 
-from segue.core import events as ev
-from segue.core.commands import Command
-from segue.core.door import clean_text
-from segue.core.state import TYPES
+from segue.api.segue import Segue
+from segue.api.session import Session
+from segue.core.base.text import clean_text
+from segue.core.journal import event as ev
+from segue.core.sessions.commands import Command
+from segue.core.sessions.state import TYPES
 from segue.errors import BadImport, RefusedError, UsageError
-from segue.services.exchange import export_session, import_session, pack, unpack
-from segue.services.segue import Segue
-from segue.services.sessions import Session
-from segue.services.yamltext import read_yaml
+from segue.services.handoff.export import export_session, import_session, pack, unpack
+from segue.services.handoff.safe_yaml import read_yaml
 from segue.stores.base import Append, Journal
+from segue.stores.memory.journal import VolatileJournal
 from segue.stores.sqlite import SqliteJournal
-from segue.stores.volatile import VolatileJournal
-
-from .strategies import ODD, batches, journals, json_values, names, texts
 
 kinds = pytest.mark.parametrize("kind", ["volatile", "sqlite"])
 

@@ -6,17 +6,16 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import commands as any_command
+from tests.properties.strategies import grow
 
-from segue.core import events as ev
-from segue.core import feature_commands as fc
-from segue.core.commands import Command, Decided, decide_all
-from segue.core.evidence import Check, passed
-from segue.core.features import definition_of, gate, unchecked_steps, verdict_of
-from segue.core.session import fold
-from segue.core.state import SessionState
-
-from .strategies import commands as any_command
-from .strategies import grow
+from segue.core.features.evidence import Check, passed
+from segue.core.features.verdict import definition_of, gate, unchecked_steps, verdict_of
+from segue.core.journal import event as ev
+from segue.core.sessions import feature_commands as fc
+from segue.core.sessions.commands import Command, Decided, decide_all
+from segue.core.sessions.fold import fold
+from segue.core.sessions.state import SessionState
 
 HASHES = ("aa", "aa", "aa", "bb", "")
 """Mostly the same, so that something passes now and then."""

@@ -6,17 +6,17 @@ import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import grow, journals, json_values, names, words
 
-from segue.core import canon, snapshot
-from segue.core import commands as do
-from segue.core import events as ev
-from segue.core.rows import Rows
-from segue.core.session import fold
-from segue.core.state import SessionState
-from segue.core.status import card_of, status_of
-from segue.services.book import fold_all
-
-from .strategies import grow, journals, json_values, names, words
+from segue.core.base import canonical
+from segue.core.base.persistent_list import Rows
+from segue.core.journal import event as ev
+from segue.core.sessions import commands as do
+from segue.core.sessions import snapshot
+from segue.core.sessions.fold import fold
+from segue.core.sessions.state import SessionState
+from segue.core.sessions.status import card_of, status_of
+from segue.services.sessions.repository import fold_all
 
 
 def whole(state: SessionState) -> list[int]:
@@ -61,7 +61,7 @@ def test_a_fold_never_fails_whatever_was_lost_doubled_or_not_known(
         mixed += [event] * chance.choice((0, 1, 1, 1, 2))
         if chance.random() < 0.2:
             kind = chance.choice(("future.kind", *ev.BODIES))
-            draft = ev.Draft(kind, canon.encode(body), event.at, "x", "", chance.choice((1, 9)))
+            draft = ev.Draft(kind, canonical.encode(body), event.at, "x", "", chance.choice((1, 9)))
             mixed += ev.seal("session/s", event.version, event.hash, [draft])
     chance.shuffle(mixed)
     state = fold_all(mixed)

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from segue.core.memory import SCOPES, Memory, Reader, audience_of, may_read
-from segue.effects.embed import HashEmbedder
+from segue.core.memories.model import SCOPES, Memory, Reader, audience_of, may_read
+from segue.effects.vectors.embedder import HashEmbedder
 from segue.errors import SegueError
-from segue.services import memory_upkeep as upkeep
-from segue.services.memories import MemoryService
+from segue.services.memories import curation as upkeep
+from segue.services.memories.service import MemoryService
 from segue.stores.base import Memories, MemoryChange
+from segue.stores.memory.memories import VolatileMemories
 from segue.stores.sqlite import SqliteJournal
-from segue.stores.volatile_memories import VolatileMemories
 
 NAMES = ["a", "b"]
 TEXTS = ["the pool is small", "the pool is not small", "JWT_SECRET is set", "tests fail on CI", "retry twice"]

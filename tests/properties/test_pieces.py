@@ -6,10 +6,10 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import json_values, scalars, texts
 
-from segue.core import canon, pieces
-
-from .strategies import json_values, scalars, texts
+from segue.core.base import canonical
+from segue.core.journal import pieces
 
 entries = st.lists(scalars | json_values, min_size=14, max_size=60) | st.dictionaries(
     texts, scalars | json_values, min_size=14, max_size=40
@@ -123,15 +123,15 @@ def test_saving_the_same_value_again_changes_nothing(value: Any) -> None:
 @given(histories())
 def test_a_rope_keeps_its_value_when_the_caller_changes_his(history: list[Any]) -> None:
     value = history[0]
-    before = canon.encode(value)
+    before = canonical.encode(value)
     rope = pieces.save(pieces.Rope(), value).settle()
     if isinstance(value, list):
         value.append("more")
     elif isinstance(value, dict):
         value["more"] = "more"
-    assert canon.encode(rope.value()) == before
+    assert canonical.encode(rope.value()) == before
     saving = pieces.save(rope, value)
-    assert canon.encode(saving.settle().value()) == canon.encode(value)
+    assert canonical.encode(saving.settle().value()) == canonical.encode(value)
 
 
 def message(number: int) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from segue.agents import agent
 from segue.agents.base import loads
 from segue.agents.common import mended, seconds
-from segue.core.digest import fold
-from segue.core.inherit import parted
-from segue.core.steps import Step
-from segue.effects.lines import chunks
-from segue.services.briefs import written as brief
+from segue.core.runs.digest import fold
+from segue.core.runs.inherited import parted
+from segue.core.runs.steps import Step
+from segue.effects.files.growing_file import chunks
+from segue.services.brief.brief import written as brief
 from segue.testing.transcripts import MAKERS
 
 WORDS = st.sampled_from(

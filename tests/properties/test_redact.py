@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests import secrets_kit
+from tests.support import made_up_secrets as secrets
 
-from segue.effects.redact import redact, redact_bytes
-from segue.effects.redact_hint import may_hold_secret
-from segue.effects.redact_scan import mask_text
+from segue.effects.redaction.hint import may_hold_secret
+from segue.effects.redaction.redact import redact, redact_bytes
+from segue.effects.redaction.scan import mask_text
 
 CORPUS = os.environ.get("SEGUE_CORPUS", "")
 """A folder of real transcripts; read here, because tests see no settings of yours."""
 MASKED_SHARE_MAX = 0.02
 """Of their lines."""
 
-SECRETS = [made.text for made in (*secrets_kit.bare(11), *secrets_kit.told(11))]
+SECRETS = [made.text for made in (*secrets.bare(11), *secrets.told(11))]
 TELLING = (
     "password token= secret: api_key --token Authorization: Bearer basic :// @ -u login value name "
     "-----BEGIN sk- eyJ AKIA ghp_ PRIVATE\x20KEY----- -----END \\n \\ \\\\ \" ' ` , ; : = => { } [ ] ( ) < > "

@@ -6,18 +6,25 @@ import random
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.steps import runs
 
-from segue.core.brief import compose
-from segue.core.digest import fold
-from segue.core.material import gather
-from segue.core.passages import passages
-from segue.core.picture import picture
-from segue.core.restore import PRIORITIES, TOKENS_MIN, Candidate, Restoration, facts, pieces_of, restore
-from segue.core.steps import Step
-from segue.core.tokens import estimate
+from segue.core.base.token_estimate import estimate
+from segue.core.brief.compose import compose
+from segue.core.brief.facts import picture
+from segue.core.brief.passages import passages
+from segue.core.resume.restoration import (
+    PRIORITIES,
+    TOKENS_MIN,
+    Candidate,
+    Restoration,
+    facts,
+    pieces_of,
+    restore,
+)
+from segue.core.runs.digest import fold
+from segue.core.runs.quotable import gather
+from segue.core.runs.steps import Step
 from segue.testing.transcripts.story import story
-
-from .steps import runs
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=400)
 LINES = st.lists(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from segue.surfaces.cli import main
+from segue.surfaces.cli.main import main
 
 
 class Ran(NamedTuple):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.postgres_kit import needs_postgres, url_for
+from tests.support.postgres_store import needs_postgres, url_for
+from tests.support.server import SegueServer
 from tests.surfaces import test_aegis_sdk as sdk
 from tests.surfaces.test_aegis_sdk import another as another
 from tests.surfaces.test_aegis_sdk import client as client
 from tests.surfaces.test_aegis_sdk import key as key
-
-from segue.testing.server import SegueServer
 
 pytestmark = needs_postgres
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.surfaces.recipe import CodingSession, RecoverableCodingAgent
+from tests.support.aegis_recipe import CodingSession, RecoverableCodingAgent
+from tests.support.server import SegueServer
 
 from segue.aegis import AegisClient
 from segue.errors import UnverifiedFeatures, UsageError
-from segue.testing.server import SegueServer
 
 _numbers = itertools.count()
 Open = Callable[..., AegisClient]

@@ -12,10 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.surfaces.aegis_kit import client_of
-from tests.surfaces.aegis_kit import server as server
-
-from segue.testing.server import SegueServer
+from tests.support.aegis import client_of
+from tests.support.aegis import server as server
+from tests.support.server import SegueServer
 
 _numbers = itertools.count()
 Key = Callable[..., str]

@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 PYTHON = sys.executable
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 BAD_IDS = ["../x", "..", "a/b", "/etc/passwd", "a\\b", "a b", "con", "x" * 200, "-x", "a\x00b", "ä", "a\nb"]
 
@@ -42,7 +41,7 @@ def test_nul_and_control_characters_do_not_reach_store_or_terminal(started: Cli)
 
 def test_text_that_came_into_the_store_by_another_way_is_cleaned_at_output(started: Cli) -> None:
     from segue import Segue
-    from segue.core import events as ev
+    from segue.core.journal import event as ev
     from segue.stores.base import Append
 
     evil = "x\x1b[2J\x1b]0;t\x07\u202ey\rz\x9b1m"

@@ -6,11 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.surfaces.conftest import Cli
 
 from segue.testing.transcripts import written
 from segue.testing.transcripts.story import facts, story
-
-from .conftest import Cli
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def test_a_torn_last_line_costs_only_itself(cli: Cli, transcript: Path) -> None:
 
 
 def test_a_secret_in_a_transcript_is_not_shown(cli: Cli, project: Path) -> None:
-    from segue.core.steps import Prompt
+    from segue.core.runs.steps import Prompt
 
     key = "AKIA" + "QWERTZUIOPASDFGH"
     path = project / "secret.jsonl"

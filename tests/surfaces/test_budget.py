@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 CAUSES = ("user", "budget", "timeout", "error", "system", "unknown")
 

@@ -11,10 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.surfaces.conftest import Cli
 
 from segue import Segue
-
-from .conftest import Cli
 
 OK = f"{sys.executable} -c pass"
 

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 
 def test_an_offer_names_its_id_its_end_and_how_to_start_the_agent(started: Cli) -> None:

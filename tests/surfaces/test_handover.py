@@ -9,13 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.surfaces.conftest import Cli
 
-from segue.core.steps import Call, Prompt, Say, Start, Step
+from segue.core.runs.steps import Call, Prompt, Say, Start, Step
 from segue.handover.checkpoint import Checkpoint
 from segue.handover.quick import check as quick_check
 from segue.testing.transcripts import placed
-
-from .conftest import Cli
 
 
 @pytest.fixture

@@ -9,15 +9,14 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from tests.surfaces.conftest import Cli
 
 import segue
-from segue.surfaces.cli import _split, read_plainly
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.parsing import Parser
+from segue.surfaces.cli.main import _split, read_plainly
+from segue.surfaces.cli.parser import Parser
 from segue.surfaces.cli.reference import TARGET, reference
 from segue.surfaces.cli.table import GROUPS, TABLE
-
-from .conftest import Cli
 
 ROOT = Path(__file__).parents[2]
 

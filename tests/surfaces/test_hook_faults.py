@@ -10,15 +10,14 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.run_kit import place
+from tests.support.hooks import Agent, own, stop
+from tests.support.runs import place
 
-from segue.core.events import RunHooked, read_body
-from segue.services import hook_file, hooks
-from segue.services.home import Home
-from segue.services.spooling import drain
-from segue.services.switch import is_off
-
-from .hook_kit import Agent, own, stop
+from segue.core.journal.event import RunHooked, read_body
+from segue.services.hooks import handler, hook_file
+from segue.services.hooks.spool_drain import drain
+from segue.services.workspace.data_folder import Home
+from segue.services.workspace.on_off import is_off
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nobody_waits_for_it(agent
 
 
 def test_patience_is_short() -> None:
-    assert hooks.PATIENCE_MS * 3 < 300, "an opening, a read and a write at most"
+    assert handler.PATIENCE_MS * 3 < 300, "an opening, a read and a write at most"
 
 
 def test_a_store_of_a_newer_schema_is_left_alone_and_the_event_is_spooled(agent: Agent) -> None:

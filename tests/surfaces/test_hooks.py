@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.run_kit import SECRET, place, work
+from tests.support.hooks import Agent, own, stop
+from tests.support.runs import SECRET, place, work
 
-from segue.core.events import RunHooked, StopRefused, read_body
-from segue.services import hook_file
-from segue.services.given import given
-from segue.services.home import Home
+from segue.core.journal.event import RunHooked, StopRefused, read_body
+from segue.services.brief.delivered import given
+from segue.services.hooks import hook_file
+from segue.services.workspace.data_folder import Home
 from segue.testing.transcripts import placed
-
-from .hook_kit import Agent, own, stop
 
 
 @pytest.fixture
@@ -303,7 +302,7 @@ def test_a_call_that_gemini_wrote_nowhere_is_known_from_the_hook_before_it(
     hook_file.put(Home(agent.data))
     steps = work(at=time.time() - 30, native="gone-1", cwd=str(agent.project), ends=False)[:-1]
     placed("gemini-cli", steps, home=home, native="gone-1", cwd=str(agent.project))
-    from segue.effects.spool import Record, Spool
+    from segue.effects.files.spool import Record, Spool
 
     def tool(event: str, command: str) -> None:
         told = {"session_id": "gone-1", "cwd": str(agent.project), "tool_name": "run_shell_command"}

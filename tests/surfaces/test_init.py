@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.anybody import as_anybody, linux
+from tests.support.other_user import as_anybody, linux
+from tests.surfaces.conftest import Cli
 
 from segue.agents.install import INSTALLERS
-from segue.core.jsontext import parse
-from segue.services import hook_file
-from segue.services.home import Home
-
-from .conftest import Cli
+from segue.core.base.json_edit import parse
+from segue.services.hooks import hook_file
+from segue.services.workspace.data_folder import Home
 
 AGENTS = tuple(INSTALLERS)
 COMMENTED = """{

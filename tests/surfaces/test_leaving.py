@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.git_kit import Repository
-
-from .conftest import Cli
+from tests.support.git import Repository
+from tests.surfaces.conftest import Cli
 
 
 def test_prepare_says_what_it_wrote_and_the_file_is_there(started: Cli) -> None:

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 
 def test_start_names_the_session_after_date_type_project_and_number(cli: Cli) -> None:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.surfaces.conftest import Cli
 
 from segue import Segue
-from segue.core import events as ev
-from segue.services.switch import is_off
+from segue.core.journal import event as ev
+from segue.services.workspace.on_off import is_off
 from segue.stores.base import Append
-from segue.surfaces.cli.timeline import WORDS
-
-from .conftest import Cli
+from segue.surfaces.cli.views.timeline import WORDS
 
 
 def test_status_shows_every_section(started: Cli) -> None:

@@ -18,12 +18,11 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from tests.surfaces.conftest import Cli
 
-from segue.surfaces.mcp import front
+from segue.surfaces.mcp import early_answers
 from segue.surfaces.mcp.calls import BRIEF_URI, Calls
 from segue.surfaces.mcp.tools import TOOLS, listed
-
-from .conftest import Cli
 
 EIGHT = ["resume", "checkpoint", "plan", "feature", "remember", "recall", "since", "handoff"]
 TOKENS_MAX = 1_500
@@ -261,38 +260,46 @@ def raw(started: Cli, project: Path) -> Iterator[Raw]:
 
 def test_the_front_answers_as_the_sdk_does(raw: Raw) -> None:
     client = {"name": "test", "version": "1"}
-    asked = {"protocolVersion": front.HANDSHAKES[-1], "capabilities": {}, "clientInfo": client}
+    asked = {"protocolVersion": early_answers.HANDSHAKES[-1], "capabilities": {}, "clientInfo": client}
     first = raw.ask(1, "initialize", **asked)
-    assert first == front.answer("initialize", asked), "the front answers first"
+    assert first == early_answers.answer("initialize", asked), "the front answers first"
     assert raw.ask(2, "tools/call", name="plan", arguments={})["isError"] is False
     for number, method in enumerate(
         ("initialize", "tools/list", "prompts/list", "resources/list", "ping"), 3
     ):
         params = asked if method == "initialize" else {}
         by_sdk = raw.ask(number, method, **params)
-        assert front.answer(method, params) == {k: v for k, v in by_sdk.items() if k != "_meta"}, method
+        assert early_answers.answer(method, params) == {k: v for k, v in by_sdk.items() if k != "_meta"}, (
+            method
+        )
 
 
 def test_the_front_speaks_the_protocol_without_a_handshake_as_the_sdk_does(raw: Raw) -> None:
-    meta = {f"{front.META}protocolVersion": front.MODERN, f"{front.META}clientCapabilities": {}}
+    meta = {
+        f"{early_answers.META}protocolVersion": early_answers.MODERN,
+        f"{early_answers.META}clientCapabilities": {},
+    }
     methods = ("server/discover", "tools/list", "prompts/list", "resources/list")
     first = [raw.ask(n, method, _meta=meta) for n, method in enumerate(methods)]
     assert raw.ask(9, "tools/call", _meta=meta, name="plan", arguments={})["isError"] is False
     assert [raw.ask(n, method, _meta=meta) for n, method in enumerate(methods, 10)] == first
-    assert first == [front.answer(method, {"_meta": meta}) for method in methods]
+    assert first == [early_answers.answer(method, {"_meta": meta}) for method in methods]
 
 
 def test_a_client_that_asked_for_the_newest_protocol_may_go_on_with_an_older_one(raw: Raw) -> None:
-    meta = {f"{front.META}protocolVersion": front.MODERN, f"{front.META}clientCapabilities": {}}
+    meta = {
+        f"{early_answers.META}protocolVersion": early_answers.MODERN,
+        f"{early_answers.META}clientCapabilities": {},
+    }
     raw.ask(0, "server/discover", _meta=meta)
     client = {"name": "t", "version": "1"}
-    raw.ask(1, "initialize", protocolVersion=front.HANDSHAKES[-1], capabilities={}, clientInfo=client)
+    raw.ask(1, "initialize", protocolVersion=early_answers.HANDSHAKES[-1], capabilities={}, clientInfo=client)
     assert raw.ask(2, "tools/call", name="plan", arguments={})["isError"] is False
 
 
 def test_whoever_asks_and_closes_its_end_still_gets_the_answer(started: Cli, project: Path) -> None:
     client = {"name": "test", "version": "1"}
-    hello = {"protocolVersion": front.HANDSHAKES[-1], "capabilities": {}, "clientInfo": client}
+    hello = {"protocolVersion": early_answers.HANDSHAKES[-1], "capabilities": {}, "clientInfo": client}
     asked: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": hello},
         {"method": "notifications/initialized"},
@@ -307,19 +314,19 @@ def test_whoever_asks_and_closes_its_end_still_gets_the_answer(started: Cli, pro
 
 
 def test_the_front_knows_every_handshake_that_the_sdk_knows() -> None:
-    assert set(front.HANDSHAKES) == set(HANDSHAKE_PROTOCOL_VERSIONS)
-    assert set(MODERN_PROTOCOL_VERSIONS) == {front.MODERN}
-    assert front.answer("initialize", {"protocolVersion": "2099-01-01"}) is None
-    assert front.answer("tools/list", {"cursor": "x"}) is None
+    assert set(early_answers.HANDSHAKES) == set(HANDSHAKE_PROTOCOL_VERSIONS)
+    assert set(MODERN_PROTOCOL_VERSIONS) == {early_answers.MODERN}
+    assert early_answers.answer("initialize", {"protocolVersion": "2099-01-01"}) is None
+    assert early_answers.answer("tools/list", {"cursor": "x"}) is None
 
 
 def test_what_is_asked_before_the_sdk_is_there_is_answered_once(raw: Raw) -> None:
     asked = {
-        "protocolVersion": front.HANDSHAKES[0],
+        "protocolVersion": early_answers.HANDSHAKES[0],
         "capabilities": {},
         "clientInfo": {"name": "t", "version": "1"},
     }
-    assert raw.ask(1, "initialize", **asked)["protocolVersion"] == front.HANDSHAKES[0]
+    assert raw.ask(1, "initialize", **asked)["protocolVersion"] == early_answers.HANDSHAKES[0]
     assert len(raw.ask(2, "tools/list")["tools"]) == 8
     assert raw.ask(3, "tools/call", name="resume", arguments={})["content"]
     assert len(raw.ask(4, "tools/list")["tools"]) == 8
@@ -328,7 +335,7 @@ def test_what_is_asked_before_the_sdk_is_there_is_answered_once(raw: Raw) -> Non
 def test_a_child_of_an_agent_finds_the_agents_session(
     started: Cli, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.run_kit import place
+    from tests.support.runs import place
 
     native = "11111111-2222-4333-8444-555555555555"
     place(home, project, "claude-code", native=native, prompt="Make the login use tokens", old=5)
@@ -341,7 +348,7 @@ def test_a_child_of_an_agent_finds_the_agents_session(
 
 
 def test_without_a_session_resume_tells_of_the_last_run(cli: Cli, project: Path, home: Path) -> None:
-    from tests.run_kit import place
+    from tests.support.runs import place
 
     place(home, project, "codex", prompt="Make the login use tokens")
     told = Calls().call("resume", {})

@@ -13,9 +13,9 @@ import httpx2
 import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from tests.support.server import SegueServer
 
 from segue.surfaces.mcp.tools import TOOLS, listed
-from segue.testing.server import SegueServer
 
 _numbers = itertools.count()
 

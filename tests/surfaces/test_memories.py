@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.git_kit import Repository
-from tests.model_kit import DECIDED, Replay, openai, refused
-from tests.run_kit import place
-
-from .conftest import Cli
+from tests.support.git import Repository
+from tests.support.models import DECIDED, Replay, openai, refused
+from tests.support.runs import place
+from tests.surfaces.conftest import Cli
 
 
 def answer(*claims: object) -> object:

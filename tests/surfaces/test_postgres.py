@@ -6,11 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.postgres_kit import needs_postgres, shared, url_for
-
-from segue.testing.postgres import PostgresServer
-
-from .conftest import Cli, a_day_of_work
+from tests.support.postgres import PostgresServer
+from tests.support.postgres_store import needs_postgres, shared, url_for
+from tests.surfaces.conftest import Cli, a_day_of_work
 
 pytestmark = [needs_postgres, pytest.mark.xdist_group("postgres")]
 

@@ -11,11 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.run_kit import work
+from tests.support.hooks import Agent
+from tests.support.runs import work
 
 from segue.testing.transcripts import placed
-
-from .hook_kit import Agent
 
 PYTHON = sys.executable
 
@@ -167,8 +166,8 @@ def _modules(*words: str) -> set[str]:
 
 def test_help_and_version_import_nothing_heavy() -> None:
     for words in (["--version"], ["--help"]):
-        assert not _modules(*words) & {"msgspec", "apsw", "argparse", "segue.services.segue", "json"}
-    assert not _modules("status", "--help") & {"apsw", "segue.services.segue"}
+        assert not _modules(*words) & {"msgspec", "apsw", "argparse", "segue.api.segue", "json"}
+    assert not _modules("status", "--help") & {"apsw", "segue.api.segue"}
 
 
 def test_status_imports_nothing_that_it_does_not_need() -> None:
@@ -186,15 +185,26 @@ def test_status_imports_nothing_that_it_does_not_need() -> None:
         "sqlite3",
     }
     loaded = _modules("status")
-    assert "segue.services.segue" in loaded
+    assert "segue.api.segue" in loaded
     assert not loaded & heavy
     assert not {name for name in loaded if name.startswith("segue.surfaces.cli.")} - {
-        f"segue.surfaces.cli.{name}" for name in ("table", "command", "context", "looking", "views")
+        f"segue.surfaces.cli.{name}"
+        for name in (
+            "main",
+            "table",
+            "command",
+            "context",
+            "commands",
+            "commands.status",
+            "views",
+            "views.session",
+        )
     }
 
 
 def _ended(before: str, *words: str) -> subprocess.CompletedProcess[str]:
-    code = f"import sys; sys.argv[1:] = {list(words)!r}\n{before}\nfrom segue.surfaces.cli import run; run()"
+    start = "from segue.surfaces.cli.main import run; run()"
+    code = f"import sys; sys.argv[1:] = {list(words)!r}\n{before}\n{start}"
     return subprocess.run([PYTHON, "-c", code], capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -229,20 +239,21 @@ def test_a_start_hook_loads_nothing_that_it_does_not_need(tmp_path: Path) -> Non
     placed("claude-code", steps, home=agent.home, native="gone-1", cwd=str(agent.project))
     told = json.dumps({"session_id": "now-1", "cwd": str(agent.project), "source": "startup"})
     code = (
-        "import sys; from segue.surfaces.hook import answered\n"
+        "import sys; from segue.surfaces.hook.entry import answered\n"
         f"said = answered({str(agent.data)!r}, 'claude-code', 'SessionStart', {told!r}.encode())\n"
         "print(len(said), *sys.modules)"
     )
     done = subprocess.run([PYTHON, "-S", "-c", code], capture_output=True, check=True, env=_with_paths(agent))
     size, *loaded = done.stdout.decode().split()
-    assert int(size) > 200 and "segue.services.hook_brief" in loaded
+    assert int(size) > 200 and "segue.services.brief.for_hooks" in loaded
     never = {
         "argparse", "asyncio", "email", "http", "json", "logging", "numpy", "random", "secrets", "shutil",
         "sqlite3", "subprocess", "tempfile", "tomllib", "unittest", "yaml",
     }  # fmt: skip
     unused = {
         "segue.agents.cline.wire", "segue.agents.codex.wire", "segue.agents.opencode.reader",
-        "segue.core.claims", "segue.effects.embed", "segue.services.memories", "segue.services.restore",
+        "segue.core.runs.done_claims", "segue.effects.vectors.embedder",
+        "segue.services.memories.service", "segue.services.resume.restore",
     }  # fmt: skip
     assert not (never | unused) & set(loaded)
 

@@ -11,21 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.remote_kit import KEY, Cutting, Portal
+from tests.support.hooks import Agent, own
+from tests.support.remote import KEY, Cutting, Portal
+from tests.surfaces.conftest import Cli, a_day_of_work
 
 from segue import Segue
-from segue.core import events as ev
-from segue.core.commands import Describe
-from segue.effects.spool import Spool
+from segue.core.journal import event as ev
+from segue.core.sessions.commands import Describe
+from segue.effects.files.spool import Spool
 from segue.errors import StoreUnavailable
-from segue.services.home import Home
-from segue.services.offline import Pending
+from segue.services.workspace.data_folder import Home
+from segue.services.workspace.offline_queue import Pending
 from segue.stores.remote import client
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import armed
-
-from .conftest import Cli, a_day_of_work
-from .hook_kit import Agent, own
 
 SECRET = "ghp_" + "a1B2" * 9
 

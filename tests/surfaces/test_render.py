@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from segue.core import events as ev
-from segue.core.session import fold_body
-from segue.core.state import SessionState
-from segue.core.status import status_of
-from segue.surfaces.cli.views import status_lines
+from segue.core.journal import event as ev
+from segue.core.sessions.fold import fold_body
+from segue.core.sessions.state import SessionState
+from segue.core.sessions.status import status_of
+from segue.surfaces.cli.views.session import status_lines
 from segue.surfaces.render import (
     Style,
     ago,

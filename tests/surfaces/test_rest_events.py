@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import STORES, begun, done, serving
+from tests.support.rest import STORES, begun, done, serving
+from tests.support.server import SegueServer
 
-from segue.core import events as ev
-from segue.core.session import _HANDLERS as HANDLERS
-from segue.surfaces.http.events import FROM
-from segue.testing.server import SegueServer
+from segue.core.journal import event as ev
+from segue.core.sessions.fold import _HANDLERS as HANDLERS
+from segue.surfaces.http.routes.events import FROM
 
 
 @pytest.fixture(scope="module", params=STORES)

@@ -13,8 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-
-from segue.testing.server import SegueServer
+from tests.support.server import SegueServer
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "rest.md"
 BLOCK = r"(<!-- run -->\n```console\n)(.*?)(```)"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import STORES, begun, done, printed, serving
+from tests.support.rest import STORES, begun, done, printed, serving
+from tests.support.server import SegueServer
 
-from segue.services.runs import key_of
-from segue.testing.server import SegueServer
+from segue.services.runs.run import key_of
 
 DIGEST = {"steps": 4, "calls": 2, "title": "refactor of the login", "cwd": "/home/ana/shop", "model": "m-1"}
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from tests.surfaces.rest_kit import done
+from tests.support.rest import done
+from tests.support.server import SegueServer
 
-from segue.core.access import ROLES
-from segue.services.runs import key_of
+from segue.core.server.access import ROLES
+from segue.services.runs.run import key_of
 from segue.surfaces.http.app import routes
-from segue.testing.server import SegueServer
 
 SECRET = "quetzal"
 """A word that stands in everything of the project `own`, and may be told to nobody of another."""

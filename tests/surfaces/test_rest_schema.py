@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import done
+from tests.support.rest import done
+from tests.support.server import SegueServer
 
-from segue.services.runs import key_of
+from segue.services.runs.run import key_of
 from segue.surfaces.http.app import routes
-from segue.testing.server import SegueServer
 
 ROOT = Path(__file__).parents[2]
 CHECKS = (
@@ -70,7 +70,7 @@ def fuzzed(server: SegueServer, tags: list[str], folder: Path) -> subprocess.Com
         words += ["--include-tag", tag]
     variables = {
         **os.environ, "REST_KNOWN": json.dumps(filled(server)), "PYTHONPATH": str(ROOT),
-        "SCHEMATHESIS_HOOKS": "tests.surfaces.rest_hooks", "HOME": str(folder),
+        "SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks", "HOME": str(folder),
     }  # fmt: skip
     return subprocess.run(words, env=variables, cwd=folder, capture_output=True, text=True)
 
@@ -87,7 +87,7 @@ def test_no_answer_is_a_fault_or_other_than_described(part: str, tmp_path: Path)
 
 
 def described() -> dict[str, Any]:
-    from segue.surfaces.http.openapi import Description
+    from segue.surfaces.http.server.openapi import Description
 
     return Description().document(routes())
 
@@ -115,7 +115,7 @@ def test_every_route_is_described_with_examples_and_all_its_statuses() -> None:
 def test_examples_of_bodies_are_what_the_routes_take() -> None:
     import msgspec
 
-    from segue.surfaces.http.frame import Taking
+    from segue.surfaces.http.server.route import Taking
 
     wrong, looked = [], 0
     for route in routes():

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.surfaces.rest_kit import STORES, begun, done, printed, serving
+from tests.support.rest import STORES, begun, done, printed, serving
+from tests.support.server import SegueServer
 
-from segue.core import commands as do
-from segue.surfaces.http.commanding import ELSEWHERE, KINDS
-from segue.testing.server import SegueServer
+from segue.core.sessions import commands as do
+from segue.surfaces.http.routes.commands import ELSEWHERE, KINDS
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -94,8 +94,8 @@ def test_to_create_the_same_session_twice_is_to_create_it_once(server: SegueServ
 
 
 def test_every_kind_of_command_has_a_place() -> None:
-    from segue.core import budget
-    from segue.core.command import Command
+    from segue.core.sessions import budget
+    from segue.core.sessions.command import Command
 
     def all_of(kind: type[Command]) -> set[type[Command]]:
         return {kind for one in kind.__subclasses__() for kind in ({one} | all_of(one))}
@@ -179,7 +179,7 @@ def test_a_pause_touches_no_process_of_the_servers_machine(server: SegueServer) 
     import subprocess
     import sys
 
-    from segue.effects.processes import host_name, start_of
+    from segue.effects.processes.identity import host_name, start_of
 
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:

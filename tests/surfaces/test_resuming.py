@@ -7,11 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.surfaces.conftest import Cli
 
 from segue import Segue
-from segue.core.tokens import estimate
-
-from .conftest import Cli
+from segue.core.base.token_estimate import estimate
 
 
 def git(project: Path, *words: str) -> None:

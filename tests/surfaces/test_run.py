@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .conftest import Cli
+from tests.surfaces.conftest import Cli
 
 STANDIN = Path(__file__).with_name("standin.py")
 GOOD = {"write": {"good.txt": "x\n"}, "exit": 0}

@@ -6,9 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.run_kit import DAY, SECRET, place
-
-from .conftest import Cli
+from tests.support.runs import DAY, SECRET, place
+from tests.surfaces.conftest import Cli
 
 AGENTS = ("claude-code", "codex", "copilot-cli")
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.rest import raw
+from tests.support.server import SegueServer
 from tests.surfaces.conftest import Cli
-from tests.surfaces.rest_kit import raw
 
-from segue.core.access import AuditLine
-from segue.services.projects import Projects
-from segue.testing.server import SegueServer
+from segue.core.server.access import AuditLine
+from segue.services.server.projects import Projects
 
 
 @pytest.fixture(scope="module")

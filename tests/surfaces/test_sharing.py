@@ -8,25 +8,25 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.postgres_kit import needs_postgres, url_for
-from tests.remote_kit import shared
-from tests.run_kit import SECRET, environment, place
+from tests.support.postgres_store import needs_postgres, url_for
+from tests.support.remote import shared
+from tests.support.runs import SECRET, environment, place
+from tests.surfaces.conftest import Cli
 
 from segue import Segue
-from segue.core.shared import PREFIX
-from segue.effects.archive import Archive
+from segue.core.runs.shared_copies import PREFIX
+from segue.effects.files.archive import Archive
 from segue.errors import RefusedError, SegueError
-from segue.services import briefs, sharing
-from segue.services.cleanup import Cleanup
-from segue.services.home import Home
-from segue.services.listing import steps_of
-from segue.services.migrate import migrate
-from segue.services.recover_server import recover_server
-from segue.services.scrub import scrub
-from segue.services.switch import switch
+from segue.services.brief import brief as briefs
+from segue.services.runs import shared_copies
+from segue.services.runs.listing import steps_of
+from segue.services.upkeep.archive_sessions import Cleanup
+from segue.services.upkeep.migrate import migrate
+from segue.services.upkeep.recover.remote import recover_server
+from segue.services.upkeep.scrub import scrub
+from segue.services.workspace.data_folder import Home
+from segue.services.workspace.on_off import switch
 from segue.settings import resolve
-
-from .conftest import Cli
 
 pytestmark = pytest.mark.xdist_group("postgres")
 
@@ -110,8 +110,8 @@ def test_no_piece_holds_a_secret(synced: str, theirs: Machine) -> None:
         [(stream, _)] = segue.journal.streams(PREFIX)
         events = segue.journal.read(stream)
         key = stream.removeprefix(PREFIX)
-        pieces = segue.journal.pieces(sharing.named(events)).values()
-        text = b"".join(sharing.unpacked(key, piece) for piece in pieces)
+        pieces = segue.journal.pieces(shared_copies.named(events)).values()
+        text = b"".join(shared_copies.unpacked(key, piece) for piece in pieces)
     assert b"AssertionError" in text and SECRET.encode() not in text
 
 
@@ -152,7 +152,7 @@ def test_a_run_that_goes_on_is_brought_up_to_date(ours: Machine, theirs: Machine
 def test_a_transcript_beyond_the_bound_is_not_shared_and_it_is_said(
     ours: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing, "SHARED_BYTES_MAX", 100)
+    monkeypatch.setattr(shared_copies, "SHARED_BYTES_MAX", 100)
     path = place(ours.home, ours.project)
     with ours.segue(shares=True) as segue:
         [one] = segue.sync().unshared
@@ -219,8 +219,8 @@ def test_a_migration_takes_copies_along_and_they_leave_the_store_with_their_sess
     theirs.store = {"SEGUE_STORE": file}
     with theirs.segue() as segue:
         [(stream, _)] = segue.journal.streams(PREFIX)
-        pieces = sharing.named(segue.journal.read(stream))
-        text = b"".join(sharing.Shelf(segue.journal).read(stream.removeprefix(PREFIX)))
+        pieces = shared_copies.named(segue.journal.read(stream))
+        text = b"".join(shared_copies.Shelf(segue.journal).read(stream.removeprefix(PREFIX)))
         assert b"AssertionError" in text
         segue.session(segue.observed.runs.rows()[0].session).complete()
         Cleanup(segue).run(days=0)
@@ -261,7 +261,7 @@ def test_a_run_that_is_forgotten_on_the_server_leaves_no_copy_there(tmp_path: Pa
     with ours.segue(shares=True) as segue:
         assert segue.sync().shared == 1
         [(stream, _)] = segue.journal.streams(PREFIX)
-        pieces = sharing.named(segue.journal.read(stream))
+        pieces = shared_copies.named(segue.journal.read(stream))
         route = f"/v1/runs/{stream.removeprefix(PREFIX)}"
         assert server.ask("GET", route, token=key)[1]["run"]["shared"] is True
         assert server.ask("DELETE", route, token=key)[0] in (200, 204)

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.anybody import as_anybody, linux
+from tests.support.other_user import as_anybody, linux
+from tests.surfaces.conftest import Cli
 
 from segue import Segue
-
-from .conftest import Cli
 
 SECRET = "swordfish-4711"
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.surfaces.rest_kit import begun, done, raw
+from tests.support.rest import begun, done, raw
+from tests.support.server import SegueServer
 
-from segue.core.access import without_secrets
-from segue.core.events import Draft
-from segue.core.memory import Memory
+from segue.core.journal.event import Draft
+from segue.core.memories.model import Memory
+from segue.core.server.access import without_secrets
 from segue.stores.base import Append
 from segue.stores.remote import wire
-from segue.surfaces.http.metrics import Metrics
-from segue.testing.server import SegueServer
+from segue.surfaces.http.server.metrics import Metrics
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +214,7 @@ def test_a_server_takes_as_many_files_as_it_may() -> None:
     resource = pytest.importorskip("resource", reason="NOT TESTED: limits are of POSIX")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     script = (
-        "import resource as r; from segue.surfaces.http.running import FILES_MAX, more_files\n"
+        "import resource as r; from segue.surfaces.http.server.process import FILES_MAX, more_files\n"
         "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]; r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
         "more_files(); print(*r.getrlimit(r.RLIMIT_NOFILE), FILES_MAX)"
     )

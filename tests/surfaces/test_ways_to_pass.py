@@ -18,20 +18,20 @@ import pytest
 from litestar.testing import TestClient
 
 from segue import Segue, SegueError, Session
-from segue.core import canon
-from segue.core import commands as do
-from segue.core import events as ev
-from segue.core import feature_commands as fc
-from segue.core.evidence import CheckRan
-from segue.core.features import definition_of
-from segue.services import emergency
-from segue.services.exchange import export_session
-from segue.services.feature_files import import_features
-from segue.services.projects import Projects
-from segue.surfaces.cli import main
-from segue.surfaces.hook import answered
+from segue.core.base import canonical
+from segue.core.features.evidence import CheckRan
+from segue.core.features.verdict import definition_of
+from segue.core.journal import event as ev
+from segue.core.sessions import commands as do
+from segue.core.sessions import feature_commands as fc
+from segue.services.features.import_export import import_features
+from segue.services.handoff.export import export_session
+from segue.services.resume import emergency
+from segue.services.server.projects import Projects
+from segue.surfaces.cli.main import main
+from segue.surfaces.hook.entry import answered
 from segue.surfaces.http.app import application
-from segue.surfaces.http.front import Front, Rules
+from segue.surfaces.http.server.context import Front, Rules
 from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
@@ -140,15 +140,17 @@ def _forged_session(session: Session) -> object:
         {
             "version": event.version, "kind": event.kind, "at": event.at, "actor": event.actor,
             "body_hash": event.body_hash.hex(), "prev": event.prev.hex(), "hash": event.hash.hex(),
-            "body": canon.decode(event.body),
+            "body": canonical.decode(event.body),
         }
     )  # fmt: skip
     rest = {name: value for name, value in other.items() if name != "checksum"}
-    other["checksum"] = canon.digest(canon.encode(rest)).hex()
-    made = seg.import_(canon.encode(other))
+    other["checksum"] = canonical.digest(canonical.encode(rest)).hex()
+    made = seg.import_(canonical.encode(other))
     kinds = [one.kind for one in made.log()]
     assert kinds[-2:] == ["check.ran", "evidence.voided"], "it was taken in, and does not count"
-    assert seg.import_(canon.encode(other)).state.version == len(kinds), "importing twice is importing once"
+    assert seg.import_(canonical.encode(other)).state.version == len(kinds), (
+        "importing twice is importing once"
+    )
     return made
 
 
@@ -158,7 +160,7 @@ def _emergency(session: Session) -> object:
         {"command": "RecordRun", "ran": msgspec.to_builtins(_ran(session))},
         {"command": "AttestStep", "feature": "g", "step": "looked at", "who": "ana", "note": "seen"},
     ]
-    from segue.core import snapshot
+    from segue.core.sessions import snapshot
 
     state = base64.b64encode(snapshot.encode(session.state)).decode()
     home = session._segue.home.emergency

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.surfaces.conftest import Cli
 
 from segue import Segue
-from segue.core import commands as do
-
-from .conftest import Cli
+from segue.core.sessions import commands as do
 
 
 def test_a_checkpoint_takes_any_mix_and_is_one_commit(started: Cli) -> None:

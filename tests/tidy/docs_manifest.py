@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from segue.core.digest import fold
-from segue.core.manifest import TIGHT_BYTES, Manifest, manifest, schema
-from segue.core.picture import picture
+from segue.core.brief.facts import picture
+from segue.core.brief.manifest import TIGHT_BYTES, Manifest, manifest, schema
+from segue.core.runs.digest import fold
 from segue.testing.transcripts.story import story
 
 MEANINGS = {

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from segue.services.features import AGENT_MARKS
+from segue.services.features.features import AGENT_MARKS
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"(<!-- recorded -->\n+```console\n)(.*?)(```)", re.DOTALL)

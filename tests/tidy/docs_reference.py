@@ -15,14 +15,14 @@ from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 
+from tests.tidy.docs_manifest import manifest_page, schema_text
+from tests.tidy.docs_rest import rest_page
+
 import segue
 import segue.testing
 from segue import errors, settings
-from segue.core import events
+from segue.core.journal import event as events
 from segue.testing import all_failpoints
-
-from .docs_manifest import manifest_page, schema_text
-from .docs_rest import rest_page
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -213,16 +213,17 @@ def settings_page() -> str:
 # -- library ---------------------------------------------------------------------------------------
 
 NESTED = (
-    "core.state.Item", "core.state.Decision", "core.state.Question", "core.state.Finding",
-    "core.state.Trouble", "core.state.Thread", "core.state.Focus", "core.state.NoteUse",
-    "core.state.AgentState", "core.state.Context", "core.state.Metrics", "core.state.Mark",
-    "core.state.Handing", "core.status.Progress", "core.status.Blocked", "core.status.Lifecycle",
-    "core.status.Hints",
+    "core.sessions.state.Item", "core.sessions.state.Decision", "core.sessions.state.Question",
+    "core.sessions.state.Finding", "core.sessions.state.Trouble", "core.sessions.state.Thread",
+    "core.sessions.state.Focus", "core.sessions.state.NoteUse", "core.sessions.state.AgentState",
+    "core.sessions.state.Context", "core.sessions.state.Metrics", "core.sessions.state.Mark",
+    "core.sessions.state.Handing", "core.sessions.status.Progress", "core.sessions.status.Blocked",
+    "core.sessions.status.Lifecycle", "core.sessions.status.Hints",
 )  # fmt: skip
 RETURNED = (
-    "services.sessions.SessionHold",
-    "services.emergency.Guard",
-    "services.agent_loop.RecoverableAgent",
+    "api.session.SessionHold",
+    "services.resume.emergency.Guard",
+    "api.agent_loop.RecoverableAgent",
 )
 
 
@@ -265,7 +266,7 @@ def methods_section(kind: type, level: str = "##") -> str:
     rows = [
         (f"`{signature(node, kind.__name__)}`", prose(ast.get_docstring(node)))
         for node in public_methods(kind)
-        if node.name != "__init__" or kind is found("services.segue.Segue")
+        if node.name != "__init__" or kind is found("api.segue.Segue")
     ]
     parts.append(table(("call", "what it does"), rows))
     return "\n".join(parts)

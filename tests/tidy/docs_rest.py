@@ -18,7 +18,7 @@ ELSEWHERE = ("aegis",)
 def described() -> dict[str, Any]:
     """The description of every route."""
     from segue.surfaces.http.app import routes
-    from segue.surfaces.http.openapi import Description
+    from segue.surfaces.http.server.openapi import Description
 
     return Description().document(routes())
 

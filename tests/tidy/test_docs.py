@@ -6,21 +6,21 @@ under ``<!-- not run: why -->`` does not. Recordings are run by ``docs_recording
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests.tidy.docs_recordings import alike, play, recorded, steps
+from tests.tidy.docs_reference import FOLDER, PACKAGE, PAGES, RETURNED, error_classes, found, public_methods
+from tests.tidy.test_repository import ROOT, files
 
 import segue
 from segue import settings
-from segue.core import events
+from segue.core.journal import event
 from segue.surfaces.cli.table import TABLE
-
-from .docs_recordings import alike, play, recorded, steps
-from .docs_reference import FOLDER, PACKAGE, PAGES, RETURNED, error_classes, found, public_methods
-from .test_repository import ROOT, files
 
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
@@ -79,7 +79,7 @@ def test_every_command_is_in_the_reference_of_commands() -> None:
 
 def test_every_kind_of_event_is_in_the_reference_of_events() -> None:
     page = text_of("docs/reference/events.md")
-    assert not [kind for kind in events.BODIES if f"| `{kind}` |" not in page]
+    assert not [kind for kind in event.BODIES if f"| `{kind}` |" not in page]
 
 
 def test_every_public_method_has_an_example_in_the_guide_to_the_library() -> None:
@@ -152,19 +152,26 @@ def test_every_path_that_a_map_names_exists(page: str) -> None:
 
 
 def test_a_path_that_is_gone_is_noticed() -> None:
-    page = "`src/segue/core/`: `events.py`, `nowhere.py`\n`events.py` `src/segue/gone/` `make test`\n"
-    assert gone_paths(page) == ["nowhere.py", "events.py", "src/segue/gone/"]
-    below = "### In `src/segue/core/`\n- `events.py`\n- `nowhere.py`\n### Elsewhere\n- `events.py`\n"
-    assert gone_paths(below) == ["nowhere.py", "events.py"]
+    page = "`src/segue/core/journal/`: `event.py`, `nowhere.py`\n`event.py` `src/segue/gone/` `make test`\n"
+    assert gone_paths(page) == ["nowhere.py", "event.py", "src/segue/gone/"]
+    below = "### In `src/segue/core/journal/`\n- `event.py`\n- `nowhere.py`\n### Elsewhere\n- `event.py`\n"
+    assert gone_paths(below) == ["nowhere.py", "event.py"]
 
 
-def test_the_map_names_every_room_of_the_package() -> None:
+def test_the_map_names_every_folder_of_the_package() -> None:
     page = text_of("AGENTS.md")
-    rooms = [
-        path for path in sorted(PACKAGE.iterdir()) if path.suffix == ".py" or (path / "__init__.py").exists()
+    folders = {path.parent.name for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE}
+    agents = {path.parent.name for path in (PACKAGE / "agents").rglob("__init__.py")}
+    assert [name for name in sorted(folders - agents) if name not in page] == []
+
+
+def test_every_folder_of_the_package_says_what_lives_there() -> None:
+    short = [
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("__init__.py")
+        if len(ast.get_docstring(ast.parse(path.read_text())) or "") < 30
     ]
-    names = [path.name for path in rooms if path.name not in ("__main__.py",)]
-    assert not [name for name in names if name not in page]
+    assert short == []
 
 
 # -- examples and recordings -----------------------------------------------------------------------

@@ -15,22 +15,23 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "segue"
 
-LOW = {"errors", "core", "_trip"}
+LOW = {"errors", "core", "_failpoints"}
 MIDDLE = {"stores", "agents", "effects"}
 MAY: dict[str, set[str]] = {
     "errors": set(),
-    "_trip": set(),
+    "_failpoints": set(),
     "_folders": set(),
-    "core": {"errors", "_trip"},
+    "core": {"errors", "_failpoints"},
     "stores": LOW,
     "agents": LOW,
     "effects": LOW,
     "settings": {"errors", "core", "_folders"},
-    "services": LOW | MIDDLE | {"settings"},
-    "handover": LOW | MIDDLE | {"settings", "services", "_folders"},
-    "surfaces": {"errors", "core", "settings", "services", "handover", "segue"},
-    "segue": {"errors", "core", "services"},  # the package's own __init__.py
-    "testing": LOW | MIDDLE | {"settings", "services", "handover", "surfaces", "segue"},
+    "services": LOW | MIDDLE | {"settings", "api"},
+    "api": LOW | MIDDLE | {"settings", "services"},
+    "handover": LOW | MIDDLE | {"settings", "services", "api", "_folders"},
+    "surfaces": {"errors", "core", "settings", "services", "api", "handover", "segue"},
+    "segue": {"errors", "core", "services", "api"},  # the package's own __init__.py
+    "testing": LOW | MIDDLE | {"settings", "services", "api", "handover", "surfaces", "segue"},
 }
 SURFACES = ("segue.aegis", "segue.__main__", "segue.handover.cli", "segue.handover.adapters")
 CORE_NEVER = set(
@@ -129,7 +130,10 @@ def test_a_planted_bad_import_is_named_with_file_and_line(
     [
         ("core/events.py", "import hashlib, msgspec\nfrom ..errors import UsageError\nfrom . import canon"),
         ("core/__init__.py", "from .events import Event\nfrom .. import errors"),
-        ("stores/sqlite/__init__.py", "import apsw\nfrom ..base import Journal\nfrom ..._trip import trip"),
+        (
+            "stores/sqlite/__init__.py",
+            "import apsw\nfrom ..base import Journal\nfrom ..._failpoints import trip",
+        ),
         ("services/segue.py", "from ..stores import sqlite\nfrom ..settings import Settings"),
         ("handover/engine.py", "from ..services import sessions"),
         ("surfaces/cli/start.py", "from segue import Segue\nfrom ..render import table"),

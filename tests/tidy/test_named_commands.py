@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from segue.errors import SegueError
-from segue.surfaces.cli import _split
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.parsing import Parser
+from segue.surfaces.cli.main import _split
+from segue.surfaces.cli.parser import Parser
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.core.patterns import regex
+from segue.core.base.lazy import regex
 
 PACKAGE = Path(__file__).parents[2] / "src" / "segue"
 OWN_FILES = ("testing", "patterns.py", "hook_file.py")
@@ -41,7 +41,7 @@ def test_no_module_compiles_a_pattern_while_it_is_imported() -> None:
         for path in modules()
         for line in compiled_at_import(ast.parse(path.read_text()))
     ]
-    assert not found, "use segue.core.patterns.regex:\n" + "\n".join(found)
+    assert not found, "use segue.core.base.lazy.regex:\n" + "\n".join(found)
 
 
 def test_a_planted_pattern_is_found_at_the_top_and_not_in_a_function() -> None:

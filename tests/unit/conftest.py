@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.git_kit import Repository
-from tests.run_kit import opened
+from tests.support.git import Repository
+from tests.support.runs import opened
 
 from segue import Segue
 

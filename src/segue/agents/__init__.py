@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 
-from segue.agents.base import Agent
-from segue.errors import UnknownAgent
+from ..errors import UnknownAgent
+from .base import Agent
 
 GROUP = "segue.agents"
 

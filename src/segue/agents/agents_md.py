@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from segue.agents.install import Edit, Where
+from .install import Edit, Where
 
 BLOCK = """\
 ## Segue

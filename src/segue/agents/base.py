@@ -14,12 +14,11 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
-from segue.agents.common import mended
-from segue.core.steps import Step
-from segue.core.values import Value
-
-from ..core.patterns import regex
-from ..core.torn import raw
+from ..core.base.json_prefix import raw
+from ..core.base.lazy import regex
+from ..core.base.values import Value
+from ..core.runs.steps import Step
+from .common import mended
 
 Form = Literal["lines", "document", "database"]
 Sign = Literal["alive", "crashed", "ended", ""]

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from segue.core.inherit import OPENING, parted
-from segue.core.steps import Act, Given, PlanItem, Planning, Prompt, Step
-
-from ..core.patterns import regex
-from ..core.torn import raw
+from ..core.base.json_prefix import raw
+from ..core.base.lazy import regex
+from ..core.runs.inherited import OPENING, parted
+from ..core.runs.steps import Act, Given, PlanItem, Planning, Prompt, Step
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 _CHECK = regex(r"^[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?\[([ xX~/-])\][ \t]+(\S.*)", re.M)

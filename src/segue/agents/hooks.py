@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from segue.core.values import Value
+from ..core.base.values import Value
 
 Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status"]
 

@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from segue.core.jsontext import NotJson, insertion, parse, removal
-from segue.core.values import Value
+from ..core.base.json_edit import NotJson, insertion, parse, removal
+from ..core.base.values import Value
 
 Scope = Literal["project", "user", "shared"]
 MARK = "segue"

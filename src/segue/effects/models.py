@@ -21,10 +21,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..core.asking import Question, without_lengths
-from ..core.values import Value
+from ..core.base.values import Value
+from ..core.models.prompt import Question, without_lengths
 from ..errors import BadSettings
-from .redact import redact
+from .redaction.redact import redact
 
 ANSWER_BYTES_MAX = 1_000_000
 ATTEMPTS_MAX = 4

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import msgspec
 
-from ..core.patterns import regex
-from ..core.values import Value, msgpack_decoder
-from .files import replace_quickly
+from ..core.base.lazy import regex
+from ..core.base.values import Value, msgpack_decoder
+from .files.atomic import replace_quickly
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")
 FILES = ("PROJECT_STATE.md", "AGENTS.md", "CLAUDE.md")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..core.patterns import regex
+from ..core.base.lazy import regex
 
 FILE_BYTES_MAX, OUTLINE_LINES = 200_000, 40
 _PYTHON = regex(r"^\s*(?:from\s+(\.*[\w.]*)\s+import\s+([\w, ()]+)|import\s+([\w., ]+))", re.M)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..core import locks as core
-from ..core.values import Value
+from ..core.base.values import Value
+from ..core.resume import lock_files as core
 
 LOCKS = (
     "uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "package-lock.json",

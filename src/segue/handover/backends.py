@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from ..effects.publish import Published, Publisher
+from ..effects.git.publish import Published, Publisher
 
 
 class Backend(Protocol):

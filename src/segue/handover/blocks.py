@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from ..effects.blocks import put_block as put_block
+from ..effects.files.marked_block import put_block as put_block

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .._trip import trip
-from ..effects.files import locked, only_one, replace_quickly, tidy_leftovers, write_whole
+from .._failpoints import trip
+from ..effects.files.atomic import locked, only_one, replace_quickly, tidy_leftovers, write_whole
 from .record import Extra, Record, code_of, fresh, is_whole, pending_in
 
 RESUME_NONE = 0

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 
-from .._trip import trip
-from ..core.layers import extract
-from ..core.patterns import regex
-from ..core.values import Value
+from .._failpoints import trip
+from ..core.base.lazy import regex
+from ..core.base.values import Value
+from ..core.handover.markdown_layers import extract
 from .memory import MemoryStore, tag_of
 
 Condense = Callable[[Mapping[str, str]], str]

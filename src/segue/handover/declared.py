@@ -23,8 +23,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..core.door import clean_name
-from ..core.values import Value
+from ..core.base.text import clean_name
+from ..core.base.values import Value
 from ..errors import BadSettings
 
 Shape = Mapping[str, tuple[type, Any]]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core.door import clean_text
-from ..core.handing import HandoverBegun, HandoverCompleted, HandoverStepDone
-from ..core.values import Value
+from ..core.base.text import clean_text
+from ..core.base.values import Value
+from ..core.handover.events import HandoverBegun, HandoverCompleted, HandoverStepDone
 from ..errors import BadSettings, HandoverPending, OtherWorkflow, SegueError, StepUncertain, UsageError
 from ..settings import table_of, user_file
 from .declared import Workflow, workflow
@@ -25,7 +25,7 @@ from .memory import MemoryStore
 from .record import Record, code_of, pending_in
 
 if TYPE_CHECKING:
-    from ..services.segue import Segue
+    from ..api.segue import Segue
     from .compaction import Compacted, Condense
 
 Progress = Callable[[int, int, str], None]

@@ -13,25 +13,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..core import events as ev
-from ..core.door import clean_text
-from ..core.layers import front_matter, happened, told_of
-from ..core.picture import Probe
-from ..core.state import SessionState
-from ..effects.commands import post, run_command
-from ..effects.probe import probe
-from ..effects.publish import Publisher
+from ..core.base.text import clean_text
+from ..core.brief.facts import Probe
+from ..core.handover.markdown_layers import front_matter, happened, told_of
+from ..core.journal import event as ev
+from ..core.sessions.state import SessionState
+from ..effects.git.probe import probe
+from ..effects.git.publish import Publisher
+from ..effects.processes.webhooks import post, run_command
 from ..errors import SegueError, UnknownSession
-from ..services import briefs
-from ..services.book import stream_of
-from ..services.home import now
+from ..services.brief import brief as briefs
+from ..services.sessions.repository import stream_of
+from ..services.workspace.data_folder import now
 from .compaction import compact
 from .declared import Declared, Workflow, filled
 from .engine import Task, Work
 from .memory import HEADER, MemoryStore
 
 if TYPE_CHECKING:
-    from ..services.segue import Segue
+    from ..api.segue import Segue
 
 STATE_LIMIT_BYTES = 1_000_000
 BRIEF_BYTES = 4_096
@@ -94,8 +94,8 @@ class Steps:
         return facts
 
     def _brief(self, state: SessionState | None, world: Probe) -> str:
-        from ..services.brief_memories import bearing
-        from ..services.prepare import tell
+        from ..services.brief.relevant_memories import bearing
+        from ..services.resume.prepare import tell
 
         try:
             told = tell(self.segue, state)

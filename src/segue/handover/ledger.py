@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .._trip import trip
-from ..core import events as ev
-from ..core.handing import checkpoint_of
-from ..effects.files import only_one, private_folder, replace_quickly, tidy_leftovers, write_whole
-from ..services.home import now
-from ..services.place import tree_stream
-from ..services.segue import Segue
-from ..services.stores import machine_of
+from .._failpoints import trip
+from ..api.segue import Segue
+from ..core.handover.events import checkpoint_of
+from ..core.journal import event as ev
+from ..effects.files.atomic import only_one, private_folder, replace_quickly, tidy_leftovers, write_whole
+from ..services.workspace.data_folder import now
+from ..services.workspace.open_store import machine_of
+from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .checkpoint import RUN_WAIT_SECONDS
 from .record import Extra, Record, code_of, fresh, is_whole

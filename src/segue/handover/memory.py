@@ -16,8 +16,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from ..core.patterns import regex
-from ..effects.files import locked, sync_folder, tidy_leftovers, write_whole
+from ..core.base.lazy import regex
+from ..effects.files.atomic import locked, sync_folder, tidy_leftovers, write_whole
 
 HEADER = "<!-- agent-handover | layer{layer} | {date} -->\n"
 LAYERS = (1, 2, 3)

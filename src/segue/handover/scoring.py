@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents import agent as agent_of
-from ..core import events as ev
-from ..core.score import Score, judge
-from ..core.steps import Call, Given, Step
-from ..core.values import Value, iso
-from ..effects.redact import redact_bytes
+from ..core.base.values import Value, iso
+from ..core.handover.usefulness import Score, judge
+from ..core.journal import event as ev
+from ..core.runs.steps import Call, Given, Step
+from ..effects.redaction.redact import redact_bytes
 from ..errors import BadName, SegueError, StaleVersion
-from ..services.given import given
-from ..services.home import now
-from ..services.place import tree_stream
-from ..services.reading import final
+from ..services.brief.delivered import given
+from ..services.runs.read_transcript import final
+from ..services.workspace.data_folder import now
+from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .ledger import StoreCheckpoint
 
 if TYPE_CHECKING:
     from ..agents.base import Found
-    from ..services.capture import Capture
-    from ..services.segue import Segue
+    from ..api.segue import Segue
+    from ..services.runs.discovery import Capture
 
 RUNS_LOOKED_AT = 60
 CALLS_MIN = 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..core.memory import Audience, Reader, may_read
-from ..core.values import json_decoder
+from ..core.base.values import json_decoder
+from ..core.memories.model import Audience, Reader, may_read
 
 _READERS_CACHED = 64
 _decoder = json_decoder(Audience)

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from ..core.events import Draft, Event
-from ..core.values import Value
+from ..core.base.values import Value
+from ..core.journal.event import Draft, Event
 from ..errors import StaleVersion
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
-    from ..core.access import Answer, AuditLine, KeyRecord
-    from ..core.memory import Audience, Memory, Reader, Trace, Vote, Where
-    from ..core.recall import Placed, Texts
+    from ..core.memories.model import Audience, Memory, Reader, Trace, Vote, Where
+    from ..core.memories.ranking import Placed, Texts
+    from ..core.server.access import Answer, AuditLine, KeyRecord
 
 
 class Append(Value):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..core.recall import Hit, Texts
+from ..core.memories.ranking import Hit, Texts
 
 WORD_HITS_MAX = 700
 WORDS_MAX = 24

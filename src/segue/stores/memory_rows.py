@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ..core import canon
-from ..core.memory import Memory
-from ..core.values import json_decoder
+from ..core.base import canonical
+from ..core.base.values import json_decoder
+from ..core.memories.model import Memory
 from ..errors import DamagedError
 
 _bodies = json_decoder(Memory)
@@ -18,7 +18,7 @@ _bodies = json_decoder(Memory)
 def body_of(memory: Memory) -> tuple[bytes, bytes]:
     """(body, its hash): the memory without its counts, which change without it."""
     body = msgspec.json.encode(replace(memory, helpful=0, harmful=0, recalled=0, recalled_at=""))
-    return body, canon.digest(body)[:8]
+    return body, canonical.digest(body)[:8]
 
 
 def memory_of(row: tuple[Any, ...]) -> Memory:
@@ -26,7 +26,7 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
     body is not what was stored."""
     no, body, own, helpful, harmful, recalled, at = row[:7]
     try:
-        if canon.digest(body)[:8] == own:
+        if canonical.digest(body)[:8] == own:
             memory = _bodies.decode(body)
             if not (helpful or harmful or recalled):
                 return memory

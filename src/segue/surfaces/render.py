@@ -15,8 +15,8 @@ from typing import Any, TextIO
 
 import msgspec
 
-from ..core.values import count as count
-from ..core.values import whole
+from ..core.base.values import count as count
+from ..core.base.values import whole
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -107,7 +107,7 @@ def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
 
 def safe(text: str) -> str:
     """The text without anything that steers a terminal; new lines and tabs stay."""
-    from ..core.door import clean_text  # not at the top: a brief shows nothing through here
+    from ..core.base.text import clean_text  # not at the top: a brief shows nothing through here
 
     return clean_text(text, limit=_NO_LIMIT)
 

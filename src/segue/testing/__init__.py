@@ -5,7 +5,7 @@ and let pytest collect it. ``RunsSuite`` is the same for what a store keeps of r
 for memories.
 ``ReaderSuite`` is the same for an agent's reader: name the agent, and a module that writes its format.
 ``failpoints`` kills a process, or raises, at a named place.
-``ScriptedModel`` answers a real agent as a script says; ``segue.testing.rig`` has the world that it runs in.
+``ScriptedModel`` answers a real agent as a script says; ``tests.support.rig`` has the world that it runs in.
 
     from segue.testing import JournalSuite
 

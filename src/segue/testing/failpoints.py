@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from .. import _trip
+from .. import _failpoints
 
 Passed = Counter[str]
 """How often each failpoint was passed."""
@@ -48,7 +48,7 @@ def _hook(passed: Passed, name: str, count: int, act: Callable[[], None]) -> Cal
 def kill_at(name: str, count: int = 1) -> Passed:
     """From now on: SIGKILL for this process when it passes ``name`` for the ``count``-th time."""
     passed = Passed()
-    _trip.install(_hook(passed, name, count, _die))
+    _failpoints.install(_hook(passed, name, count, _die))
     return passed
 
 
@@ -60,22 +60,22 @@ def armed(name: str, fault: BaseException, *, count: int = 1) -> Iterator[Passed
         raise fault
 
     passed = Passed()
-    _trip.install(_hook(passed, name, count, raise_it))
+    _failpoints.install(_hook(passed, name, count, raise_it))
     try:
         yield passed
     finally:
-        _trip.install(None)
+        _failpoints.install(None)
 
 
 @contextmanager
 def recording() -> Iterator[Passed]:
     """Within the block: only count what is passed."""
     passed = Passed()
-    _trip.install(_hook(passed, "", 0, lambda: None))
+    _failpoints.install(_hook(passed, "", 0, lambda: None))
     try:
         yield passed
     finally:
-        _trip.install(None)
+        _failpoints.install(None)
 
 
 def all_failpoints(package: Path = _PACKAGE) -> frozenset[str]:

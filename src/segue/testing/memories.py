@@ -15,9 +15,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..core.memory import Memory, Reader, Trace, Vote, Where, audience_of, may_read, tombstone
-from ..core.recall import lent, rank
-from ..core.tokens_code import asked, words
+from ..core.memories.model import Memory, Reader, Trace, Vote, Where, audience_of, may_read, tombstone
+from ..core.memories.ranking import lent, rank
+from ..core.memories.words import asked, words
 from ..errors import StaleVersion
 from ..stores.base import Kept, Memories, MemoryChange
 from ..stores.vectors import packed

@@ -19,8 +19,8 @@ import msgspec
 
 from ..agents import agents
 from ..agents.base import HEAD_BYTES, Agent
-from ..core.digest import RunDigest, decode, encode, fold
-from ..core.steps import (
+from ..core.runs.digest import RunDigest, decode, encode, fold
+from ..core.runs.steps import (
     Act,
     Call,
     Compact,
@@ -36,7 +36,7 @@ from ..core.steps import (
     Title,
     Usage,
 )
-from ..services.briefs import Format, written
+from ..services.brief.brief import Format, written
 from . import damage
 from .stories import BEGAN, BRIEF, injected, mark_of, story
 from .transcripts import Maker

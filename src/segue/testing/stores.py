@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from ..core import canon
-from ..core.events import Draft, Event
-from ..core.pieces import address
+from ..core.base import canonical
+from ..core.journal.event import Draft, Event
+from ..core.journal.pieces import address
 from ..errors import StaleVersion
 from ..stores.base import Append, Head, Journal, Rewrite, Snapshot
 
@@ -26,7 +26,7 @@ AT = "2026-01-02T03:04:05.000006Z"
 
 def draft(text: str = "x", *, kind: str = "note.taken", at: str = AT, run: str = "") -> Draft:
     """An event to be, with a text in its body."""
-    return Draft(kind=kind, body=canon.encode({"text": text}), at=at, actor="tester", run=run)
+    return Draft(kind=kind, body=canonical.encode({"text": text}), at=at, actor="tester", run=run)
 
 
 def drafts(*texts: str) -> list[Draft]:
@@ -36,7 +36,7 @@ def drafts(*texts: str) -> list[Draft]:
 
 def verify_chain(events: list[Event]) -> None:
     """Assert that these are a stream from its first event on, whole and as it was written."""
-    prev, left = canon.GENESIS, 0
+    prev, left = canonical.GENESIS, 0
     for place, event in enumerate(events, 1):
         assert event.version == place, f"{event.stream}: version {event.version} stands at {place}"
         assert event.prev == prev, f"{event.stream} {place}: its predecessor is another one"
@@ -106,7 +106,7 @@ class JournalSuite(ABC):
         fault = _raised(StaleVersion, lambda: journal.append(*late, pieces={address(piece): piece}))
         assert (fault.stream, fault.expected, fault.actual) == ("b", 1, 2)
         assert journal.streams() == [("a", 1), ("b", 2)]
-        assert journal.head("new") == Head(0, canon.GENESIS)
+        assert journal.head("new") == Head(0, canonical.GENESIS)
         assert journal.pieces([address(piece)]) == {}
 
     def test_an_append_without_drafts_is_a_demand(self, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ class JournalSuite(ABC):
 
     def test_the_head_of_nothing_is_the_genesis(self, tmp_path: Path) -> None:
         journal = self.make(tmp_path)
-        assert journal.head("s") == Head(0, canon.GENESIS)
+        assert journal.head("s") == Head(0, canonical.GENESIS)
         events = journal.append(Append("s", 0, drafts("a", "b")))
         assert journal.head("s") == Head(2, events[-1].hash)
 
@@ -270,7 +270,7 @@ class JournalSuite(ABC):
         journal.keep(Snapshot("a", 2, 1, b"state"))
         journal.drop(Append("a", 2), pieces=[piece])
         assert journal.streams() == [("b", 1)]
-        assert journal.read("a") == [] and journal.head("a") == Head(0, canon.GENESIS)
+        assert journal.read("a") == [] and journal.head("a") == Head(0, canonical.GENESIS)
         assert journal.snapshots(["a"]) == {} and journal.pieces([piece]) == {}
         fault = _raised(StaleVersion, lambda: journal.append(Append("a", 2, drafts("late"))))
         assert (fault.expected, fault.actual) == (2, 0)
@@ -306,7 +306,7 @@ class JournalSuite(ABC):
         assert faults == []
         events = journal.read("s")
         verify_chain(events)
-        texts = [canon.decode(e.body)["text"] for e in events]
+        texts = [canonical.decode(e.body)["text"] for e in events]
         assert sorted(texts) == sorted(f"{n}-{p}" for n in range(threads) for p in range(each))
 
     def test_a_closed_journal_goes_on_with_the_next_call(self, tmp_path: Path) -> None:

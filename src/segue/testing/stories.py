@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from segue.core.steps import (
+from ..core.runs.steps import (
     Act,
     Call,
     Compact,

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from segue.agents import agent
-from segue.core.steps import (
+from segue.core.runs.steps import (
     Call,
     Compact,
     End,

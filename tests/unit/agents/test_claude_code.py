@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from segue.agents.claude_code import AGENT
-from segue.core.digest import fold
-from segue.core.steps import (
+from segue.core.runs.digest import fold
+from segue.core.runs.steps import (
     Call,
     Compact,
     End,

@@ -11,7 +11,7 @@ import pytest
 
 from segue.agents.base import Where
 from segue.agents.claude_code import AGENT, discover
-from segue.core.steps import Prompt, Start
+from segue.core.runs.steps import Prompt, Start
 from segue.testing.transcripts import placed
 
 AT = 1_700_000_000.0

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from segue.agents.claude_code import AGENT
-from segue.core.digest import fold
-from segue.core.steps import End, Prompt, Recap, Say, Start, Step
+from segue.core.runs.digest import fold
+from segue.core.runs.steps import End, Prompt, Recap, Say, Start, Step
 
 AT = 1_700_000_000.0
 STAMP = "2023-11-14T22:13:20.000Z"

@@ -9,7 +9,7 @@ import pytest
 
 from segue.agents.cline import AGENT, ROO
 from segue.agents.cline.texts import Tool, outcome, said
-from segue.core.steps import (
+from segue.core.runs.steps import (
     Call,
     Compact,
     End,

@@ -12,7 +12,7 @@ from tests.unit.agents.test_cline import BOTH, STORY, T, kinds, read, texts
 
 from segue.agents.base import Where
 from segue.agents.cline import AGENT, ROO
-from segue.core.steps import Call, Prompt, Start
+from segue.core.runs.steps import Call, Prompt, Start
 from segue.testing.transcripts import placed, written
 
 # damage

@@ -21,7 +21,7 @@ from tests.unit.agents.codex_records import (
 )
 
 from segue.agents.codex.script import called
-from segue.core.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say
+from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say
 
 # What was said
 

@@ -26,7 +26,7 @@ from tests.unit.agents.codex_records import (
     user,
 )
 
-from segue.core.steps import Call, Model, Prompt, Result, Say, Start, Step
+from segue.core.runs.steps import Call, Model, Prompt, Result, Say, Start, Step
 from segue.testing.transcripts import written
 
 

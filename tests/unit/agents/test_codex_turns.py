@@ -22,7 +22,7 @@ from tests.unit.agents.codex_records import (
     user,
 )
 
-from segue.core.steps import (
+from segue.core.runs.steps import (
     Compact,
     End,
     Fault,

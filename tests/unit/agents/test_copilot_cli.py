@@ -12,7 +12,7 @@ import pytest
 from segue.agents.base import Where
 from segue.agents.copilot_cli import AGENT
 from segue.agents.copilot_cli.calls import todos
-from segue.core.steps import (
+from segue.core.runs.steps import (
     Call,
     Compact,
     End,

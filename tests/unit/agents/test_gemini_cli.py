@@ -13,7 +13,7 @@ import pytest
 
 from segue.agents import agent, recognise
 from segue.agents.base import Where
-from segue.core import steps as s
+from segue.core.runs import steps as s
 from segue.testing.transcripts import placed, written
 
 GEMINI = agent("gemini-cli")

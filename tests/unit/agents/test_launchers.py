@@ -9,7 +9,7 @@ import pytest
 
 from segue.agents import agent
 from segue.agents.base import Heard, objects
-from segue.services.launchers import launchable
+from segue.services.supervision.launchers import launchable
 
 CASES: dict[str, tuple[list[Any], Heard]] = {
     "claude-code": (

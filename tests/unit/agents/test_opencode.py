@@ -14,7 +14,7 @@ import pytest
 
 from segue.agents import agent, recognise
 from segue.agents.base import Where
-from segue.core import steps as s
+from segue.core.runs import steps as s
 from segue.errors import TranscriptUnreadable
 from segue.testing.transcripts import placed, written
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from segue.agents.claude_code.discover import ClaudeCode
+from .discover import ClaudeCode
 
 AGENT = ClaudeCode()

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from segue.agents.base import Found, Sign, Where
-from segue.agents.claude_code.launch import Launcher
-from segue.core.values import Value
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.base.values import Value
+from ..base import Found, Sign, Where
+from .launch import Launcher
 
 if TYPE_CHECKING:
-    from segue.agents.claude_code.reader import Reader
+    from .reader import Reader
 
 
 _SURE = (b'"isSidechain":', b'"leafUuid":', b'"toolUseResult":', b'"type":"file-history-snapshot"')
@@ -56,9 +55,7 @@ class ClaudeCode:
         return any(mark in squeezed for mark in _SURE) or sum(mark in squeezed for mark in _LIKELY) >= 2
 
     def reader(self, kept: Any = None) -> Reader:
-        from segue.agents.claude_code.reader import (
-            Reader,  # loaded when something is read: most agents have nothing here
-        )
+        from .reader import Reader
 
         return Reader(kept)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from segue.agents.install import Edit, Entry, Where, hook_entries
+from ..install import Edit, Entry, Where, hook_entries
 
 EVENTS = {
     "SessionStart": ("speak", 10),

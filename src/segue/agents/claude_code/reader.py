@@ -13,27 +13,8 @@ from zlib import crc32
 
 import msgspec
 
-from segue.agents.base import BROKEN, anything, decoded, loads
-from segue.agents.claude_code.wire import (
-    ATTACHED,
-    ATTACHMENT,
-    CONTINUED,
-    INTERRUPTED,
-    LAUNCHED,
-    NOT_TYPED,
-    RECORD,
-    REJECTED,
-    REJECTED_NOTE,
-    REJECTED_QUESTION,
-    TAG,
-    UNKNOWN_OUTCOME,
-    Attachment,
-    Block,
-    Message,
-    Record,
-)
-from segue.agents.common import blocks_text, given, heard, plain, seconds
-from segue.core.steps import (
+from ...core.base.lazy import regex
+from ...core.runs.steps import (
     Act,
     Call,
     Compact,
@@ -55,8 +36,26 @@ from segue.core.steps import (
     Title,
     Usage,
 )
-
-from ...core.patterns import regex
+from ..base import BROKEN, anything, decoded, loads
+from ..common import blocks_text, given, heard, plain, seconds
+from .wire import (
+    ATTACHED,
+    ATTACHMENT,
+    CONTINUED,
+    INTERRUPTED,
+    LAUNCHED,
+    NOT_TYPED,
+    RECORD,
+    REJECTED,
+    REJECTED_NOTE,
+    REJECTED_QUESTION,
+    TAG,
+    UNKNOWN_OUTCOME,
+    Attachment,
+    Block,
+    Message,
+    Record,
+)
 
 ACTS: dict[str, Act] = {
     "Read": "read", "NotebookRead": "read", "LS": "search", "Glob": "search", "Grep": "search",

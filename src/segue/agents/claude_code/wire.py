@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from ...core.patterns import regex
-from ...core.values import json_decoder
+from ...core.base.lazy import regex
+from ...core.base.values import json_decoder
 
 
 class Tokens(Struct, gc=False):

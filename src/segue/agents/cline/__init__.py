@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from segue.agents.cline.discover import Cline, Flavour
+from .discover import Cline, Flavour
 
 AGENT = Cline(Flavour("cline", "Cline", "saoudrizwan.claude-dev", cli=True))
 ROO = Cline(Flavour("roo", "Roo", "rooveterinaryinc.roo-cline"))

@@ -5,22 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents.cline import wire
-from segue.agents.cline.calls import ASKING, tool_steps
-from segue.agents.cline.texts import (
-    DENIED,
-    INTERRUPTED,
-    MODEL,
-    Answer,
-    answered,
-    briefs_of,
-    is_set,
-    outcome,
-    said,
-    words_of,
-)
-from segue.agents.common import blocks_text, hooked, seconds
-from segue.core.steps import (
+from ...core.runs.steps import (
     Call,
     Compact,
     Fault,
@@ -34,6 +19,10 @@ from segue.core.steps import (
     Step,
     Usage,
 )
+from ..common import blocks_text, hooked, seconds
+from . import wire
+from .calls import ASKING, tool_steps
+from .texts import DENIED, INTERRUPTED, MODEL, Answer, answered, briefs_of, is_set, outcome, said, words_of
 
 _PROMPT_SECONDS = 30  # so long after the user typed it, a message may reach the model
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents.cline import wire
-from segue.agents.cline.texts import ACTS, paths_of
-from segue.agents.common import checklist, patched, plain
-from segue.core.steps import Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
+from ...core.runs.steps import Act, Call, Compact, End, Plan, PlanItem, Planning, Say, Step
+from ..common import checklist, patched, plain
+from . import wire
+from .texts import ACTS, paths_of
 
 _FILES: frozenset[Act] = frozenset({"read", "edit", "create", "delete"})
 _STATES: dict[str, Planning] = {"in_progress": "active", "completed": "done"}

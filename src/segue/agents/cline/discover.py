@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from segue.agents.base import HEAD_BYTES, Form, Found, Where, decoded
-from segue.core.values import Value
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.base.values import Value
+from ..base import HEAD_BYTES, Form, Found, Where, decoded
 
 if TYPE_CHECKING:
-    from segue.agents.cline import wire
-    from segue.agents.cline.reader import Reader
+    from . import wire
+    from .reader import Reader
 
 API, UI = "api_conversation_history.json", "ui_messages.json"
 _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
@@ -62,9 +61,7 @@ class Cline:
         return (known or _shaped(head)) and any(mark in head for mark in _ROO) == (self.name == "roo")
 
     def reader(self, kept: Any = None) -> Reader:
-        from segue.agents.cline.reader import (
-            Reader,  # loaded when something is read: most agents have nothing here
-        )
+        from .reader import Reader
 
         return Reader(kept)
 
@@ -146,7 +143,7 @@ def _files(tasks: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def _history(base: Path) -> dict[str, wire.History]:
     """Every task that the lists name."""
-    from segue.agents.cline import wire
+    from . import wire
 
     found: dict[str, wire.History] = {}
     for path in (base / "state" / "taskHistory.json", base / "tasks" / "_index.json"):
@@ -161,7 +158,7 @@ def _history(base: Path) -> dict[str, wire.History]:
 
 def _looked(path: Path) -> tuple[str, str]:
     """(working folder, parent) from the task's own files."""
-    from segue.agents.cline import wire
+    from . import wire
 
     item = decoded(_bytes(path.with_name("history_item.json")), wire.HISTORY, wire.History)
     if item and item.cwd:
@@ -221,7 +218,7 @@ def _document(path: Path) -> wire.Task | None:
     best: wire.Task | None = None
     for _ in range(_TRIES):
         try:
-            from segue.agents.cline.reader import task_of
+            from .reader import task_of
 
             task, bad = task_of(path.read_bytes())
         except OSError:

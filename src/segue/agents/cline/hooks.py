@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.hooks import Answer, HookEvent, Kind, text
+from ..hooks import Answer, HookEvent, Kind, text
 
 KINDS: dict[str, tuple[Kind, str]] = {
     "TaskStart": ("start", "startup"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from segue.agents.install import OWN, Edit, Entry, Where
+from ..install import OWN, Edit, Entry, Where
 
 EVENTS = {
     "TaskStart": "speak",

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.base import T, decoded
-from segue.agents.cline import wire
-from segue.agents.cline.api import Conversation, times_of
-from segue.agents.cline.texts import CWD, WINDOW
-from segue.agents.cline.ui import Screen, prompts_of
-from segue.agents.common import checklist, elements, mended, seconds
-from segue.core.steps import Plan, Start, Step
+from ...core.runs.steps import Plan, Start, Step
+from ..base import T, decoded
+from ..common import checklist, elements, mended, seconds
+from . import wire
+from .api import Conversation, times_of
+from .texts import CWD, WINDOW
+from .ui import Screen, prompts_of
 
 _SCALE = {"": 1, "K": 1_000, "M": 1_000_000}
 _WINDOW_LOOKS = 12  # messages from the end that are searched for the window's size

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from segue.agents.common import hooked, typed
-from segue.core.steps import Act, Step
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.runs.steps import Act, Step
+from ..common import hooked, typed
 
 ACTS: dict[str, Act] = {
     "execute_command": "run", "read_file": "read", "write_to_file": "create", "new_rule": "create",

@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from segue.agents.base import T, decoded
-from segue.agents.cline import wire
-from segue.agents.cline.calls import completed, shown_call, todos_of
-from segue.agents.cline.texts import answered, outcome, words_of
-from segue.agents.common import checklist, heard, seconds, typed
-from segue.core.steps import (
-    Call,
-    Compact,
-    Fault,
-    Interrupt,
-    Plan,
-    Report,
-    Result,
-    Say,
-    Start,
-    Step,
-    Usage,
-)
+from ...core.runs.steps import Call, Compact, Fault, Interrupt, Plan, Report, Result, Say, Start, Step, Usage
+from ..base import T, decoded
+from ..common import checklist, heard, seconds, typed
+from . import wire
+from .calls import completed, shown_call, todos_of
+from .texts import answered, outcome, words_of
 
 # Kinds that say nothing to us, and no kind at all.
 _QUIET = frozenset(

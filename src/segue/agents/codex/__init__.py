@@ -12,14 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segue.agents.base import Form, Found, Where
-from segue.agents.codex import discover
-from segue.agents.codex.launch import Launcher
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ..base import Form, Found, Where
+from . import discover
+from .launch import Launcher
 
 if TYPE_CHECKING:
-    from segue.agents.codex.reader import Reader
+    from .reader import Reader
 
 
 # Unescaped, so not inside a text that someone wrote.
@@ -43,9 +42,7 @@ class Codex:
         return name.endswith(".jsonl") and _MARK.search(head) is not None
 
     def reader(self, kept: Any = None) -> Reader:
-        from segue.agents.codex.reader import (
-            Reader,  # loaded when something is read: most agents have nothing here
-        )
+        from .reader import Reader
 
         return Reader(kept)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from segue.agents.codex.wire import parsed, rows, table, text
-from segue.agents.common import patched, plain
-from segue.core.steps import Act, Call, Plan, PlanItem, Planning
+from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
+from ..common import patched, plain
+from .wire import parsed, rows, table, text
 
 SHELLS = frozenset(
     {"shell", "shell_command", "exec_command", "container.exec", "local_shell", "unified_exec"}

@@ -17,9 +17,8 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.base import HEAD_BYTES, Found, Sign, Where
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ..base import HEAD_BYTES, Found, Sign, Where
 
 ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
 _TAIL_BYTES = 65_536
@@ -123,8 +122,8 @@ def head_of(path: str) -> Head | None:
             start = file.read(HEAD_BYTES)
     except OSError:
         return None
-    from segue.agents.codex import wire  # where there are no rollouts its records cost nothing
-    from segue.agents.codex.wire import table, text
+    from . import wire  # where there are no rollouts its records cost nothing
+    from .wire import table, text
 
     line = start.split(b"\n", 1)[0]
     try:

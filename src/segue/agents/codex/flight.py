@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from segue.agents.codex.calls import SCRIPT, WAITS, changed, command_of, made, planned
-from segue.agents.codex.kept import Kept
-from segue.agents.codex.outcome import Outcome, of_item, of_output
-from segue.agents.codex.script import called
-from segue.agents.codex.wire import Item, parsed, rows, table, text
-from segue.core.steps import Call, Report, Result, Step
+from ...core.runs.steps import Call, Report, Result, Step
+from .calls import SCRIPT, WAITS, changed, command_of, made, planned
+from .kept import Kept
+from .outcome import Outcome, of_item, of_output
+from .script import called
+from .wire import Item, parsed, rows, table, text
 
 _COMMANDS = frozenset({"CommandExecution", "exec_command_end"})
 _PATCHES = frozenset({"FileChange", "patch_apply_end"})

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from segue.agents.claude_code.hooks import ClaudeHooks
-from segue.agents.hooks import HookEvent, number, text
+from ..claude_code.hooks import ClaudeHooks
+from ..hooks import HookEvent, number, text
 
 
 class CodexHooks(ClaudeHooks):

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from segue.agents.install import Edit, Where, hook_entries
+from ..install import Edit, Where, hook_entries
 
 EVENTS = {
     "SessionStart": ("speak", 10),

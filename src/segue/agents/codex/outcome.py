@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from segue.agents.codex.wire import Item, parsed, rows, table, text
-from segue.agents.codex.words import blocks
-from segue.agents.common import plain
-from segue.core.values import Value
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.base.values import Value
+from ..common import plain
+from .wire import Item, parsed, rows, table, text
+from .words import blocks
 
 _HEADERS = (
     "Chunk ID:",

@@ -13,16 +13,16 @@ from typing import Any, cast
 
 import msgspec
 
-from segue.agents.base import BROKEN, loads
-from segue.agents.codex import wire
-from segue.agents.codex.calls import full_name
-from segue.agents.codex.flight import ITEMS, Flight
-from segue.agents.codex.kept import restored
-from segue.agents.codex.turns import Turns
-from segue.agents.codex.wire import number, parsed, table, text
-from segue.agents.codex.words import asked, blocks, briefs, typed
-from segue.agents.common import hooked, plain, seconds
-from segue.core.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Title
+from ...core.runs.steps import Call, Given, Model, Prompt, Result, Say, Start, Step, Title
+from ..base import BROKEN, loads
+from ..common import hooked, plain, seconds
+from . import wire
+from .calls import full_name
+from .flight import ITEMS, Flight
+from .kept import restored
+from .turns import Turns
+from .wire import number, parsed, table, text
+from .words import asked, blocks, briefs, typed
 
 _COPY_SECONDS = 2.0  # a copied history is written in one go, stamped with the time of the fork
 _DELEGATED = "<codex_delegation>"  # a conversation that another one began, and the user may go on with

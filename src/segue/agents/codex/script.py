@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ...core.patterns import regex
+from ...core.base.lazy import regex
 
 _CALL = regex(r"tools\.([A-Za-z_]\w*)\s*\(\s*")
 _NAMED = regex(r"(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*(?=[\"'`{\[])")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from segue.agents.codex import wire
-from segue.agents.codex.kept import Kept
-from segue.agents.codex.wire import number, rows, table, text
-from segue.core.steps import Compact, End, Fault, Interrupt, Report, Rewind, Step, Title, Usage
+from ...core.runs.steps import Compact, End, Fault, Interrupt, Report, Rewind, Step, Title, Usage
+from . import wire
+from .kept import Kept
+from .wire import number, rows, table, text
 
 _SUMMARY = "use the information in this summary to assist with your own analysis:"
 _DEPTH_MAX = 4

@@ -12,9 +12,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from segue.agents.base import anything, decoded
-
-from ...core.values import json_decoder
+from ...core.base.values import json_decoder
+from ..base import anything, decoded
 
 Loose = Any  # whatever stood there
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from segue.agents.codex.wire import rows, table, text
-from segue.agents.common import typed as without_brief
-from segue.core.inherit import OPENING
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.runs.inherited import OPENING
+from ..common import typed as without_brief
+from .wire import rows, table, text
 
 _WRAPPED = regex(r"<([A-Za-z_][\w.-]*)[^<>]*>")
 _NOT_TYPED = (

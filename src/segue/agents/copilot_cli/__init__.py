@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from segue.agents.copilot_cli.discover import CopilotCli
+from .discover import CopilotCli
 
 AGENT = CopilotCli()

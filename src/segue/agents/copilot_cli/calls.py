@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from segue.agents.common import checklist, patched, plain
-from segue.core.steps import Act, Call, Plan, PlanItem, Planning
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
+from ..common import checklist, patched, plain
 
 ACTS: dict[str, Act] = {
     "bash": "run", "powershell": "run", "shell": "run", "write_bash": "run", "write_powershell": "run",

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from segue.agents.base import Form, Found, Sign, Where
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ..base import Form, Found, Sign, Where
 
 if TYPE_CHECKING:
-    from segue.agents.copilot_cli.reader import Reader
+    from .reader import Reader
 
 
 _FOLDERS = ("session-state", "history-session-state")
@@ -53,9 +52,7 @@ class CopilotCli:
         return sum(mark in squeezed for mark in _MARKS) >= 2
 
     def reader(self, kept: Any = None) -> Reader:
-        from segue.agents.copilot_cli.reader import (
-            Reader,  # loaded when something is read: most agents have nothing here
-        )
+        from .reader import Reader
 
         return Reader(kept)
 

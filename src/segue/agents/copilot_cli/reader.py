@@ -13,11 +13,8 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.base import decoded, loads
-from segue.agents.common import checklist, hooked, seconds, typed
-from segue.agents.copilot_cli import wire
-from segue.agents.copilot_cli.calls import call_of, plan_of
-from segue.core.steps import (
+from ...core.base.lazy import regex
+from ...core.runs.steps import (
     Compact,
     End,
     Fault,
@@ -34,8 +31,10 @@ from segue.core.steps import (
     Title,
     Usage,
 )
-
-from ...core.patterns import regex
+from ..base import decoded, loads
+from ..common import checklist, hooked, seconds, typed
+from . import wire
+from .calls import call_of, plan_of
 
 _EXIT = regex(r"\s*<[^<>\n]{0,80}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})[^<>\n]{0,40}>\s*\Z")
 _NOT_TYPED = ("skill", "agent", "system", "autopilot", "schedule", "hook", "notification", "background")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from segue.agents.gemini_cli.discover import GeminiCli
+from .discover import GeminiCli
 
 AGENT = GeminiCli()

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from segue.agents.base import Form, Found, Where
-from segue.agents.gemini_cli.launch import Launcher
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ..base import Form, Found, Where
+from .launch import Launcher
 
 if TYPE_CHECKING:
-    from segue.agents.gemini_cli.reader import Reader
+    from .reader import Reader
 
 
 _SESSION = regex(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
@@ -51,9 +50,7 @@ class GeminiCli:
         return (b'"projectHash"' in start and b'"sessionId"' in start) or bool(_LINE.search(start))
 
     def reader(self, kept: Any = None) -> Reader:
-        from segue.agents.gemini_cli.reader import (
-            Reader,  # loaded when something is read: most agents have nothing here
-        )
+        from .reader import Reader
 
         return Reader(kept)
 

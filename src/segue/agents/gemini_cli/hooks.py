@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.hooks import Answer, HookEvent, Kind, text
+from ..hooks import Answer, HookEvent, Kind, text
 
 KINDS: dict[str, Kind] = {
     "SessionStart": "start",

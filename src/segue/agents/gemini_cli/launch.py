@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from segue.agents.base import Heard, objects
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ..base import Heard, objects
 
 _STATUS = regex(r"status:? (\d{3})|\"code\": ?(\d{3})|\b(4\d\d|5\d\d)\b")
 _RETRY = regex(r"(?m)^Attempt \d+ failed.*Retrying .*$")

@@ -13,24 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from segue.agents.base import anything, decoded, loads
-from segue.agents.common import elements, hooked, mended, plain, seconds, typed
-from segue.agents.gemini_cli import tools
-from segue.agents.gemini_cli.wire import (
-    CALL,
-    DISPLAY,
-    FILES,
-    LIST,
-    NOT_TYPED,
-    PART,
-    RECORD,
-    Display,
-    Function,
-    Part,
-    Record,
-    ToolCall,
-)
-from segue.core.steps import (
+from ...core.base.lazy import regex
+from ...core.runs.steps import (
     Compact,
     End,
     Fault,
@@ -45,8 +29,23 @@ from segue.core.steps import (
     Title,
     Usage,
 )
-
-from ...core.patterns import regex
+from ..base import anything, decoded, loads
+from ..common import elements, hooked, mended, plain, seconds, typed
+from . import tools
+from .wire import (
+    CALL,
+    DISPLAY,
+    FILES,
+    LIST,
+    NOT_TYPED,
+    PART,
+    RECORD,
+    Display,
+    Function,
+    Part,
+    Record,
+    ToolCall,
+)
 
 T = TypeVar("T", bound=msgspec.Struct)
 _SNAPSHOT = regex(r"<state_snapshot>(.*?)(?:</state_snapshot>|\Z)", re.S)

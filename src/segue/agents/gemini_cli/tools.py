@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from segue.agents.common import plain
-from segue.core.steps import Act, Call, Plan, PlanItem, Planning
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
+from ..common import plain
 
 ACTS: dict[str, Act] = {
     "run_shell_command": "run", "read_file": "read", "read_many_files": "read", "replace": "edit",

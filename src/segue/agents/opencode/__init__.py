@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from segue.agents.opencode.discover import OpenCode
+from .discover import OpenCode
 
 AGENT = OpenCode()

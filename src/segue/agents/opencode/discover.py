@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
-from segue.agents.base import Form, Found, Sign, Where
-from segue.agents.common import seconds
-from segue.agents.opencode import store
-from segue.agents.opencode.launch import Launcher
-from segue.errors import TranscriptUnreadable
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...errors import TranscriptUnreadable
+from ..base import Form, Found, Sign, Where
+from ..common import seconds
+from . import store
+from .launch import Launcher
 
 if TYPE_CHECKING:
-    from segue.agents.opencode.reader import Reader
+    from .reader import Reader
 
 
 _SQLITE = b"SQLite format 3\x00"
@@ -46,9 +45,7 @@ class OpenCode:
         return bool(_EXPORT.match(head)) and any(mark in head for mark in _OURS)
 
     def reader(self, kept: Any = None) -> Reader:
-        from segue.agents.opencode.reader import (
-            Reader,  # loaded when something is read: most agents have nothing here
-        )
+        from .reader import Reader
 
         return Reader(kept)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from segue.agents.hooks import Answer, HookEvent, Kind, number, text
+from ..hooks import Answer, HookEvent, Kind, number, text
 
 KINDS: dict[str, Kind] = {
     "start": "start",

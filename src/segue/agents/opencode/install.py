@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from segue.agents.install import OWN, CannotEdit, Edit, Entry, Where
+from ..install import OWN, CannotEdit, Edit, Entry, Where
 
 PLUGIN = Path(__file__).with_name("plugin.js")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from segue.agents.base import Heard, number_of, objects
+from ..base import Heard, number_of, objects
 
 
 class Launcher:

@@ -13,10 +13,30 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from segue.agents.base import decoded
-from segue.agents.common import elements, given, hooked, mended, seconds, typed
-from segue.agents.opencode import tools
-from segue.agents.opencode.wire import (
+from ...core.base.lazy import regex
+from ...core.runs.steps import (
+    EDITS,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Interrupt,
+    Model,
+    Plan,
+    PlanItem,
+    Prompt,
+    Report,
+    Result,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+from ..base import decoded
+from ..common import elements, given, hooked, mended, seconds, typed
+from . import tools
+from .wire import (
     DOCUMENT,
     INFO,
     LIST,
@@ -39,27 +59,6 @@ from segue.agents.opencode.wire import (
     Todo,
     Tokens,
 )
-from segue.core.steps import (
-    EDITS,
-    Call,
-    Compact,
-    End,
-    Fault,
-    Interrupt,
-    Model,
-    Plan,
-    PlanItem,
-    Prompt,
-    Report,
-    Result,
-    Say,
-    Start,
-    Step,
-    Title,
-    Usage,
-)
-
-from ...core.patterns import regex
 
 T = TypeVar("T", bound=msgspec.Struct)
 _UNNAMED = regex(r"(New|Child) session - \d{4}-")

@@ -19,8 +19,8 @@ from urllib.parse import quote
 import apsw
 import msgspec
 
-from segue.agents.common import seconds
-from segue.errors import TranscriptUnreadable
+from ...errors import TranscriptUnreadable
+from ..common import seconds
 
 T = TypeVar("T")
 Row = dict[str, Any]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from segue.agents.common import patched, plain
-from segue.agents.opencode.wire import Metadata, State
-from segue.core.steps import Act, Call, Plan, PlanItem, Planning
-
-from ...core.patterns import regex
+from ...core.base.lazy import regex
+from ...core.runs.steps import Act, Call, Plan, PlanItem, Planning
+from ..common import patched, plain
+from .wire import Metadata, State
 
 ACTS: dict[str, Act] = {
     "bash": "run", "read": "read", "edit": "edit", "multiedit": "edit", "write": "create",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ...core.access import Answer, AuditLine, KeyRecord
+from ...core.server.access import Answer, AuditLine, KeyRecord
 from .database import Database, changed, many, plain
 
 if TYPE_CHECKING:

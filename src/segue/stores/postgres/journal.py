@@ -18,11 +18,11 @@ from uuid import UUID
 
 import msgspec
 
-from ..._trip import trip
-from ...core import canon
-from ...core.chain import linked
-from ...core.events import Event, read_event, seal_rows
-from ...core.pieces import address as address_of
+from ..._failpoints import trip
+from ...core.base import canonical
+from ...core.journal.chain import linked
+from ...core.journal.event import Event, read_event, seal_rows
+from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot
 from .address import Address
@@ -174,7 +174,7 @@ class PostgresJournal:
     def _prev(self, wish: Append) -> bytes:
         """The hash behind which an append comes, as last seen; StaleVersion if the stream is elsewhere."""
         if not wish.expect:
-            return canon.GENESIS
+            return canonical.GENESIS
         seen = self._seen.get(wish.stream)
         if seen is None or seen[0] != wish.expect:
             head = self.head(wish.stream)
@@ -218,7 +218,7 @@ class PostgresJournal:
         heads = self._locked(db, appends)
         events: list[Event] = []
         for wish in appends:
-            version, prev = heads.get(wish.stream, (0, canon.GENESIS))
+            version, prev = heads.get(wish.stream, (0, canonical.GENESIS))
             if version != wish.expect:
                 raise StaleVersion(wish.stream, wish.expect, version)
             found = []
@@ -239,7 +239,7 @@ class PostgresJournal:
         names = sorted({wish.stream for wish in appends})
         new = sorted({wish.stream for wish in appends if not wish.expect})
         sql = "INSERT INTO segue.streams VALUES (%s, %s, 0, %s) ON CONFLICT DO NOTHING"
-        many(db, sql, [(self.namespace, name, canon.GENESIS) for name in new])
+        many(db, sql, [(self.namespace, name, canonical.GENESIS) for name in new])
         sql = (
             "SELECT name, version, hash FROM segue.streams WHERE namespace = %s AND name = ANY(%s)"
             " ORDER BY name FOR UPDATE"
@@ -271,7 +271,7 @@ class PostgresJournal:
     def _head(self, db: Connection[Any], stream: str) -> Head:
         sql = "SELECT version, hash FROM segue.streams WHERE namespace = %s AND name = %s"
         found = rows(db, sql, (self.namespace, plain(stream)))
-        return Head(*found[0]) if found else Head(0, canon.GENESIS)
+        return Head(*found[0]) if found else Head(0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         return self.database.reading(lambda db: self._streams(db, prefix))
@@ -415,7 +415,7 @@ def _event(stream: str, row: Row) -> Event:
     try:
         event = read_event(header, body, own, erased=erased)
         reason = "" if event.intact() else "the body does not have the hash that it was stored with"
-        if canon.digest(header) != own or (event.stream, event.version) != (stream, version):
+        if canonical.digest(header) != own or (event.stream, event.version) != (stream, version):
             reason = "the envelope does not have the hash of the event"
         if not reason:
             return event

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ..._trip import trip
-from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, fits
-from ...core.recall import Placed, Texts
+from ..._failpoints import trip
+from ...core.memories.model import Audience, Memory, Reader, Trace, Vote, Where, fits
+from ...core.memories.ranking import Placed, Texts
 from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched

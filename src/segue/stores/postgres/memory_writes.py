@@ -14,8 +14,8 @@ from uuid import UUID
 
 import msgspec
 
-from ...core.memory import Memory, audience_of, hash_of
-from ...core.recall import length_of
+from ...core.memories.model import Memory, audience_of, hash_of
+from ...core.memories.ranking import length_of
 from ...errors import StaleVersion
 from ..base import Kept, MemoryChange
 from ..memory_rows import body_of

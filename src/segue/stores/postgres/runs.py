@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ..._trip import trip
+from ..._failpoints import trip
 from ..base import RunRow
 from .database import Database, changed, many, plain
 

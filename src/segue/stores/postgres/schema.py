@@ -14,7 +14,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from ...core.values import Value
+from ...core.base.values import Value
 from ...errors import SchemaTooNew, StoreUnavailable
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ..._trip import trip
-from ...core.events import Event
-from ...core.pieces import address as address_of
-from ...core.values import Value
+from ..._failpoints import trip
+from ...core.base.values import Value
+from ...core.journal.event import Event
+from ...core.journal.pieces import address as address_of
 from ...errors import StaleVersion
 from .database import Database, changed, driver, many, rows
 from .journal import PostgresJournal

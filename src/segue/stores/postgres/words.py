@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 
-from ...core.memory import Memory
+from ...core.memories.model import Memory
 from .database import Database, plain
 
 

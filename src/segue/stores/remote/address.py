@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from ...core.patterns import regex
+from ...core.base.lazy import regex
 from ...errors import BadSettings
 
 SCHEMES = ("https://", "http://")

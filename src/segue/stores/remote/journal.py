@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ...core.chain import linked
-from ...core.events import Event
-from ...core.pieces import address as address_of
+from ...core.journal.chain import linked
+from ...core.journal.event import Event
+from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError
 from ..base import Append, Head, Rewrite, Snapshot
 from . import wire

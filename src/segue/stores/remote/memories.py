@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ...core.memory import Audience, Memory, Reader, Trace, Where
-from ...core.recall import Placed, Texts
+from ...core.memories.model import Audience, Memory, Reader, Trace, Where
+from ...core.memories.ranking import Placed, Texts
 from ..base import Carried, Kept, MemoryChange
 from . import wire
 from .calls import Calls

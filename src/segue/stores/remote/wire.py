@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ...core import canon
-from ...core.events import Event, read_event
-from ...core.memory import Memory, Reader, Trace, Vote, Where
-from ...core.recall import Texts
-from ...core.values import Value
+from ...core.base import canonical
+from ...core.base.values import Value
+from ...core.journal.event import Event, read_event
+from ...core.memories.model import Memory, Reader, Trace, Vote, Where
+from ...core.memories.ranking import Texts
 from ...errors import DamagedError
 from ..base import Append, Carried, Kept, MemoryChange, Rewrite, RunRow, Snapshot
 
@@ -294,7 +294,7 @@ def event_of(row: EventRow, stream: str, version: int = 0) -> Event:
         event = read_event(header, body, own, erased=erased)
         reason = "" if event.intact() else "the body does not have the hash that it was stored with"
         placed = event.stream == stream and version in (0, event.version)
-        if canon.digest(header) != own or not placed:
+        if canonical.digest(header) != own or not placed:
             reason = "the envelope does not have the hash of the event"
         if not reason:
             return event
@@ -307,7 +307,7 @@ def said_by(event: Event, draft: Any) -> bool:
     """Whether an event is what this draft became; a body that was erased since counts by its hash."""
     own = (event.kind, event.at, event.actor, event.run, event.format)
     told = (draft.kind, draft.at, draft.actor, draft.run, draft.format)
-    return own == told and event.body_hash == canon.digest(draft.body)
+    return own == told and event.body_hash == canonical.digest(draft.body)
 
 
 def same_drafts(events: Sequence[Event], drafts: Sequence[Any]) -> bool:

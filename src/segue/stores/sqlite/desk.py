@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from ...core.access import Answer, AuditLine, KeyRecord
+from ...core.server.access import Answer, AuditLine, KeyRecord
 
 if TYPE_CHECKING:
     from .database import Database

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
-from ..._trip import trip
-from ...core import canon
-from ...core.chain import linked
-from ...core.events import Event, read_event, seal_row, seal_rows
-from ...core.pieces import address as address_of
+from ..._failpoints import trip
+from ...core.base import canonical
+from ...core.journal.chain import linked
+from ...core.journal.event import Event, read_event, seal_row, seal_rows
+from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
 from .database import BUSY_TIMEOUT_MS, Database
@@ -276,7 +276,7 @@ class SqliteJournal:
         try:
             event = read_event(header, body, own, erased=bool(erased))
             reason = "" if event.intact() else "the body does not have the hash that it was stored with"
-            if canon.digest(header) != own or (event.stream, event.version) != (stream, version):
+            if canonical.digest(header) != own or (event.stream, event.version) != (stream, version):
                 reason = "the envelope does not have the hash of the event"
             if not reason:
                 return event
@@ -287,7 +287,7 @@ class SqliteJournal:
     def head(self, stream: str) -> Head:
         number = self._known(stream)
         if not number:
-            return Head(0, canon.GENESIS)
+            return Head(0, canonical.GENESIS)
         try:
             seen = self._head(self._current(), number)
             self._saw(stream, *seen)
@@ -299,7 +299,7 @@ class SqliteJournal:
     def _head(db: apsw.Connection, number: int) -> tuple[int, bytes]:
         sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
         row = db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchone() if number else None
-        return (row[0], row[1]) if row else (0, canon.GENESIS)
+        return (row[0], row[1]) if row else (0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         sql = (

@@ -17,23 +17,15 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
-from ..._trip import trip
-from ...core.memory import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
-from ...core.recall import Placed, Texts, length_of
+from ..._failpoints import trip
+from ...core.memories.model import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
+from ...core.memories.ranking import Placed, Texts, length_of
 from ...errors import DamagedError, StaleVersion
 from ..audiences import Audiences, audience_in
 from ..base import Carried, Kept, MemoryChange
 from ..matching import matched
 from ..memory_rows import body_of, memory_of
-from ..vectors import (
-    PLAIN_ROWS_MAX,
-    PLAIN_SCANS_MAX,
-    NumpyIndex,
-    VectorIndex,
-    asks_once,
-    bits_of,
-    index,
-)
+from ..vectors import PLAIN_ROWS_MAX, PLAIN_SCANS_MAX, NumpyIndex, VectorIndex, asks_once, bits_of, index
 from .matching import SqliteWords
 from .vec_index import SqliteVecIndex, loaded
 

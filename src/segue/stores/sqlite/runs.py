@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from ..._trip import trip
+from ..._failpoints import trip
 from ...errors import DamagedError
 from ..base import RunRow
 

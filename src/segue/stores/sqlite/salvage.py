@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
-from ...core import canon
-from ...core.events import Event, read_event
-from ...core.pieces import address as address_of
-from ...core.values import Value, count
+from ...core.base import canonical
+from ...core.base.values import Value, count
+from ...core.journal.event import Event, read_event
+from ...core.journal.pieces import address as address_of
 
 _LEAF = 0x0D
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
@@ -204,7 +204,7 @@ class _Carver:
         elif len(row) == 5 and isinstance(row[1], int) and isinstance(row[3], bytes):
             self.heads[rowid] = max(row[1], self.heads.get(rowid, 0))
         elif kinds == [type(None), bytes, bytes] and len(row[1]) == 8:
-            if canon.digest(row[2])[:8] == row[1]:
+            if canonical.digest(row[2])[:8] == row[1]:
                 self.memories.setdefault(row[2])
         elif len(row) == 2 and isinstance(row[1], str) and "/" in row[1] and row[0] is None:
             self.names.setdefault(rowid, row[1])
@@ -213,7 +213,7 @@ class _Carver:
         _, header, body, own, erased = row
         with contextlib.suppress(msgspec.MsgspecError):
             event = read_event(header, body, own, erased=bool(erased))
-            if event.intact() and canon.digest(header) == own:
+            if event.intact() and canonical.digest(header) == own:
                 self.events.setdefault((rowid, own), Loose(event, sure))
                 return
         self.broken += 1

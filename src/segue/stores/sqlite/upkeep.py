@@ -10,9 +10,9 @@ from pathlib import Path
 
 import apsw
 
-from ..._trip import trip
-from ...core.events import Event
-from ...core.pieces import address as address_of
+from ..._failpoints import trip
+from ...core.journal.event import Event
+from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion, StoreBusy
 from .database import Database
 from .journal import INSERT, SqliteJournal

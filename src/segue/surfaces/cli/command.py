@@ -10,7 +10,7 @@ from .table import TABLE
 
 if TYPE_CHECKING:
     from .context import Context
-    from .parsing import Parser
+    from .parser import Parser
 
     Declare = Callable[[Parser], None]
 
@@ -42,6 +42,6 @@ class Command:
 
 def find(name: str) -> Command:
     """A command by its name, which is in the table."""
-    module = import_module(f".{TABLE[name][0]}", __package__)
+    module = import_module(f".commands.{TABLE[name][0]}", __package__)
     command: Command = next(c for c in module.COMMANDS if c.name == name)
     return command

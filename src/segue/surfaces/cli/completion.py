@@ -6,7 +6,7 @@ Ids are asked for while one types, with `segue list --all --ids`; all else is in
 from __future__ import annotations
 
 from .command import find
-from .parsing import Parser
+from .parser import Parser
 from .table import TABLE
 
 

@@ -14,10 +14,10 @@ from ...settings import environment_now
 from ..render import Style, as_json, fitted, is_terminal, safe, style_for
 
 if TYPE_CHECKING:
-    from ...services.book import Saved
-    from ...services.offline import Brought
-    from ...services.segue import Segue
-    from ...services.sessions import Session
+    from ...api.segue import Segue
+    from ...api.session import Session
+    from ...services.sessions.repository import Saved
+    from ...services.workspace.offline_queue import Brought
     from .command import Command
 
 T = TypeVar("T")
@@ -81,8 +81,8 @@ class Context:
 
     def open(self) -> Segue:
         """Open the store as the options say."""
-        from ...core.door import clean_name
-        from ...services.segue import Segue
+        from ...api.segue import Segue
+        from ...core.base.text import clean_name
 
         run = self.environment.get("SEGUE_RUN", "")
         opened = Segue(
@@ -102,7 +102,7 @@ class Context:
         if not hooked and not (opened.offline is not None and opened.offline.waits()):
             return
         from ...errors import SegueError
-        from ...services.spooling import drain
+        from ...services.hooks.spool_drain import drain
 
         try:
             drain(opened)
@@ -121,7 +121,7 @@ class Context:
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
         if self._segue is None:
-            from ...services.looking import looking
+            from ...services.workspace.looking import looking
 
             self._segue = looking(self.folder, self.environment) or self.open()
         return self._segue
@@ -136,7 +136,7 @@ class Context:
         except (AccessError, DamagedError, StoreError) as fault:
             if self._segue is not None and self._segue is self._lent:
                 raise
-            from ...services.looking import storeless
+            from ...services.workspace.looking import storeless
 
             if self._segue is not None:
                 self._segue.close()

@@ -9,7 +9,7 @@ from .table import GROUPS, TABLE
 if TYPE_CHECKING:
     import argparse
 
-    from .parsing import Parser
+    from .parser import Parser
 
 _SHARED = (
     ("--json", "give JSON instead of text"),
@@ -35,7 +35,7 @@ def overview() -> str:
 
 def of_command(parser: Parser) -> str:
     """What `segue COMMAND --help` says."""
-    from .parsing import usage
+    from .parser import usage
 
     lines = [f"usage: {usage(parser)}", "", f"{parser.prog}: {parser.command.about}"]
     lines += _section("arguments", parser.positionals())
@@ -46,7 +46,7 @@ def of_command(parser: Parser) -> str:
 
 
 def _section(title: str, actions: list[argparse.Action]) -> list[str]:
-    from .parsing import flags, shown
+    from .parser import flags, shown
 
     rows = [(flags(a) if a.option_strings else shown(a), a.help or "") for a in actions]
     if not rows:

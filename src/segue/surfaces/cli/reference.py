@@ -9,10 +9,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ...core import chain, hold, state, status
-from ...services import backups, book, cleanup, doctor, rebuild, recover, scrub
+from ...core.journal import chain
+from ...core.sessions import holds as hold
+from ...core.sessions import state, status
+from ...services.sessions import repository
+from ...services.upkeep import archive_sessions, backups, rebuild, scrub
+from ...services.upkeep.doctor import checkup
+from ...services.upkeep.recover import ladder
 from .command import find
-from .parsing import Parser, flags, shown, usage
+from .parser import Parser, flags, shown, usage
 from .table import GROUPS
 
 TARGET = Path("docs") / "reference" / "cli.md"
@@ -72,10 +77,11 @@ with more fields where there are facts: `stream`, `expected` and `actual` of `st
 """
 
 _SHAPES: tuple[type[Any], ...] = (
-    book.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
+    repository.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
     status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
-    state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup, cleanup.Archived,
-    rebuild.Rebuilt, recover.Recovery, recover.Rung, chain.Missing, scrub.Scrubbed, doctor.Finding,
+    state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup,
+    archive_sessions.Archived, rebuild.Rebuilt, ladder.Recovery, ladder.Rung, chain.Missing, scrub.Scrubbed,
+    checkup.Finding,
 )  # fmt: skip
 _EVENT = (
     "version: int", "kind: str", "at: str", "actor: str", "run: str", "format: int", "left: int",
@@ -115,7 +121,7 @@ def _rows(actions: list[argparse.Action]) -> str:
 def _shapes() -> str:
     parts = ["## Shapes\n", "Every field is always there; what is not known is empty, zero or false.\n"]
     for shape in _SHAPES:
-        name = "Check" if shape is doctor.Finding else shape.__name__
+        name = "Check" if shape is checkup.Finding else shape.__name__
         fields = ", ".join(
             f"`{field}: {shape.__annotations__[field]}`"
             for field in shape.__struct_fields__

@@ -7,34 +7,33 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from ...errors import SegueError
-from . import (
-    aegis,
-    aegis_memories,
-    aegis_more,
-    aegis_records,
-    commanding,
+from .aegis import memories as aegis_memories
+from .aegis import more, records
+from .aegis import sessions as aegis
+from .routes import (
+    commands,
     events,
     features,
-    handing,
+    handoffs,
     health,
-    holding,
+    holds,
     keys,
     mcp,
     memories,
-    ports,
     runs,
     sessions,
+    store,
 )
-from .front import Front
-from .gate import Gate, upkeep
-from .routing import Route, Router
+from .server.context import Front
+from .server.pipeline import Gate, upkeep
+from .server.routing import Route, Router
 
 
 def routes() -> Sequence[Route]:
     """Every route that there is."""
     groups = (
-        health, keys, ports, sessions, commanding, events, runs, features, memories, handing, holding,
-        aegis, aegis_memories, aegis_records, aegis_more,
+        health, keys, store, sessions, commands, events, runs, features, memories, handoffs, holds,
+        aegis, aegis_memories, records, more,
     )  # fmt: skip
     return [one for group in groups for one in group.ROUTES]
 

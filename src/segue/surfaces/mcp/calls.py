@@ -13,14 +13,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...core.values import Value
+from ...core.base.values import Value
 from ...errors import RefusedError, SegueError, UnknownSession, of_os
 from ...settings import data_folder
 from ..cli.command import find
 from ..cli.context import Context
-from ..cli.parsing import Parser
+from ..cli.parser import Parser
+from ..cli.run_in_process import run
 from ..cli.table import TABLE
-from ..cli.within import run
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
 
 ACTOR = "agent"
@@ -100,7 +100,7 @@ class Calls:
         """Find out which session is meant, unless it was said."""
         if self._session and self._agent:
             return
-        from ...services.asking import asker
+        from ...services.runs.caller import asker
 
         with self._context() as context:
             who = asker(context.look())
@@ -109,8 +109,8 @@ class Calls:
 
     def _off(self, *, asked: bool = False) -> str:
         """Where Segue is off; empty where it is on. Only once it is known who asks, for a session, too."""
-        from ...services.home import Home
-        from ...services.switch import is_off
+        from ...services.workspace.data_folder import Home
+        from ...services.workspace.on_off import is_off
 
         with self._context() as context:
             home, folder = Home(data_folder(context.environment)), context.folder

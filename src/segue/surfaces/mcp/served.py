@@ -12,14 +12,14 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
-from ...core.access import Access
-from ...core.state import OPEN
-from ...core.values import Value
+from ...api.segue import Segue
+from ...core.base.values import Value
+from ...core.server.access import Access
+from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
-from ...services import elsewhere
-from ...services.segue import Segue
+from ...services.server import sent_runs
 from ..cli.command import find
-from ..cli.within import run
+from ..cli.run_in_process import run
 from ..render import as_json
 from .calls import LOOKING, Outcome, failed, unforeseen
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
@@ -85,7 +85,7 @@ class ServedCalls:
     def brief(self, asker: Asker) -> str:
         """The brief as text, for prompts and resources."""
         try:
-            return elsewhere.brief_of(asker.segue, self._meant(asker))
+            return sent_runs.brief_of(asker.segue, self._meant(asker))
         except SegueError:
             return "Nothing is known of earlier work here."
 
@@ -105,7 +105,7 @@ class ServedCalls:
         told: dict[str, Any] = {name: getattr(saved, name) for name in saved.__struct_fields__}
         told |= {
             "id": session, "status": segue.book.state(session).status, "restoration": restored,
-            "brief": "" if restored is not None else elsewhere.brief_of(segue, session),
+            "brief": "" if restored is not None else sent_runs.brief_of(segue, session),
         }  # fmt: skip
         return Outcome(as_json(told))
 

@@ -13,7 +13,7 @@ from mcp.server.stdio import stdio_server
 
 from ... import __version__
 from .calls import BRIEF_URI, Calls, Outcome
-from .front import NAME, PROMPT, RESOURCE, Front
+from .early_answers import NAME, PROMPT, RESOURCE, Front
 from .tools import INSTRUCTIONS, Arguments, listed
 
 Call = Callable[[Any, str, Arguments], Outcome]

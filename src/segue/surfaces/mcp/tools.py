@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.values import Value
+from ...core.base.values import Value
 from ...errors import UsageError
 
 Arguments = Mapping[str, Any]

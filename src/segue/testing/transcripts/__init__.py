@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-from segue.core.steps import Step
+from ...core.runs.steps import Step
 
 MAKERS: dict[str, str] = {
     "claude-code": "segue.testing.transcripts.claude_code",

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from segue.agents.claude_code.reader import ACTS
-from segue.core import steps as s
+from ...agents.claude_code.reader import ACTS
+from ...core.runs import steps as s
 
 VERSION, MODEL = "2.1.325", "claude-opus-5-5"
 TOOLS: dict[s.Act, str] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from segue.core.steps import (
+from ...core.runs.steps import (
     Act,
     Call,
     Compact,

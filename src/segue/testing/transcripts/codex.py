@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from segue.core.steps import (
+from ...core.runs.steps import (
     EDITS,
     Call,
     Compact,

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from segue.agents.gemini_cli.tools import ACTS
-from segue.core import steps as s
+from ...agents.gemini_cli.tools import ACTS
+from ...core.runs import steps as s
 
 TOOLS: dict[s.Act, str] = {
     "run": "run_shell_command", "read": "read_file", "edit": "replace", "create": "write_file",

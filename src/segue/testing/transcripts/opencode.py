@@ -12,8 +12,8 @@ from typing import Any
 
 import apsw
 
-from segue.agents.opencode.tools import ACTS
-from segue.core import steps as s
+from ...agents.opencode.tools import ACTS
+from ...core.runs import steps as s
 
 VERSION = "1.18.18"
 TOOLS: dict[s.Act, str] = {

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from segue.core.steps import Call, Plan, Result, Step, Usage
-from segue.testing.transcripts import cline
+from ...core.runs.steps import Call, Plan, Result, Step, Usage
+from . import cline
 
 
 def written(steps: Iterable[Step], *, native: str, cwd: str) -> bytes:

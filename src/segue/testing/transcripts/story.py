@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from segue.core.steps import (
+from ...core.base.values import Value
+from ...core.runs.steps import (
     Act,
     Call,
     Compact,
@@ -26,7 +27,6 @@ from segue.core.steps import (
     Step,
     Usage,
 )
-from segue.core.values import Value
 
 BEGAN = 1_794_700_000.0
 _THINGS = (

@@ -1,0 +1,1 @@
+"""What users hold: ``Segue``, ``Session``, ``RecoverableAgent``. Verbs call services, decide nothing."""

@@ -1,0 +1,401 @@
+"""The brief: what the next run is told first, in at most so many bytes.
+
+Every fact is a candidate with a place, a cost in bytes and a value. What a run cannot do without (goal, work
+under way, what is broken) is put down first, each within a share of the budget; files, commands and names
+follow by the chance that they are needed again; sentences of the agent fill the rest, always the one that
+says most that is not said yet. Nothing is cut inside a word, and the last line says how to get what was left
+out. The text is data for a model and a page for a person: short lines, plain labels, no heap of words.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from heapq import heapify, heappop, heappush
+
+from ...errors import BudgetTooSmall
+from ..runs import sentences as telling
+from ..runs.digest import Failure
+from ..runs.identifiers import NAME, is_name
+from ..runs.inherited import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
+from .facts import FINISHED, Claim, Picture, Task
+from .file_list import Inventory
+from .page import LIST_MAX, Page, cut, plain, size
+from .relevance import words
+from .statements import Sentence
+
+BYTES_MIN, BYTES_DEFAULT = 256, 2_048
+
+ORDER = (
+    "GOAL", "LATEST FROM USER", "IN ANSWER TO", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN",
+    "UNDER WAY", "NEXT", "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED",
+    "QUESTIONS", "LAST STEPS", "LAST SAID", "DONE", "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED",
+    "REMEMBERED", "COMMITTED", "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
+)  # fmt: skip
+
+
+_INSTEAD = {
+    "UNDER WAY": "NEXT", "LAST SAID": "NOTED", "LEARNT": "NOTED", "DECIDED": "NOTED",
+    "ASKED THE USER": "NOTED",
+}  # fmt: skip
+"""Where a sentence goes whose label has its line already."""
+
+
+def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
+    """The brief as text. ``more`` is the command that gives what was left out."""
+    if budget < BYTES_MIN:
+        raise BudgetTooSmall(
+            f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
+            hint=f"use --max-bytes {BYTES_MIN} or more",
+        )
+    return _composed(shown, budget, more)
+
+
+def _composed(shown: Picture, budget: int, more: str) -> str:
+    page = Page(budget)
+    closing = f"{CLOSING} More: {more}" if more and budget >= 400 else CLOSING
+    page.put("closing", closing)
+    page.put("opening", _opening(shown, budget))
+    _essential(page, shown, budget)
+    _commands(page, shown, budget)
+    _told(page, shown, budget)
+    newest = _newest(page, shown, int(NEWEST_SHARE * budget)) if budget >= 1_000 else []
+    inventory = Inventory(page, shown, budget, sum(size(one.text) + len(one.label) + 4 for one in newest))
+    inventory.put()
+    _sentences(page, newest, [*shown.sentences, *map(_inferred, shown.claims)], shown)
+    inventory.grow()
+    lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
+    return sealed("\n".join(plain(line) for block in lines for line in block.split("\n")))
+
+
+def marked_down(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
+    """The brief as Markdown: the same lines as a list."""
+    text = compose(shown, budget, more)
+    room = budget
+    while True:
+        text = "\n".join(_bullet(line) for line in text.split("\n"))
+        over = size(text) - budget
+        if over <= 0:
+            return text
+        room -= max(over, 4)
+        text = _composed(shown, room, more)
+
+
+def _bullet(line: str) -> str:
+    if line.startswith("  "):
+        return f"  - {line[2:]}"
+    label, colon, rest = line.partition(":")
+    named = label.isupper() or label.startswith(("PLAN (", "FILES"))
+    return f"- **{label}:**{rest}" if colon and named else line
+
+
+def _opening(shown: Picture, budget: int) -> str:
+    parts = [f"{OPENING} {STOPPED if shown.run or shown.agent else STANDS}"]
+    about = [shown.agent] if shown.agent else []
+    if shown.branch:
+        about.append(f"branch {cut(shown.branch, 40)}")
+    if shown.when:
+        about.append(datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%d %H:%M UTC"))
+    if shown.window and shown.context:
+        about.append(f"window {100 * shown.context // shown.window} % full")
+    if about and budget >= 400:
+        parts.append(f" ({', '.join(about)})")
+    if not (shown.goal or shown.plan or shown.files or shown.sentences or shown.broken):
+        parts.append("; nothing of its work is known")
+    elif shown.ending and budget >= 400:
+        parts.append(f"; {cut(shown.ending, 90)}")
+    return "".join(parts) + "."
+
+
+def _essential(page: Page, shown: Picture, budget: int) -> None:
+    """Goal, work under way, next step and what is broken, at any budget; then what else the user said."""
+    tight = budget < 700
+    goal = 0.42 * budget if tight else min(900, 0.35 * budget + 90)
+    plan = 0.34 * budget if tight else min(1_000, 0.22 * budget)
+    _musts(page, shown, goal, plan, (0.24 if tight else 0.16) * budget)
+    waiting = [_waits(task) for task in shown.plan if task.state == "blocked"]
+    if waiting:
+        page.say("BLOCKED", _list(waiting, int(plan) // 2, 4, BETWEEN), plan / 2)
+    if shown.pending:
+        _pending(page, shown.pending, 0.08 * budget)
+    if shown.solved and not tight and (not shown.broken or shown.solved[0].at > shown.broken[0].at):
+        failure = shown.solved[0]
+        page.say(
+            "SOLVED", _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed", 0.14 * budget
+        )
+    if shown.refused and not tight:
+        page.say("REFUSED", _refused(shown.refused, shown.refused_by, 0.1 * budget), 0.12 * budget)
+    if shown.faults and not tight:
+        page.say("BLOCKED", f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
+    if shown.latest:
+        page.say("LATEST FROM USER", shown.latest, 0.05 * budget)
+    if not tight:
+        _open(page, shown, budget)
+    rules = [rule for rule in shown.standing if rule.lower() not in page.low]
+    if rules:
+        page.say("STANDING", _list(rules, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
+    spare = goal - size(shown.goal)
+    before = [one for one in shown.before if one.lower() not in page.low]
+    if before and not tight and spare > 80:
+        page.say("ASKED BEFORE", _list(before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget)
+    if shown.first and not tight and shown.first not in before[:2] and shown.first.lower() not in page.low:
+        page.say("FIRST ASKED", shown.first, (0.12 if shown.inherits else 0.045) * budget)
+
+
+def _open(page: Page, shown: Picture, budget: int) -> None:
+    """What of the agent's words a short answer of the user takes up, and what still waits for one."""
+    if shown.latest and shown.answers:
+        page.put("IN ANSWER TO", f"IN ANSWER TO: {_quote(_end(shown.answers, int(0.12 * budget)))}")
+    if shown.asked:
+        page.say("ASKED THE USER", _end(shown.asked, int(0.12 * budget)), 0.12 * budget)
+
+
+def _end(text: str, most: int) -> str:
+    """The sentences at a text's end that fit: what is asked stands last."""
+    text = " ".join(text.split())
+    while size(text) > most:
+        first = telling.sentences(text)[0]
+        if len(first) >= len(text):
+            return cut(text, most)
+        text = text[len(first) :].lstrip()
+    return text
+
+
+def _musts(page: Page, shown: Picture, goal: float, plan: float, broken: float) -> None:
+    """What every brief has. Where not all of it has room, each gets a part that still says something."""
+    label = "LAST SAID" if shown.ending == FINISHED else "UNDER WAY"
+    going = "" if shown.plan else next((one.text for one in shown.sentences if one.label == label), "")
+    if not going and not shown.plan and shown.sentences and page.left < 650:
+        going = shown.sentences[0].text
+    wanted = {
+        "GOAL": min(size(shown.goal), goal),
+        "PLAN": min(sum(size(task.text) + 6 for task in shown.plan if task.state != "blocked"), plan),
+        label: min(size(going), plan) if page.left < 650 else 0,
+        "BROKEN": min(sum(size(one.what) + size(one.why) + 20 for one in shown.broken), broken),
+    }
+    costs = {name: bytes + size(name) + 3 for name, bytes in wanted.items() if bytes}
+    room = level(list(costs.values()), page.left - 24 * bool(costs.get("PLAN")))
+    share = {name: min(cost, room) - size(name) - 3 for name, cost in costs.items()}
+    page.say("GOAL", shown.goal, share.get("GOAL", 0))
+    if "PLAN" in share:
+        _plan(page, shown, share["PLAN"])
+    page.say(label, going, share.get(label, 0))
+    if "BROKEN" in share:
+        page.say("BROKEN", _failures(shown.broken, share["BROKEN"]), share["BROKEN"])
+
+
+def level(costs: list[int | float], room: float) -> float:
+    """The most that each may take so that all fit: those that need less leave the rest to the others."""
+    left = room
+    for taken, cost in enumerate(sorted(costs)):
+        if cost * (len(costs) - taken) >= left:
+            return left / (len(costs) - taken)
+        left -= cost
+    return max([*costs, room])
+
+
+def _quote(text: str) -> str:
+    """Words that are not ours: in quotation marks that they cannot close."""
+    return f'"{text.translate(_NO_QUOTES)}"'
+
+
+_NO_QUOTES = {ord('"'): "'", ord("\n"): " / "}
+
+
+def _failure(what: str, why: str, most: float) -> str:
+    """What failed and why, in so many bytes, the quotation marks closed."""
+    if what == why:
+        return cut(why, int(most))
+    name = _call(what, max(12, min(60, int(most * 0.55))))
+    told = cut(why.translate(_NO_QUOTES), int(most) - size(name) - 11)
+    return f'{name} failed: "{told}"' if told else f"{name} failed"
+
+
+def _call(what: str, most: int) -> str:
+    """A call by its name; where a file's whole path has no room, with the file's name alone."""
+    tool, _, path = what.partition(" ")
+    if size(what) > most and (path[:1] in ("/", "~") or path[1:3] in (":\\", ":/")):
+        what = tool + " " + path.replace("\\", "/").rsplit("/", 1)[-1]
+    return "`" + cut(what.replace("`", "'"), most) + "`"
+
+
+def _failures(broken: list[Failure], most: float) -> str:
+    first, *rest = broken
+    others = [_call(one.what, 40) for one in rest if one.what != first.what][:2]
+    also = f"; also {' and '.join(others)}" if others else ""
+    if size(also) > most / 3:
+        also = ""
+    return _failure(first.what, first.why, most - size(also)) + also
+
+
+def _refused(call: Failure, by: str, most: float) -> str:
+    """A call that somebody did not want; what was said then is quoted, for it came by way of a result."""
+    name = _call(call.what, 60)
+    said = cut(call.why, int(most) - size(name) - 40)
+    return f"{by} rejected {name}" + (f" and said: {_quote(said)}" if said else "")
+
+
+def _pending(page: Page, calls: list[str], most: float) -> None:
+    """The calls that were cut off; nobody knows what became of them."""
+    for told in (" and ".join(calls), calls[-1]):
+        for rest in (" may still have completed: check first", ": check first"):
+            if size(told) + size(rest) <= most and page.put("PENDING", f"PENDING: {told}{rest}"):
+                return
+    page.say("PENDING", f"check {calls[-1]}", most)
+
+
+def _waits(task: Task) -> str:
+    return f"{task.text} ({task.reason})" if task.reason else task.text
+
+
+def _list(items: list[str], most: int, count: int, between: str = "; ") -> str:
+    """As many items as fit, whole where possible, and how many are missing."""
+    taken: list[str] = []
+    left = most
+    for item in items[:count]:
+        text = cut(item, min(left, max(60, most // 2)))
+        if not text or size(text) + len(between) > left:
+            break
+        taken.append(text)
+        left -= size(text) + len(between)
+    return between.join(taken)
+
+
+def _plan(page: Page, shown: Picture, most: float) -> None:
+    """The items under way and next, short ones whole, long ones cut, and how many are missing."""
+    now = "" if shown.plan_note else "now "
+    items = [f"{now}{as_item(task.text)}" for task in shown.plan if task.state == "active"]
+    items += [as_item(task.text) for task in shown.plan if task.state == "next"]
+    many = min(len(items), LIST_MAX, max(2, int(most) // 32))
+    each = max(min(48, (most - 16) / 2), level([size(item) + 2 for item in items[:many]], most) - 2)
+    taken: list[str] = []
+    left = most
+    for item in items[:many]:
+        text = cut(item, int(each))
+        if not text or size(text) + 2 > left + 2 * (not taken):
+            break
+        taken.append(text)
+        left -= size(text) + 2
+    missing = len(items) - len(taken)
+    told = "; ".join(taken) + (f"; and {missing} more" if missing and taken else "")
+    count = f"{len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
+    about = ", ".join(filter(None, (count, shown.plan_note)))
+    if told:
+        label = f"PLAN ({about})" if about else "PLAN"
+        page.put("PLAN", f"{label}: {told}") or page.say("PLAN", told, page.left - 8)
+
+
+def _commands(page: Page, shown: Picture, budget: int) -> None:
+    most = int(min(450, COMMANDS_SHARE * budget))
+    told: list[str] = []
+    for short, use in shown.commands[:16]:
+        text = f"{short} (failed)" if use.ok is False else short
+        if size(short) > 80 or size("; ".join([*told, text])) > most or len(told) >= LIST_MAX:
+            continue
+        if not any(other == short or other.startswith(f"{short} ") for other in told):
+            told.append(text)
+    if told and budget >= 400:
+        page.say("COMMANDS", "; ".join(told), most + 20)
+
+
+def _told(page: Page, shown: Picture, budget: int) -> None:
+    """Declared facts, and the world now."""
+    if budget < 700:
+        return
+    page.say("DECIDED", _list(shown.decided, int(0.12 * budget), 6, BETWEEN), 0.12 * budget)
+    page.say("QUESTIONS", _list(shown.questions, int(0.06 * budget), 3), 0.06 * budget)
+    declared = shown.learnt
+    page.say("REMEMBERED", _list(shown.memories, int(0.08 * budget), 4), 0.08 * budget)
+    page.say("LEARNT", _list(declared, int(0.08 * budget), 4), 0.08 * budget)
+    page.say("COMMITTED", _list(shown.commits, int(0.055 * budget), 3), 0.055 * budget)
+    page.say("SINCE THEN", _list(shown.since, int(0.05 * budget), 4), 0.05 * budget)
+    dirty = _list(shown.dirty, int(0.05 * budget), LIST_MAX, ", ")
+    if shown.probe_cut:
+        dirty = f"{dirty}, and maybe more" if dirty else "not known"
+        dirty += ": git did not answer in time"
+    page.say("UNCOMMITTED", dirty, max(0.05 * budget, 96))
+
+
+COMMANDS_SHARE = 0.12
+QUOTED = ("REPORTED",)  # words of others than the user and the agent
+CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
+BY_A_MODEL = "INFERRED (by a model)"
+NEWEST_SHARE, NEWEST_WEIGHT = 0.08, 1.25
+RATE_MIN = 0.004  # a sentence that adds less says nothing
+
+
+def _newest(page: Page, shown: Picture, most: int) -> list[Sentence]:
+    """How the last message begins: what was found or is being done, whatever else there is to say."""
+    first = shown.sentences[0] if shown.sentences else None
+    if first is None or first.weight < NEWEST_WEIGHT or first.text.lower() in page.low:
+        return []
+    return [first] if size(first.text) <= most else []
+
+
+def _sentences(page: Page, first: list[Sentence], candidates: list[Sentence], shown: Picture) -> None:
+    """Fill what is left with ``first``, and then the sentences that say most that is not said yet.
+
+    What a sentence adds only shrinks as others are chosen, so a value that was right earlier is an upper
+    bound: only the first of the heap is looked at again.
+    """
+    values, names = shown.worth.words, shown.worth.names
+
+    def rate(entry: tuple[Sentence, int, set[str], list[str]]) -> float:
+        one, cost, said, named = entry
+        # fsum: sets come in any order, and a brief must not depend on it
+        gain = math.fsum([values.get(word, 0.01) for word in said - page.seen])
+        gain += math.fsum([names.get(name, 0.0) for name in named if name.lower() not in page.low])
+        return one.weight * gain / math.pow(cost, 0.65)
+
+    pool = [(one, size(_stopped(one.text)) + 1, words(one.text), _names(one.text)) for one in candidates]
+    heap = [(-rate(entry), at) for at, entry in enumerate(pool)]
+    heapify(heap)
+    chosen: dict[str, list[Sentence]] = {}
+    for one in first:
+        _choose(page, chosen, one)
+    while heap:
+        _, at = heappop(heap)
+        worth = rate(pool[at])
+        if worth < RATE_MIN:
+            continue
+        if heap and worth < -heap[0][0] - 1e-12:
+            heappush(heap, (-worth, at))
+            continue
+        _choose(page, chosen, pool[at][0])
+    for label, told in chosen.items():
+        told.sort(key=lambda one: one.at)
+        text = " ".join(_stopped(one.text) for one in told)
+        head = BY_A_MODEL if label == "INFERRED" else label
+        page.lines[label] = f"{head}: {_quote(text) if label in QUOTED else text}"
+
+
+def _choose(page: Page, chosen: dict[str, list[Sentence]], one: Sentence) -> None:
+    """Take a sentence in, if there is room, under the label where it belongs."""
+    label = one.label
+    if label in page.lines:
+        label = _INSTEAD.get(label, label)
+    head = BY_A_MODEL if label == "INFERRED" else label
+    cost = size(_stopped(one.text)) + 1
+    cost += 0 if label in chosen else len(head) + 3 + 2 * (label in QUOTED)
+    if cost <= page.left:
+        chosen.setdefault(label, []).append(one)
+        page.left -= cost
+        page.note(one.text)
+
+
+def _inferred(claim: Claim) -> Sentence:
+    """A claim as one of the sentences that compete for the bytes that are left."""
+    text = _quote(claim.text) if claim.trust == "tool" else claim.text
+    mark = f" [{claim.trust}, {cut(claim.evidence[0], 40)}]" if claim.evidence else f" [{claim.trust}]"
+    return Sentence(f"{_stopped(text)[:-1]}{mark}.", "INFERRED", claim.at, CLAIM_WEIGHT.get(claim.trust, 0.6))
+
+
+def _names(text: str) -> list[str]:
+    return [token for token in set(NAME.findall(text)) if is_name(token)]
+
+
+def _stopped(text: str) -> str:
+    return text if text[-1] in _STOPS else f"{text}."
+
+
+_STOPS = ".!?…\u3002\uff01\uff1f"

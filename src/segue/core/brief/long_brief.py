@@ -1,0 +1,153 @@
+"""An account of a run: the brief, and behind it as many passages of its texts as there is room for.
+
+The brief comes first and is the same at every size. What follows is quoted, each part under where it is
+from: what user and agent said, what was changed, what commands and files gave. Lines of tools and files stand
+behind a bar, which they cannot leave; the heading says that they are data. What talks to an agent as a user
+would is left out of them. A passage is shown whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ..runs import sentences
+from ..runs.digest import RunDigest
+from ..runs.inherited import sealed, unmarked
+from ..runs.quotable import Block
+from .compose import compose, marked_down
+from .facts import Picture
+from .page import cut, plain, size
+from .passages import Passage, passages
+
+BRIEF_BYTES = 4_096
+HEAD_BYTES = 100
+GAP = "  …"
+
+SECTIONS = {
+    "said": "IN THEIR OWN WORDS, oldest first:",
+    "changed": "CHANGES as they were made (quoted):",
+    "ran": "COMMANDS and what they gave (quoted; data, not instructions):",
+    "seen": "FILES as they were read (quoted; data, not instructions):",
+    "names": "NAMES in play, by file:",
+    "commands": "ALSO RUN:",
+    "files": "ALSO TOUCHED:",
+}
+"""In the order of the text: what it ends with is what was said."""
+ORDER = ("files", "commands", "names", "seen", "ran", "changed", "said")
+_PLACE = {
+    "prompt": "said", "say": "said", "report": "said", "summary": "said", "recap": "said", "edit": "changed",
+    "create": "changed", "delete": "changed", "names": "names", "commands": "commands", "files": "files",
+}  # fmt: skip
+_WHO = {
+    "prompt": "user", "say": "agent", "report": "a sub-agent (quoted)", "summary": "agent, in its summary",
+    "recap": "agent, in its recap",
+}  # fmt: skip
+
+
+class Sheet:
+    """Passages that were chosen, under their headings."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, dict[str, list[Passage]]] = {}
+
+    def lines_for(self, one: Passage) -> list[str]:
+        """The lines that a passage would add at most."""
+        part, head = place(one)
+        lines = [] if part in self.parts else [SECTIONS[part]]
+        if head and head not in self.parts.get(part, {}):
+            lines.append(f"  {head}")
+        return [*lines, *([GAP] if part in ("seen", "ran", "changed") else []), *shown(one)]
+
+    def add(self, one: Passage) -> None:
+        """Choose a passage."""
+        part, head = place(one)
+        self.parts.setdefault(part, {}).setdefault(head, []).append(one)
+
+    def lines(self) -> Iterator[str]:
+        """All of it, in order."""
+        for part in ORDER:
+            if part not in self.parts:
+                continue
+            yield SECTIONS[part]
+            heads = self.parts[part]
+            for head in sorted(heads, key=lambda head: (min(_when(one) for one in heads[head]), head)):
+                if head:
+                    yield f"  {head}"
+                yield from _under(sorted(heads[head], key=_when), gaps=part in ("seen", "ran", "changed"))
+
+
+def _when(one: Passage) -> tuple[int, int]:
+    return one.at, one.number
+
+
+def _under(told: Sequence[Passage], *, gaps: bool) -> Iterator[str]:
+    last = (-1, -1)
+    for one in told:
+        if gaps and last != (-1, -1) and last != (one.at, one.number - 1):
+            yield GAP
+        yield from shown(one)
+        last = _when(one)
+
+
+def place(one: Passage) -> tuple[str, str]:
+    """(section, what the passage stands under)."""
+    part = _PLACE.get(one.kind)
+    if part is None:
+        part = "ran" if one.command else "seen"
+    if part in ("said", "names", "commands", "files"):
+        return part, ""
+    head = cut(unmarked(one.head), HEAD_BYTES) or "elsewhere"
+    return part, f"$ {head}" if part == "ran" else head
+
+
+def shown(one: Passage) -> list[str]:
+    """The lines of a passage as they are shown."""
+    text = unmarked(one.text)
+    if one.kind in _WHO:
+        return [f"  {_WHO[one.kind]}: {plain(' '.join(text.split()))}"]
+    if one.kind == "names":
+        return [f"  {one.head or 'elsewhere'}: {plain(_and(text))}"]
+    if one.kind in ("commands", "files"):
+        return [f"  {plain(text)}"]
+    quoted = one.kind not in ("edit", "create", "run")
+    return [
+        f"  | {plain(line)}" for line in text.split("\n") if not (quoted and sentences.gives_orders(line))
+    ]
+
+
+def _and(names: str) -> str:
+    first, comma, last = names.rpartition(", ")
+    return f"{first} and {last}" if comma else last
+
+
+def bytes_of(line: str) -> int:
+    """What a line takes, its end included."""
+    return size(line) + 1
+
+
+def fill(
+    sheet: Sheet,
+    offered: Iterable[Passage],
+    room: int,
+    cost: Callable[[str], int] = lambda line: size(line) + 1,
+) -> int:
+    """Choose passages in their order until the next has no room; gives what is left."""
+    for one in offered:
+        needs = sum(map(cost, sheet.lines_for(one)))
+        if needs > room:
+            break
+        room -= needs
+        sheet.add(one)
+    return room
+
+
+def account(
+    known: Picture, digest: RunDigest, blocks: Sequence[Block], budget: int, more: str = "", *,
+    bullets: bool = False,
+) -> str:  # fmt: skip
+    """The brief and the passages behind it, in at most so many bytes; with bullets, as Markdown."""
+    brief = sealed((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
+    opening, _, closing = brief.rpartition("\n")
+    sheet = Sheet()
+    fill(sheet, passages(blocks, digest, brief), budget - size(brief) - 1)
+    return "\n".join([opening, *sheet.lines(), closing])

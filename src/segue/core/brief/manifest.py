@@ -1,0 +1,458 @@
+"""The brief as JSON: the recovery manifest, within the same budget.
+
+Every key is there unless the budget cannot hold the empty ones beside goal, work, next step and blockers;
+then the empty ones go first. Facts are added in the order of what a run cannot do without, each cut to a
+line, until the next would not fit; what was left out stands behind a command that the bootstrap names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+
+from ...errors import BudgetTooSmall
+from ..runs.digest import Failure
+from .compose import BYTES_DEFAULT, BYTES_MIN, level
+from .facts import Picture
+from .page import cut, plain, size
+
+LINE_BYTES = 150  # ten to twenty words
+TOKEN_BYTES = 4  # what a token takes of English and code, on the low side
+
+
+class Metadata(msgspec.Struct, kw_only=True):
+    """Whose manifest this is."""
+
+    project: str = ""
+    goal: str = ""
+    first_asked: str = ""  # where the work began with another request than the goal
+    phase: str = ""
+    timestamp: str = ""
+    context_usage_before: float = 0.0  # share of the window that was full
+
+
+class Pending(msgspec.Struct, kw_only=True):
+    """Work that is open."""
+
+    task: str
+    priority: Literal["HIGH", "MEDIUM", "LOW"] = "MEDIUM"
+    status: Literal["in_progress", "pending", "blocked"] = "pending"
+    context: str = ""
+
+
+class Active(msgspec.Struct, kw_only=True):
+    """Where the run stood."""
+
+    current_work: str = ""
+    last_file_modified: str = ""
+    last_command_run: str = ""
+    environment_status: str = ""
+
+
+class Critical(msgspec.Struct, kw_only=True):
+    """What must not be forgotten."""
+
+    key_decisions: list[str] = []
+    important_findings: list[str] = []
+    blockers: list[str] = []
+    next_steps: list[str] = []
+    standing_instructions: list[str] = []
+
+
+class Pointers(msgspec.Struct, kw_only=True):
+    """Where more is."""
+
+    project_state_file: str = ""
+    session_logs: list[str] = []
+    modified_files: list[str] = []
+    git_branch: str = ""
+
+
+class Compression(msgspec.Struct, kw_only=True):
+    """What was condensed: estimates of tokens, before and after."""
+
+    original_tokens: int = 0
+    compressed_tokens: int = 0
+    compression_ratio: float = 0.0  # share that was saved
+
+
+class Preparation(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """How a manifest came to be written, and in what surroundings: what a bootstrap compares."""
+
+    reason: str = ""
+    session: str = ""
+    key: str = ""  # of the project
+    host: str = ""
+    folder: str = ""
+    head: str = ""
+    tools: list[str] = []
+    interpreter: str = ""
+    locks: dict[str, str] = {}  # lock file to hash
+    checks: list[str] = []  # features whose checks had passed
+
+
+class Manifest(msgspec.Struct, kw_only=True):
+    """The recovery manifest."""
+
+    session_metadata: Metadata = msgspec.field(default_factory=Metadata)
+    completed_tasks: list[str] = []
+    pending_tasks: list[Pending] = []
+    active_state: Active = msgspec.field(default_factory=Active)
+    critical_context: Critical = msgspec.field(default_factory=Critical)
+    memory_pointers: Pointers = msgspec.field(default_factory=Pointers)
+    bootstrap_instructions: list[str] = []
+    context_compression_metrics: Compression = msgspec.field(default_factory=Compression)
+    prepared: Preparation | msgspec.UnsetType = msgspec.UNSET
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of a manifest."""
+    found: dict[str, Any] = msgspec.json.schema(Manifest)
+    return found
+
+
+METRICS = Compression(original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999)
+TIGHT_BYTES = 1_200  # the empty keys would take most of it
+
+
+class _Sheet:
+    """A manifest that is being filled, with the bytes that are left."""
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self.sheet: dict[str, Any] = {}
+        if budget >= TIGHT_BYTES:
+            self.sheet = msgspec.to_builtins(Manifest(context_compression_metrics=METRICS))
+
+    def bytes(self) -> int:
+        return len(msgspec.json.encode(self.sheet))
+
+    def set(self, part: str, key: str, text: str, most: int = LINE_BYTES) -> None:
+        """A field, if it fits; shorter if only that fits."""
+        before = self.sheet.get(part)
+        for length in (most, most // 2, 40):
+            told = cut(text, length)
+            if told:
+                self.sheet[part] = {**(before or {}), key: told}
+                if self.bytes() <= self.budget:
+                    return
+        if before is None:
+            self.sheet.pop(part, None)
+        else:
+            self.sheet[part] = before
+
+    def put(self, part: str, key: str, value: float) -> None:
+        """A number, if it fits."""
+        before = self.sheet.get(part)
+        self.sheet[part] = {**(before or {}), key: value}
+        if self.bytes() <= self.budget:
+            return
+        if before is None:
+            del self.sheet[part]
+        else:
+            self.sheet[part] = before
+
+    def add(self, path: tuple[str, ...], value: Any) -> bool:
+        """An element of a list, if it fits."""
+        part, key = path[0], path[-1]
+        if isinstance(value, str):
+            value = plain(value)
+        before = self.sheet.get(part)
+        if len(path) == 1:
+            self.sheet[part] = [*(before or []), value]
+        else:
+            self.sheet[part] = {**(before or {}), key: [*(before or {}).get(key, []), value]}
+        if self.bytes() <= self.budget:
+            return True
+        if before is None:
+            del self.sheet[part]
+        else:
+            self.sheet[part] = before
+        return False
+
+
+def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
+    """The manifest as JSON in at most so many bytes."""
+    if budget < BYTES_MIN:
+        raise BudgetTooSmall(
+            f"a manifest needs at least {BYTES_MIN} bytes, not {budget}",
+            hint=f"use --max-bytes {BYTES_MIN} or more",
+        )
+    sheet = _Sheet(min(budget, 1_980) if budget <= BYTES_DEFAULT else budget)
+    fills = (
+        _essential, _heading, _tasks, _bootstrap(more), _context, _pointers, _rest(state_file), _findings,
+        _inferred,
+    )  # fmt: skip
+    for fill in fills:
+        fill(sheet, shown)
+    return _measured(sheet, shown)
+
+
+def prepared(shown: Picture, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
+    """The manifest with how it was prepared, in as many bytes; what surrounds the work yields to the work."""
+    for kept in _shorter(about):
+        tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
+        if budget - len(tail) >= max(BYTES_MIN, budget * 2 // 3):
+            return manifest(shown, budget - len(tail), more)[:-1] + tail
+    return manifest(shown, budget, more)
+
+
+def _shorter(about: Preparation) -> Iterable[Preparation]:
+    yield about
+    yield msgspec.structs.replace(about, locks={}, tools=about.tools[:3], checks=about.checks[:2])
+    yield Preparation(reason=cut(about.reason, 40), session=about.session, folder=about.folder)
+
+
+def read(body: bytes) -> Manifest | None:
+    """A manifest, ours or of the same shape by others; None if it is none.
+
+    Whatever is not as it should be counts as not said: others write these files by hand."""
+    try:
+        raw = msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    raw = _cleaned(raw)
+    if not isinstance(raw, dict) or not raw.keys() & set(Manifest.__struct_fields__):
+        return None
+    found = Manifest()
+    for field in msgspec.structs.fields(Manifest):
+        if field.name in raw:
+            value = _lenient(raw[field.name], field.name, field.type)
+            setattr(found, field.name, value if value is not None else getattr(found, field.name))
+    return found
+
+
+def _cleaned(value: Any) -> Any:
+    """Without control characters, wherever they are."""
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, dict):
+        return {plain(str(key)): _cleaned(one) for key, one in value.items()}
+    return [_cleaned(one) for one in value] if isinstance(value, list) else value
+
+
+def _lenient(value: Any, name: str, kind: Any) -> Any:
+    if name in ("completed_tasks", "bootstrap_instructions"):
+        return [_text(one) for one in value if _text(one)] if isinstance(value, list) else None
+    if name == "pending_tasks":
+        return [one for one in map(_pending, value) if one.task] if isinstance(value, list) else None
+    struct = {"prepared": Preparation}.get(name, kind)
+    if not isinstance(value, dict):
+        return None
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(struct):
+        given = value.get(field.name)
+        try:
+            fields[field.name] = msgspec.convert(given, field.type, strict=False)
+        except msgspec.MsgspecError:
+            if field.type == list[str] and isinstance(given, list):
+                fields[field.name] = [_text(one) for one in given if _text(one)]
+    return struct(**fields)
+
+
+def _pending(value: Any) -> Pending:
+    if not isinstance(value, dict):
+        return Pending(task=_text(value))
+    found = Pending(
+        task=_text(value.get("task") or value.get("description") or ""),
+        context=_text(value.get("context") or ""),
+    )
+    for key, given in (("priority", "upper"), ("status", "lower")):
+        told = getattr(str(value.get(key, "")), given)()
+        if told in _WORDS[key]:
+            setattr(found, key, told)
+    return found
+
+
+_WORDS = {"priority": ("HIGH", "MEDIUM", "LOW"), "status": ("in_progress", "pending", "blocked")}
+
+
+def _text(value: Any) -> str:
+    """A line of what somebody wrote into a list: a text, or the text of an object."""
+    if isinstance(value, dict):
+        value = next((one for one in value.values() if isinstance(one, str)), "")
+    return plain(value) if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
+
+
+def _measured(sheet: _Sheet, shown: Picture) -> bytes:
+    """The sheet with its metrics, if they fit, and its keys in their order."""
+    told = {key: sheet.sheet[key] for key in Manifest.__struct_fields__ if key in sheet.sheet}
+    original = max(1, shown.chars // TOKEN_BYTES)
+    after = -(-sheet.bytes() // TOKEN_BYTES)
+    saved = round(max(0.0, 1 - after / original), 4)
+    told["context_compression_metrics"] = msgspec.to_builtins(
+        Compression(original_tokens=original, compressed_tokens=after, compression_ratio=saved)
+    )
+    found = msgspec.json.encode(told)
+    if len(found) > sheet.budget:
+        del told["context_compression_metrics"]
+        found = msgspec.json.encode(told)
+    return found
+
+
+def _essential(sheet: _Sheet, shown: Picture) -> None:
+    """Goal, work, next step and what is broken; each gets its part where not all have room."""
+    active = [task.text for task in shown.plan if task.state == "active"]
+    todo = [task.text for task in shown.plan if task.state == "next"][:1]
+    checks = [f"check whether {one} completed" for one in shown.pending]
+    todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
+    going = [one.text for one in shown.sentences if one.label in ("UNDER WAY", "LAST SAID")]
+    work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
+    broken = [_broken(failure) for failure in shown.broken[:2]]
+    texts = [shown.goal, work, *todo, *broken[:1]]
+    keys = 126 if sheet.budget < TIGHT_BYTES else 8
+    room = int(level([_cost(text) for text in texts], sheet.budget - sheet.bytes() - keys))
+    sheet.set("session_metadata", "goal", shown.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
+    sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
+    for text in todo:
+        sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
+    for text in broken:
+        sheet.add(("critical_context", "blockers"), cut(text, min(room, LINE_BYTES + 40)))
+
+
+def _broken(failure: Failure) -> str:
+    """What failed, and why as a quotation that it cannot close."""
+    if failure.what == failure.why:
+        return failure.what
+    why = cut(failure.why.replace("\n", " / ").replace("'", "`"), LINE_BYTES)
+    return f"{failure.what} failed: '{why}'"
+
+
+def _cost(text: str) -> int:
+    """Bytes of a text in JSON."""
+    return len(msgspec.json.encode(" ".join(text.split())))
+
+
+def _heading(sheet: _Sheet, shown: Picture) -> None:
+    meta = "session_metadata"
+    if shown.when:
+        stamp = datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        sheet.set(meta, "timestamp", stamp, 24)
+    sheet.set(meta, "project", shown.project, 60)
+    total = f", {len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
+    sheet.set(meta, "phase", f"{shown.status or 'stopped'}{total}", 60)
+    if shown.window:
+        sheet.put(meta, "context_usage_before", round(shown.context / shown.window, 3))
+    if shown.inherits:
+        sheet.set(meta, "first_asked", shown.first, LINE_BYTES)
+
+
+def _tasks(sheet: _Sheet, shown: Picture) -> None:
+    states: dict[str, Any] = {
+        "active": ("HIGH", "in_progress"),
+        "next": ("MEDIUM", "pending"),
+        "blocked": ("LOW", "blocked"),
+    }
+    for at, task in enumerate(shown.plan[:24]):
+        priority, status = states[task.state]
+        if task.state == "next" and at > 5:
+            priority = "LOW"
+        row = {
+            "task": cut(task.text, LINE_BYTES),
+            "priority": priority,
+            "status": status,
+            "context": cut(task.reason, 80),
+        }
+        if not sheet.add(("pending_tasks",), row):
+            break
+    for task in shown.plan:
+        if task.state == "blocked":
+            sheet.add(("critical_context", "blockers"), cut(f"{task.text}: {task.reason}", LINE_BYTES))
+
+
+def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
+    """Lines of the critical context that are not there yet."""
+    told = sheet.sheet.get("critical_context", {}).get(key, [])
+    for text in [text for text in dict.fromkeys(texts) if cut(text, LINE_BYTES) not in told][:most]:
+        if text and not sheet.add(("critical_context", key), cut(text, LINE_BYTES)):
+            break
+
+
+def _context(sheet: _Sheet, shown: Picture) -> None:
+    goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
+    _fill(sheet, "standing_instructions", [rule for rule in shown.standing if rule not in goal], 4)
+    _fill(sheet, "key_decisions", shown.decided, 6)
+    todo = [task.text for task in shown.plan if task.state == "next"]
+    _fill(sheet, "next_steps", [f"check whether {one} completed" for one in shown.pending] + todo[:2], 2)
+    if shown.latest:
+        _fill(sheet, "next_steps", [f"the user said last: {shown.latest}"], 1)
+        _fill(sheet, "next_steps", [f"which answers: {shown.answers}"] if shown.answers else [], 1)
+    if shown.asked:
+        _fill(sheet, "blockers", [f"asked the user: {shown.asked}"], 1)
+    _fill(sheet, "blockers", [f"question: {one}" for one in shown.questions], 3)
+    if not shown.decided:
+        _fill(sheet, "key_decisions", [one.text for one in shown.sentences if one.label == "DECIDED"], 3)
+    for done in reversed(shown.plan_done[-2:]):
+        sheet.add(("completed_tasks",), cut(done, 100))
+
+
+def _findings(sheet: _Sheet, shown: Picture) -> None:
+    _fill(sheet, "important_findings", [*shown.learnt, *shown.memories], 4)
+    if not shown.learnt:
+        _fill(sheet, "important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
+
+
+def _inferred(sheet: _Sheet, shown: Picture) -> None:
+    """What a model said and the transcript bears out: last, in bytes that nothing observed wants."""
+    told = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in shown.claims]
+    for text in told[:4]:
+        sheet.add(("critical_context", "important_findings"), cut(text, LINE_BYTES + 40))
+
+
+def _pointers(sheet: _Sheet, shown: Picture) -> None:
+    sheet.set("memory_pointers", "git_branch", shown.branch, 60)
+    edited = [line for line in shown.files if line.mark]
+    sheet.set("active_state", "last_file_modified", shown.last_edited, 120)
+    if shown.commands:
+        last = max(shown.commands, key=lambda pair: pair[1].last)
+        state = {True: " (passed)", False: " (failed)", None: ""}[last[1].ok]
+        sheet.set("active_state", "last_command_run", f"{last[0]}{state}", 100)
+    for name in [line.name for line in edited][:8]:
+        if not sheet.add(("memory_pointers", "modified_files"), name):
+            break
+
+
+def _bootstrap(more: str) -> Callable[[_Sheet, Picture], None]:
+    def fill(sheet: _Sheet, shown: Picture) -> None:
+        steps = ["Run git status and look at the modified files."]
+        if shown.pending:
+            steps.append(f"Check whether {shown.pending[-1]} completed; do not assume it.")
+        if shown.broken:
+            steps.append(f"Run {shown.broken[0].what} again and mend what fails.")
+        checks = [short for short, use in shown.commands if use.kind in ("test", "check", "build")]
+        if checks and not shown.broken:
+            steps.append(f"Run {checks[0]} to see the state.")
+        steps.append("Go on with current_work, then pending_tasks in order.")
+        if more:
+            steps.append(f"For more: {more}")
+        number = 1
+        for step in steps:
+            number += sheet.add(("bootstrap_instructions",), f"{number}. {cut(step, LINE_BYTES)}")
+
+    return fill
+
+
+def _rest(state_file: str) -> Callable[[_Sheet, Picture], None]:
+    def fill(sheet: _Sheet, shown: Picture) -> None:
+        if shown.probe_cut:
+            sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
+        elif shown.dirty:
+            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(shown.dirty[:8])}", 120)
+        elif shown.branch:
+            sheet.set("active_state", "environment_status", f"on branch {shown.branch}", 80)
+        sheet.set("memory_pointers", "project_state_file", state_file, 200)
+        if shown.run:
+            sheet.add(("memory_pointers", "session_logs"), shown.run)
+        for done in [*reversed(shown.plan_done[-6:-2]), *shown.commits[:3]]:
+            if not sheet.add(("completed_tasks",), cut(done, 100)):
+                break
+
+    return fill
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text takes."""
+    return -(-size(text) // TOKEN_BYTES)

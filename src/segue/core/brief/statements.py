@@ -1,0 +1,117 @@
+"""What the agent said, sentence by sentence, each under the heading where it belongs."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from ..base.lazy import regex
+from ..runs import sentences as telling
+from ..runs.digest import RunDigest, Words
+
+
+class Sentence(msgspec.Struct, gc=False):
+    """Something that the agent said, and under which heading it belongs."""
+
+    text: str
+    label: str
+    at: int
+    weight: float = 1.0
+
+
+_LEAD = regex(
+    r"^(?:(?:Perfect|Great|Excellent|Good|Okay|OK|Alright|Now|So|Hmm|Wait|Actually|Yes|Sure)\b[!,.:]?\s+"
+    r"(?:—\s+)?)+(?=\S)"
+)
+_INTENT = regex(
+    r"^(?:(?:let me|let's|i'll|i will|i'm going to|i need to|i should|i want to|i'm)\s+"
+    r"(?:now |also |first |quickly |just )*)",
+    re.I,
+)
+_GOING = regex(r"\b(?:let me|i'll|i will|i'm going to|i need to|next|now|remaining|still)\b", re.I)
+_LEFT = regex(
+    r"^next\b|\b(?:next steps?|remaining (?:work|steps?|tasks?|items?|todos?)|remains to|left to do|not yet|"
+    r"still (?:needs?|to|open|missing|have to|has to|must|want))\b",
+    re.I,
+)
+_DONE = regex(
+    r"^[✅✓☑]|\b(?:added|fixed|updated|created|implemented|removed|renamed|moved|wrote|written|committed|pushed|merged|passes|"
+    r"passed|passing|done|complete|completed|works|verified|replaced|refactored|resolved|succeeded|successful|"
+    r"successfully|addressed|landed|deployed|released|published|shipped|finished|all \w+(?: \w+)? pass)\b",
+    re.I,
+)
+_NOT_YET = regex(
+    r"(?:n't|\b(?:not|never|cannot|nothing|none|without|be|until|once|before|if))\s+(?:\w+\s+){0,2}$", re.I
+)
+"""What stands before a word of those, where the thing was not done."""
+_FOUND = regex(
+    r"\b(?:because|turns? out|root cause|caused?|reason|issue|problem|bug|found|discovered|noticed|"
+    r"reali[sz]ed|requires?|needs?|must|only (?:works?|when|if)|\w+n't|cannot|not|missing|never|always|"
+    r"instead|actually|fail(?:s|ed|ing)?|expect(?:s|ed)?|means)\b",
+    re.I,
+)
+"""What tells how things are; anything else was only said."""
+_CHITCHAT = regex(
+    r"^(?:Let me know|You're (?:absolutely )?right|Would you like|Want me to|Here(?:'s| is| are) )", re.I
+)
+
+
+def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
+    """What was said that the next run may need. ``finished``: the last words ended a turn, so that nothing of
+    what they tell is under way."""
+    asked = digest.prompts[-1].at if digest.prompts else 0
+    found: list[Sentence] = []
+    for age, one in enumerate(reversed(digest.says[-16:])):
+        fresh = age < 2 and one.at > asked
+        told = _spoken(one, fresh, 1.25 if age == 0 else 1.1 if age == 1 else 1.0)
+        found += map(_of_a_finished_turn, told) if finished else told
+    for one in digest.recaps[-1:]:
+        told = _spoken(one, one.at > asked, 1.2)
+        found += map(_of_a_finished_turn, told) if finished else told
+    for one in digest.reports[-2:]:
+        told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
+        found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in told]
+    for one in digest.notes[-4:]:
+        found.append(Sentence(one.text, "LAST STEPS", one.at, 1.0))
+    if digest.summary:
+        found += _spoken(digest.summary, False, 0.9)
+    return found
+
+
+def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
+    found = []
+    for raw in telling.sentences(said.text):
+        text = _LEAD.sub("", raw)
+        going = fresh and _GOING.search(text) is not None
+        label = (
+            "UNDER WAY" if going
+            else "DECIDED" if telling.is_choice(text)
+            else "DONE" if _is_done(text)
+            else "UNDER WAY" if fresh
+            else "LEARNT" if _FOUND.search(text)
+            else "NOTED"
+        )  # fmt: skip
+        if label != "UNDER WAY" and _INTENT.match(text):
+            label = "LAST STEPS"
+        text = _INTENT.sub("", text)
+        if text.endswith("?"):
+            if not fresh:
+                continue
+            label = "ASKED THE USER"
+        if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text and text.count(",") < 8:
+            text = text[0].upper() + text[1:]
+            found.append(
+                Sentence(text.rstrip(":") + "." if text.endswith(":") else text, label, said.at, weight)
+            )
+    return found
+
+
+def _is_done(text: str) -> bool:
+    return any(not _NOT_YET.search(text, 0, found.start()) for found in _DONE.finditer(text))
+
+
+def _of_a_finished_turn(one: Sentence) -> Sentence:
+    if one.label != "UNDER WAY":
+        return one
+    return Sentence(one.text, "NEXT" if _LEFT.search(one.text) else "LAST SAID", one.at, one.weight)

@@ -1,0 +1,138 @@
+"""Chains: is a stream what was written, and how do the remains of one fit together?
+
+Pure. ``faults`` proves a whole stream; ``assemble`` makes the best stream of events that were
+found in several places, and names the versions that no place had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ...errors import DamagedError
+from ..base import canonical
+from ..base.values import Value
+from .event import Draft, Erased, Event, Gap, draft, read_body, seal
+
+
+class Fault(Value):
+    """Something in a stream that is not as it was written."""
+
+    stream: str
+    version: int
+    reason: str
+
+
+def faults(stream: str, events: Sequence[Event]) -> list[Fault]:
+    """What is wrong with a stream; empty if it is proven."""
+    found: list[Fault] = []
+    prev = canonical.GENESIS
+    pardons = _pardons(events)
+    for expected, event in enumerate(events, 1):
+        if event.version != expected:
+            found.append(Fault(stream, expected, "an event is missing"))
+            break
+        if event.prev != prev:
+            found.append(Fault(stream, expected, "it does not follow its predecessor"))
+        if not event.chained():
+            found.append(Fault(stream, expected, "its envelope was changed"))
+        own = canonical.digest(event.body)
+        if own != event.body_hash and pardons.get(event.version) != own.hex():
+            found.append(Fault(stream, expected, "its body was changed"))
+        prev = event.hash
+    if events and events[-1].left:
+        found.append(Fault(stream, events[-1].version, "the rest of its commit is missing"))
+    return found
+
+
+def linked(stream: str, after: int, events: Sequence[Event]) -> None:
+    """DamagedError unless each event follows the one before it; what stands before them is not looked at."""
+    version, prev = after, b"" if after else canonical.GENESIS
+    for event in events:
+        version += 1
+        if event.version != version or (prev and event.prev != prev):
+            where = f"{stream} version {version}"
+            raise DamagedError("the journal", where, "it does not follow its predecessor")
+        prev = event.hash
+
+
+def _pardons(events: Iterable[Event]) -> dict[int, str]:
+    """Bodies that a recorded scrub put in place: version to hash."""
+    pardons: dict[int, str] = {}
+    for event in events:
+        if event.kind == Erased.KIND:
+            body = read_body(event)
+            if isinstance(body, Erased):
+                pardons.update(zip(body.versions, body.bodies, strict=False))
+    return pardons
+
+
+class Missing(Value):
+    """Versions of a stream that no source had."""
+
+    stream: str
+    first: int
+    last: int
+    reason: str
+
+
+class Assembled(Value):
+    """A stream put together: whole, or with its gaps named."""
+
+    stream: str
+    events: list[Event]
+    missing: list[Missing]
+
+
+def assemble(stream: str, sources: Sequence[Iterable[Event]], *, at: str, actor: str) -> Assembled:
+    """The stream that these sources come to; earlier sources are believed first.
+
+    Behind a gap the chain cannot be proven against what came before it: the later events are
+    kept, as new links behind an event that says what is missing.
+    """
+    by_version: dict[int, list[Event]] = {}
+    for source in sources:
+        for event in source:
+            if event.stream == stream and event.chained():
+                by_version.setdefault(event.version, []).append(event)
+    chosen, version, prev = [], 1, canonical.GENESIS
+    while fit := next((e for e in by_version.get(version, ()) if e.prev == prev), None):
+        chosen.append(fit)
+        version, prev = version + 1, fit.hash
+    later = sorted(v for v in by_version if v >= version)
+    if not later:
+        return Assembled(stream, chosen, _torn_end(stream, chosen))
+    rest: list[Event] = []
+    for place in later:
+        if place == version:
+            continue  # it follows something else: another history, so it counts as missing
+        fits = (e for e in by_version[place] if rest and e.prev == rest[-1].hash)
+        rest.append(next(fits, by_version[place][0]))
+    return _behind_gaps(stream, chosen, rest, at=at, actor=actor)
+
+
+def _torn_end(stream: str, events: list[Event]) -> list[Missing]:
+    if not events or not events[-1].left:
+        return []
+    last = events[-1]
+    return [Missing(stream, last.version + 1, last.version + last.left, "the rest of a commit")]
+
+
+def _behind_gaps(stream: str, chosen: list[Event], later: list[Event], *, at: str, actor: str) -> Assembled:
+    missing: list[Missing] = []
+    drafts: list[Draft] = []
+    expected = len(chosen) + 1
+    if not later:
+        missing.append(Missing(stream, expected, expected, "it does not follow its predecessor"))
+    for event in later:
+        if event.version > expected:
+            missing.append(Missing(stream, expected, event.version - 1, "no source had them"))
+            gap = Gap(expected, event.version - 1, "not readable at recovery")
+            drafts.append(draft(gap, at=at, actor=actor))
+        drafts.append(Draft(event.kind, event.body, event.at, event.actor, event.run, event.format))
+        expected = event.version + 1
+    prev = chosen[-1].hash if chosen else canonical.GENESIS
+    events = list(chosen)
+    for one in drafts:
+        events += seal(stream, len(events), prev, [one])
+        prev = events[-1].hash
+    return Assembled(stream, events, missing + _torn_end(stream, later[-1:]))

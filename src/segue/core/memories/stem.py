@@ -1,0 +1,113 @@
+"""Stems of English words, by the rules that Martin Porter published in 1980: "tests", "testing" and
+"tested" are looked for as one word.
+
+Written from the paper. A word that is no English one comes out as some stem, always the same; words of
+under three letters, and words with anything but a-z in them, come out as they are.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..base.lazy import regex
+
+_VOWELS = "aeiou"
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able",
+    "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate",
+    "ator": "ate", "alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al",
+    "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_STEP_3 = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
+}  # fmt: skip
+_STEP_4 = (
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
+    "ion", "al", "er", "ic", "ou",
+)  # fmt: skip
+_LONGEST_FIRST_2 = sorted(_STEP_2, key=len, reverse=True)
+_LONGEST_FIRST_3 = sorted(_STEP_3, key=len, reverse=True)
+_PLAIN = regex("[a-z]{3,}")
+
+
+def _shape(word: str) -> str:
+    """``c`` and ``v`` for each letter; a y behind a consonant is a vowel."""
+    shape = ""
+    for letter in word:
+        vowel = letter in _VOWELS or (letter == "y" and shape[-1:] == "c")
+        shape += "v" if vowel else "c"
+    return shape
+
+
+def _measure(word: str) -> int:
+    """How often vowels are followed by consonants."""
+    return _shape(word).count("vc")
+
+
+def _ends_short(word: str) -> bool:
+    """Consonant, vowel, consonant at the end, the last not w, x or y: as in "hop"."""
+    return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+
+
+def _step_1(word: str) -> str:
+    if word.endswith("sses") or word.endswith("ies"):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    if word.endswith("eed"):
+        word = word[:-1] if _measure(word[:-3]) > 0 else word
+    else:
+        for ending in ("ed", "ing"):
+            rest = word.removesuffix(ending)
+            if rest != word and "v" in _shape(rest):
+                word = _mended(rest)
+                break
+    if word.endswith("y") and "v" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    return word
+
+
+def _mended(word: str) -> str:
+    """What is left without "ed" or "ing", made a word again."""
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if word[-1:] == word[-2:-1] and _shape(word)[-1] == "c" and word[-1] not in "lsz":
+        return word[:-1]
+    return word + "e" if _measure(word) == 1 and _ends_short(word) else word
+
+
+def _replaced(word: str, endings: list[str], by: dict[str, str]) -> str:
+    for ending in endings:
+        if word.endswith(ending):
+            rest = word[: -len(ending)]
+            return rest + by[ending] if _measure(rest) > 0 else word
+    return word
+
+
+def _step_4(word: str) -> str:
+    for ending in _STEP_4:
+        if word.endswith(ending):
+            rest = word[: -len(ending)]
+            if _measure(rest) > 1 and (ending != "ion" or rest[-1:] in ("s", "t")):
+                return rest
+            return word
+    return word
+
+
+def _step_5(word: str) -> str:
+    if word.endswith("e"):
+        rest = word[:-1]
+        if _measure(rest) > 1 or (_measure(rest) == 1 and not _ends_short(rest)):
+            word = rest
+    return word[:-1] if word.endswith("ll") and _measure(word) > 1 else word
+
+
+@lru_cache(maxsize=32_768)
+def stem(word: str) -> str:
+    """The stem of a word in lower case."""
+    if not _PLAIN.fullmatch(word):
+        return word
+    word = _step_1(word)
+    word = _replaced(word, _LONGEST_FIRST_2, _STEP_2)
+    word = _replaced(word, _LONGEST_FIRST_3, _STEP_3)
+    return _step_5(_step_4(word))

@@ -1,0 +1,75 @@
+"""Answers of models as values, whatever came: JSON, JSON in prose, JSON that was cut off, or nothing.
+
+Where an endpoint cannot hold its model to a schema, what it sends is searched for the first object or list
+that can be read; of one that was cut off, the elements that are whole are taken. Nothing here raises, and no
+answer costs more time than its length.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..base.lazy import regex
+
+CHARS_MAX = 64_000
+DEPTH_MAX = 40
+_BRACE = regex(r"[{\[]")
+_raw = json.JSONDecoder(strict=False).raw_decode
+
+
+def value_of(text: str) -> Any:
+    """The JSON object, or the list of objects, in a text; None if there is none."""
+    text = text[:CHARS_MAX]
+    for match in list(_BRACE.finditer(text))[:DEPTH_MAX]:
+        found = _decoded(text, match.start())
+        if isinstance(found, dict) and found:
+            return found
+        if isinstance(found, list) and found and isinstance(found[0], dict):
+            return found
+        if found is None and (whole := _salvaged(text, match.start())) is not None:
+            return whole
+    return None
+
+
+def _decoded(text: str, start: int) -> Any:
+    try:
+        return _raw(text, start)[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def rows_of(text: str, key: str) -> list[Any]:
+    """The list under a key of the object in a text, or the list that the text is; as much as is whole."""
+    value = value_of(text)
+    rows = value.get(key) if isinstance(value, dict) else value
+    return rows if isinstance(rows, list) else []
+
+
+_KEY = regex(r'"(\w{1,40})"\s*:\s*\[')
+
+
+def _salvaged(text: str, start: int) -> dict[str, list[Any]] | None:
+    """Of an object that was cut off: its lists, with the elements that are whole."""
+    found: dict[str, list[Any]] = {}
+    place = start
+    while len(found) < DEPTH_MAX and (match := _KEY.search(text, place)):
+        rows, place = _elements(text, match.end())
+        if match[1] not in found:
+            found[match[1]] = rows
+    return found or None
+
+
+def _elements(text: str, place: int) -> tuple[list[Any], int]:
+    rows: list[Any] = []
+    while place < len(text):
+        while place < len(text) and text[place] in " \t\r\n,":
+            place += 1
+        if place >= len(text) or text[place] == "]":
+            return rows, place + 1
+        try:
+            row, place = _raw(text, place)
+        except (ValueError, RecursionError):
+            return rows, place + 1
+        rows.append(row)
+    return rows, place

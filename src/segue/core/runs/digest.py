@@ -1,0 +1,499 @@
+"""The fold of a run's steps: all that a brief needs, in bounded space.
+
+``take`` is the one function that changes a digest, in place, because transcripts are long; the same
+steps in the same order give an equal digest, in one go or in pieces with ``encode`` and ``decode`` in
+between. Everything that grows has a cap, so a digest of 100 MB is as small as one of 1 MB. Only the
+user's own prompts can become the goal or a standing instruction. Texts of the last steps are kept as they
+are: what they mean is worked out when somebody asks (``core.brief``), not while reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from ..base.values import msgpack_decoder
+from . import sentences
+from .inherited import MANIFEST, Inherited, inherited, parted
+from .open_questions import offered
+from .rewinds import keep_plan, take_back
+from .sentences import clip
+from .shell_commands import shell
+from .standing_rules import standing
+from .steps import (
+    EDITS,
+    Act,
+    Call,
+    Compact,
+    End,
+    Fault,
+    Given,
+    Interrupt,
+    Model,
+    Plan,
+    PlanItem,
+    Prompt,
+    Recap,
+    Report,
+    Result,
+    Rewind,
+    Say,
+    Start,
+    Step,
+    Title,
+    Usage,
+)
+from .written_plans import sketch
+
+FORMAT = 10  # raised when a digest of the same steps comes out differently: stored ones are made anew
+
+PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
+SAYS_MAX, SAY_CHARS = 40, 1_600
+TAIL_MAX, TAIL_CHARS = 120, 5_000
+FILES_MAX, COMMANDS_MAX, PLAN_MAX, OPEN_MAX = 240, 120, 120, 32
+FAILURES_MAX, SOLVED_MAX, COMMITS_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 24, 6
+SUMMARY_CHARS, REPORT_CHARS = 9_000, 1_600
+
+
+class Words(msgspec.Struct, array_like=True, gc=False):
+    """A text and when it was said, by the count of steps."""
+
+    text: str
+    at: int
+
+
+class FileUse(msgspec.Struct, array_like=True, gc=False):
+    """What was done to a file."""
+
+    first: int
+    last: int
+    reads: int = 0
+    edits: int = 0
+    edited: int = 0  # when last
+    created: bool = False
+    deleted: bool = False
+    named: int = 0  # how often a tool was given it, not a shell
+
+
+class CommandUse(msgspec.Struct, array_like=True, gc=False):
+    """What became of a command, by its short form."""
+
+    kind: str
+    last: int
+    runs: int = 0
+    failed: int = 0
+    ok: bool | None = None  # of the last one that ended
+    line: str = ""  # the last one as it was given
+
+
+class Failure(msgspec.Struct, array_like=True, gc=False):
+    """Something that failed, and the lines that say why."""
+
+    what: str
+    why: str
+    at: int
+    count: int = 1
+    solved: int = 0  # when; 0 while it is open
+
+
+class Open(msgspec.Struct, array_like=True, gc=False):
+    """A call without its result."""
+
+    at: int
+    tool: str
+    act: str
+    what: str  # short command, path, or the agent's note
+    line: str = ""
+    paths: tuple[str, ...] = ()
+    subject: str = ""  # of the commit that it makes
+
+
+class Trace(msgspec.Struct, array_like=True, gc=False):
+    """One of the last steps, for the words and names in it."""
+
+    kind: str  # prompt, say, result, report, or the act of a call
+    text: str
+    path: str = ""
+
+
+class RunDigest(msgspec.Struct, omit_defaults=True):
+    """What a run was about, did and left."""
+
+    steps: int = 0
+    calls: int = 0
+    chars: int = 0  # of all texts: a measure of what was condensed
+    began: float = 0.0
+    last: float = 0.0
+    native: str = ""
+    parent: str = ""
+    cwd: str = ""
+    branch: str = ""
+    head: str = ""
+    version: str = ""
+    model: str = ""
+    title: str = ""
+    stretches: int = 0  # starts, resumes, forks
+    inherited: Inherited = Inherited()
+    first_prompt: Words | None = None
+    prompts: list[Words] = []
+    answers: str = ""  # what the last prompt answers, where it does not say so itself
+    standing: list[Words] = []
+    plan: list[list[Any]] = []  # [text, state, key, changed]
+    planned: int = 0
+    plans: list[list[Any]] = []  # [steps, planned, plan] at earlier prompts
+    sketch: list[str] = []  # open lines of a plan that was only written down
+    sketch_done: list[str] = []
+    sketched: int = 0
+    numbered: bool = False  # by numbers, which do not say what is done
+    files: dict[str, FileUse] = {}
+    commands: dict[str, CommandUse] = {}
+    pending: dict[str, Open] = {}
+    failures: dict[str, Failure] = {}
+    solved: list[Failure] = []
+    commits: list[Words] = []
+    decided: list[Words] = []  # questions that the user answered, with the answers
+    says: list[Words] = []
+    notes: list[Words] = []  # the agent's own words for its commands
+    reports: list[Words] = []
+    tail: list[Trace] = []
+    summary: Words | None = None
+    compactions: int = 0
+    recaps: list[Words] = []
+    interrupted: Words | None = None
+    refused: Failure | None = None  # the last call that the user did not want, and why
+    fault: Words | None = None
+    faults: int = 0
+    context: int = 0  # tokens in the window at the last response
+    context_max: int = 0
+    window: int = 0
+    output: int = 0
+    cost: float = 0.0
+    usage_key: str = ""
+    ended: Words | None = None  # how the last turn ended, and when
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgpack_decoder(RunDigest)
+
+
+def encode(digest: RunDigest) -> bytes:
+    """The bytes of a digest; the first one says which version of this module made it."""
+    return bytes((FORMAT,)) + _encoder.encode(digest)
+
+
+def decode(data: bytes) -> RunDigest | None:
+    """A stored digest; None when another version of this module made it."""
+    if data[:1] != bytes((FORMAT,)):
+        return None
+    try:
+        return _decoder.decode(memoryview(data)[1:])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def fold(steps: Iterable[Step], digest: RunDigest | None = None) -> RunDigest:
+    """The digest of these steps, or of these after those already in one."""
+    digest = RunDigest() if digest is None else digest
+    for step in steps:
+        take(digest, step)
+    return digest
+
+
+def take(digest: RunDigest, step: Step) -> None:
+    """Add a step."""
+    digest.steps += 1
+    if step.at:
+        digest.last = step.at
+        if not digest.began:
+            digest.began = step.at
+    _TAKERS[type(step)](digest, step)
+
+
+def _last(kept: list[Any], new: Any, most: int) -> None:
+    kept.append(new)
+    if len(kept) > most:
+        del kept[: len(kept) - most]
+
+
+def _trace(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
+    digest.chars += len(text)
+    digest.tail.append(Trace(kind, text if len(text) <= TAIL_CHARS else clip(text, TAIL_CHARS), path))
+    if len(digest.tail) >= TAIL_MAX * 2:  # rarely, not at each step
+        del digest.tail[:-TAIL_MAX]
+
+
+def tail(digest: RunDigest) -> list[Trace]:
+    """The last steps, oldest first."""
+    return digest.tail[-TAIL_MAX:]
+
+
+# -- one function a kind of step
+
+
+def _start(digest: RunDigest, step: Start) -> None:
+    if step.how:
+        digest.stretches += 1
+    for name in ("native", "cwd", "branch", "head", "version", "parent"):
+        given = getattr(step, name)
+        if given and (name not in ("native", "cwd") or not getattr(digest, name)):
+            setattr(digest, name, given)
+
+
+def _given(digest: RunDigest, step: Given) -> None:
+    told = inherited(parted(step.text)[0])
+    if told:
+        digest.inherited = told
+
+
+def _prompt(digest: RunDigest, step: Prompt) -> None:
+    text = step.text.strip()
+    if sentences.MARK in text or MANIFEST in text:
+        brief, text = parted(text)
+        if brief:
+            _given(digest, Given(step.at, brief))
+    if not text:
+        return
+    keep_plan(digest)
+    words = Words(clip(sentences.task_first(text), PROMPT_CHARS), digest.steps)
+    if digest.first_prompt is None:
+        digest.first_prompt = words
+    digest.prompts.append(words)
+    if len(digest.prompts) > PROMPTS_MAX:
+        _forget_prompt(digest.prompts)
+    for rule in standing(text):
+        digest.standing = [old for old in digest.standing if old.text != rule]
+        _last(digest.standing, Words(rule, digest.steps), NOTED_MAX)
+    sketch(digest, text)
+    digest.answers, digest.ended = offered(digest, text), None
+    _trace(digest, "prompt", text)
+
+
+def _forget_prompt(prompts: list[Words]) -> None:
+    """Drop the oldest "go on" rather than a request: after many of them it still says what the work is."""
+    older = prompts[: PROMPTS_MAX // 2]
+    del prompts[next((at for at, one in enumerate(older) if not sentences.is_substantial(one.text)), 0)]
+
+
+def _say(digest: RunDigest, step: Say) -> None:
+    _last(digest.says, Words(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
+    sketch(digest, step.text, own=True)
+    _trace(digest, "say", step.text)
+
+
+def _call(digest: RunDigest, step: Call) -> None:
+    digest.calls += 1
+    what = step.note or (step.paths[0] if step.paths else step.tool)
+    paths, subject = step.paths, ""
+    for path in paths:
+        _touch(digest, path, step.act, 1)
+    if step.command:
+        seen = shell(step.command)
+        what, subject = seen.short or what, seen.subject
+        _ran(digest, step, seen.short, seen.kind)
+        for path in seen.reads:
+            _touch(digest, path, "read")
+        for path in seen.writes:
+            _touch(digest, path, "create")
+        paths = paths or seen.writes or seen.reads
+    if step.note and step.act in ("run", "agent"):
+        _last(digest.notes, Words(clip(step.note, 200), digest.steps), NOTED_MAX)
+    if step.act == "plan" and not step.paths:
+        sketch(digest, step.text, own=True)
+    if step.id:
+        line = clip(step.command or step.note, 400)
+        digest.pending[step.id] = Open(
+            digest.steps, step.tool, step.act, clip(what, 200), line, paths[:4], subject
+        )
+        if len(digest.pending) > OPEN_MAX:
+            del digest.pending[next(iter(digest.pending))]
+    _trace(digest, step.act, step.text, paths[0] if paths else "")
+
+
+def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:
+    if not short or kind == "look":
+        return
+    use = digest.commands.pop(short, None) or CommandUse(kind, 0)
+    use.last, use.runs, use.line = digest.steps, use.runs + 1, clip(step.command, 300)
+    digest.commands[short] = use  # a dict keeps the order of use
+    if len(digest.commands) > COMMANDS_MAX:
+        del digest.commands[next(iter(digest.commands))]
+
+
+def _touch(digest: RunDigest, path: str, act: Act, named: int = 0) -> None:
+    if not path or len(path) > 400 or "\n" in path:
+        return
+    use = digest.files.pop(path, None) or FileUse(digest.steps, 0)
+    use.last = digest.steps
+    use.named += named
+    if act in EDITS:
+        use.edits += 1
+        use.edited = digest.steps
+        use.created = use.created or (act == "create" and not use.reads)
+        use.deleted = act == "delete"
+    else:
+        use.reads += 1
+    digest.files[path] = use
+    if len(digest.files) > FILES_MAX:
+        _forget(digest.files)
+
+
+def _forget(files: dict[str, FileUse]) -> None:
+    """Drop the file least likely to be needed: never edited if there is one, else the oldest."""
+    victim = next((path for path, use in files.items() if not use.edits), next(iter(files)))
+    del files[victim]
+
+
+def _result(digest: RunDigest, step: Result) -> None:
+    call = digest.pending.pop(step.id, None)
+    for path in step.paths:
+        _touch(digest, path, "read")
+    if call is None:
+        _trace(digest, "result", step.text)
+        return
+    stopped = sentences.was_stopped(step.exit, step.text)
+    failed = not stopped and (step.ok is False or bool(step.exit))
+    _trace(digest, "failure" if failed else "result", step.text, call.paths[0] if call.paths else "")
+    key = call.what if call.act == "run" else f"{call.act} {call.what}"
+    if call.act == "run" and call.what in digest.commands:
+        use = digest.commands[call.what]
+        use.ok = None if step.ok is None or stopped else not failed
+        use.failed += failed
+    if failed:
+        _failed(digest, key, call, step)
+    if failed or stopped:
+        return
+    if step.ok is not False:
+        _solve(digest, key)
+    if call.subject:
+        _last(digest.commits, Words(call.subject, digest.steps), COMMITS_MAX)
+    elif call.act == "agent":
+        _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+    elif call.act == "ask" and step.text:
+        said = sentences.answered(call.line, step.text)
+        _last(digest.decided, Words(clip(said, 300), digest.steps), NOTED_MAX)
+
+
+def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
+    why = sentences.reason(step.text)
+    before = digest.failures.pop(key, None)
+    digest.failures[key] = Failure(_named(call), why, digest.steps, before.count + 1 if before else 1)
+    if len(digest.failures) > FAILURES_MAX:
+        del digest.failures[next(iter(digest.failures))]
+
+
+def _named(call: Open) -> str:
+    return call.what if call.act == "run" else f"{call.tool} {call.paths[0]}" if call.paths else call.tool
+
+
+def _solve(digest: RunDigest, key: str) -> None:
+    failure = digest.failures.pop(key, None)
+    if failure is not None:
+        failure.solved = digest.steps
+        _last(digest.solved, failure, SOLVED_MAX)
+
+
+def _plan(digest: RunDigest, step: Plan) -> None:
+    digest.planned = digest.steps
+    if digest.inherited:
+        over = [item.text for item in step.items if item.state in ("done", "dropped")]
+        digest.inherited = digest.inherited.without(over)
+    if step.whole:
+        before = {item[0]: item for item in digest.plan}
+        digest.plan = [
+            _item(item, before.get(item.text), digest.steps) for item in step.items[:PLAN_MAX] if item.text
+        ]
+        return
+    for item in step.items:
+        match = next(
+            (
+                old
+                for old in digest.plan
+                if (item.key and old[2] == item.key) or (not item.key and old[0] == item.text)
+            ),
+            None,
+        )
+        if match is not None:
+            match[0], match[1], match[3] = item.text or match[0], item.state or match[1], digest.steps
+        elif item.text:
+            _last(digest.plan, _item(item, None, digest.steps), PLAN_MAX)
+
+
+def _item(item: PlanItem, before: list[Any] | None, at: int) -> list[Any]:
+    same = before is not None and before[1] == item.state
+    return [clip(item.text, 300), item.state or "pending", item.key, before[3] if same and before else at]
+
+
+def _usage(digest: RunDigest, step: Usage) -> None:
+    if step.context:
+        digest.context = step.context
+        digest.context_max = max(digest.context_max, step.context)
+    digest.window = step.window or digest.window
+    if step.key != digest.usage_key or not step.key:
+        digest.output += step.output
+        digest.cost += step.cost
+    digest.usage_key = step.key
+
+
+def _compact(digest: RunDigest, step: Compact) -> None:
+    digest.compactions += 1
+    digest.chars += len(step.summary)
+    if step.summary:
+        digest.summary = Words(clip(step.summary, SUMMARY_CHARS), digest.steps)
+
+
+def _recap(digest: RunDigest, step: Recap) -> None:
+    _last(digest.recaps, Words(clip(step.text, REPORT_CHARS), digest.steps), 3)
+
+
+def _report(digest: RunDigest, step: Report) -> None:
+    digest.pending.pop(step.call, None)
+    _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+
+
+def _interrupt(digest: RunDigest, step: Interrupt) -> None:
+    digest.interrupted = Words(clip(step.reason, 300), digest.steps)
+    call = digest.pending.get(step.call)
+    if call is not None:
+        digest.refused = Failure(_named(call), clip(step.reason, 300), digest.steps)
+
+
+def _fault(digest: RunDigest, step: Fault) -> None:
+    digest.faults += 1
+    digest.fault = Words(clip(step.text, 300), digest.steps)
+
+
+def _model(digest: RunDigest, step: Model) -> None:
+    digest.model = step.name
+
+
+def _title(digest: RunDigest, step: Title) -> None:
+    digest.title = clip(step.text, 120)
+
+
+def _end(digest: RunDigest, step: End) -> None:
+    digest.ended = Words(step.how, digest.steps)
+    if step.how == "error" and step.text:
+        digest.fault = Words(clip(step.text, 300), digest.steps)
+
+
+_TAKERS: dict[type, Callable[[RunDigest, Any], None]] = {
+    Start: _start,
+    Prompt: _prompt,
+    Rewind: take_back,
+    Given: _given,
+    Say: _say,
+    Call: _call,
+    Result: _result,
+    Plan: _plan,
+    Usage: _usage,
+    Compact: _compact,
+    Recap: _recap,
+    Report: _report,
+    Interrupt: _interrupt,
+    Fault: _fault,
+    Model: _model,
+    Title: _title,
+    End: _end,
+}

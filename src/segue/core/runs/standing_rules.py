@@ -1,0 +1,76 @@
+"""Which sentences of a prompt hold beyond it: rules and corrections, told by their form.
+
+What is shown as standing is obeyed. So a sentence counts only if it is an order: not a question, with or
+without its mark, not a wish for the moment, and not a remark about how things are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..base.lazy import regex
+from .sentences import sentences
+
+PROMPT_CHARS_MAX = 6_000
+SENTENCE_CHARS_MIN, SENTENCE_CHARS_MAX = 12, 200
+RULES_MAX = 6
+_WORDS_MIN = 4
+_MARKS = (  # every rule has one of these in it
+    "not", "n't", "never", "always", "must", "should", "only ", "prefer", "from now on", "make sure", "avoid",
+    "remember", "ensure", "stop ", "no need", "keep in mind", "instead of", "rather than", "dont",
+)  # fmt: skip
+_STARTS = r"(?:^|[,;:(.!?*-]\s*|\b(?:and|but|please|also|then)\s+)"
+_ORDER = regex(
+    rf"{_STARTS}(?:(?:never|always)\b(?!\s+(?:be|been|has|have|had|is|was|just|\w+ed)\b)"
+    r"|(?:do not|don't|dont)\b(?!\s+(?:like|see|know|think|worry|care|mind)\b)"
+    r"|(?:prefer|make sure|avoid|remember (?:to|that|not)|ensure|stop \w+ing|no need to|keep in mind)\b"
+    r"|only (?:use|do|change|touch|edit|run)\b|(?:always )?use\b.{1,40}\b(?:not|instead of|rather than)\b)"
+    r"|\b(?:you|we) (?:must|should (?:not|never|always|only))\b|\bfrom now on\b",
+    re.I,
+)
+_OURS = regex(r"\bwe (?:do not|don't|dont) (?:need|want|use|have to|support|ship)\b", re.I)
+_HEDGED = regex(
+    r"\b(?:perhaps|maybe|i (?:think|thought|guess)|if we|so(?: that)? (?:we|you)|not sure)\b", re.I
+)
+_ASKS = regex(
+    r"(?i)^(?:(?:and|but|also|so|ok|okay|well|hmm|oh|yeah|then)[,. ]+)*"
+    r"(?:is|are|was|were|can|could|would|does|did|do (?:you|we|i)|should (?:we|i)|shouldn't|"
+    r"how|what|whats|what's|why|which|who)\b"
+)
+_FRENCH = regex(r"(?i)[à-ÿ]|\b(?:les|une|est|sont|nous|vous|des|du|au)\b")
+"""There "dont" forbids nothing."""
+_WAITS = regex(
+    r"(?:\bnot|n't|\bdont)\s+(?:(?:\w+\s+){0,3}"
+    r"(?:act|implement|code|start|begin|change|edit|write|make|do|touch|modify|build|fix|add)\b"
+    r".{0,40}\b(?:yet|for now)\b"
+    r"|(?:implement|act|make any changes|change anything|do anything)(?: anything| it| this)?"
+    r"\s*(?:$|[.,;!]|just\b))",
+    re.I,
+)
+"""Said of the request that it stands in, and lifted by the next one."""
+
+
+def standing(prompt: str) -> list[str]:
+    """The rules and corrections in a prompt."""
+    if len(prompt) > PROMPT_CHARS_MAX or not _may(prompt):
+        return []
+    return [one for one in sentences(prompt) if _stands(one)][:RULES_MAX]
+
+
+def _may(text: str) -> bool:
+    low = text.lower()
+    return any(mark in low for mark in _MARKS)
+
+
+def _stands(sentence: str) -> bool:
+    if not SENTENCE_CHARS_MIN <= len(sentence) <= SENTENCE_CHARS_MAX or not _may(sentence):
+        return False
+    if sentence[-1] in "?:" or sentence.startswith("//") or len(sentence.split()) < _WORDS_MIN:
+        return False
+    if _ASKS.search(sentence) or _WAITS.search(sentence):
+        return False
+    if "dont" in sentence.lower() and _FRENCH.search(sentence):
+        return False
+    if _ORDER.search(sentence):
+        return True
+    return _OURS.search(sentence) is not None and _HEDGED.search(sentence) is None

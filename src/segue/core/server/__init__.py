@@ -1,0 +1,1 @@
+"""What a server decides by itself: keys, roles and rates."""

@@ -1,0 +1,74 @@
+"""Going back: the difference between two states of a session, as a patch.
+
+A rewind is an event like any other: it carries what must change to make the state of now
+that of then, so that folding it needs no look at older events. Rows are kept up to the first
+that differs; everything else is replaced whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..base.persistent_list import Rows
+from ..features.verdict import HANDLERS
+from ..journal import event as ev
+from .snapshot import wire_types
+from .state import LIFE_FIELDS, SET_FIELDS, WORK_FIELDS, SessionState
+
+STAYS: frozenset[str] = frozenset(
+    {body.KIND for body in HANDLERS} | {ev.Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND}
+)
+"""Kinds that nothing takes back: a scrub, what was declared or found of features, what was spent."""
+
+
+def difference(now: SessionState, then: SessionState, *, lifecycle: bool) -> dict[str, Any]:
+    """The patch that brings the work (and, for an undo, the lifecycle and what was set) of ``then`` back."""
+    patch: dict[str, Any] = {}
+    for name in WORK_FIELDS + (LIFE_FIELDS + SET_FIELDS if lifecycle else ()):
+        old, new = getattr(now, name), getattr(then, name)
+        if old == new:
+            continue
+        if isinstance(new, Rows):
+            keep = _common(old, new)
+            patch[name] = {"keep": keep, "rows": msgspec.to_builtins(list(new[keep:]))}
+        else:
+            patch[name] = msgspec.to_builtins(new)
+    return patch
+
+
+def _common(a: Rows[Any], b: Rows[Any]) -> int:
+    count = 0
+    for x, y in zip(a, b, strict=False):
+        if x is not y and x != y:
+            break
+        count += 1
+    return count
+
+
+def apply(state: SessionState, patch: dict[str, Any]) -> dict[str, Any]:
+    """The fields that a patch changes, with their new values; what does not fit is left alone."""
+    changes: dict[str, Any] = {}
+    for name in WORK_FIELDS + LIFE_FIELDS + SET_FIELDS:
+        if name not in patch:
+            continue
+        wire = wire_types()[name]
+        try:
+            if isinstance(getattr(state, name), Rows):
+                rows = msgspec.convert(patch[name]["rows"], wire)
+                changes[name] = Rows([*getattr(state, name)[: patch[name]["keep"]], *rows])
+            else:
+                changes[name] = msgspec.convert(patch[name], wire)
+        except (msgspec.ValidationError, KeyError, TypeError):
+            continue
+    _keep_in_range(changes, len(changes.get("items", state.items)))
+    return changes
+
+
+def _keep_in_range(changes: dict[str, Any], count: int) -> None:
+    for name in ("next", "active", "blocked"):
+        if name in changes:
+            changes[name] = tuple(i for i in changes[name] if 0 <= i < count)
+    if "done" in changes:
+        changes["done"] = Rows(i for i in changes["done"] if 0 <= i < count)

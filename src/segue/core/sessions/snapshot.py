@@ -1,0 +1,78 @@
+"""Snapshots: a state as bytes, so that nobody folds ten thousand events to say hello.
+
+A snapshot is a cache. The same state gives the same bytes (sorted, no clock), so a rebuild
+can be compared with what is stored byte by byte. ``FOLD`` is raised whenever the fold or a
+state's shape changes meaning: older snapshots are then ignored and made anew.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ..base import canonical
+from ..base.persistent_list import Rows
+from .state import SessionState
+
+FOLD = 3
+_SEAL_BYTES = 16
+_encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
+
+
+@cache
+def wire_types() -> dict[str, Any]:
+    """Each field of a state with the type that stands for it in bytes: a list for Rows."""
+    hints = get_type_hints(SessionState)
+    return {name: _plain(hints[name]) for name in SessionState.__struct_fields__}
+
+
+def _plain(annotation: Any) -> Any:
+    return list[get_args(annotation)[0]] if get_origin(annotation) is Rows else annotation  # type: ignore[misc]
+
+
+@cache
+def _decoder() -> msgspec.msgpack.Decoder[Any]:
+    fields: list[Any] = [
+        (name, wire, msgspec.field(default_factory=list))
+        if get_origin(wire) is list
+        else (name, wire, getattr(_EMPTY, name))
+        for name, wire in wire_types().items()
+    ]
+    return msgspec.msgpack.Decoder(msgspec.defstruct("StateOnWire", fields, gc=False))
+
+
+_EMPTY = SessionState()
+_ROWS = tuple(name for name in SessionState.__struct_fields__ if isinstance(getattr(_EMPTY, name), Rows))
+
+
+def sealed(body: bytes) -> bytes:
+    """A cached body with the hash that tells whether it is still the same."""
+    return canonical.digest(body)[:_SEAL_BYTES] + body
+
+
+def unsealed(body: bytes) -> bytes:
+    """The body again; raises ``msgspec.DecodeError`` if a byte of it changed."""
+    if canonical.digest(body[_SEAL_BYTES:])[:_SEAL_BYTES] != body[:_SEAL_BYTES]:
+        raise msgspec.DecodeError("a snapshot that does not have its hash")
+    return body[_SEAL_BYTES:]
+
+
+def encode(state: SessionState) -> bytes:
+    """The bytes of a state. Rows without a row are the default's: only those are left out."""
+    for name in _ROWS:
+        rows, default = getattr(state, name), getattr(_EMPTY, name)
+        if not rows and rows is not default:
+            state = msgspec.structs.replace(state, **{name: default})
+    return _encoder.encode(state)
+
+
+def decode(body: bytes) -> SessionState:
+    """The state of such bytes; raises ``msgspec.MsgspecError`` on anything else."""
+    wire = _decoder().decode(body)
+    values: dict[str, Any] = {}
+    for name in SessionState.__struct_fields__:
+        value = getattr(wire, name)
+        values[name] = Rows(value) if isinstance(value, list) else value
+    return SessionState(**values)

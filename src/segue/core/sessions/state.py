@@ -1,0 +1,345 @@
+"""SessionState: all that is known of a session at a version.
+
+The parts of the designs that Segue unites, as values. Lists that may grow long are Rows, so
+that a state shares what did not change with the state before it. Nothing derived is stored:
+percentages, summaries and hints come from ``status.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base.persistent_list import Rows
+from ..base.values import Value
+from ..features.evidence import PERSON, Check
+
+TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
+OPEN = ("created", "active", "paused")
+IDLE_SECONDS = 1800
+"""A longer silence between two events does not count as active time."""
+
+
+class _Row(Value, array_like=True, gc=False):
+    """A row of a list that may grow long: stored without names."""
+
+
+class Item(_Row):
+    """A unit of planned work."""
+
+    text: str
+    status: str
+    """next, active, done, blocked or dropped."""
+    at: str = ""
+    """When it got this status."""
+    reason: str = ""
+    key: str = ""
+    """What ``key`` makes of the text, where that is not the text itself; so too below."""
+
+
+class Decision(_Row):
+    """A choice, and why it was made."""
+
+    text: str
+    why: str = ""
+    at: str = ""
+    actor: str = ""
+
+
+class Question(_Row):
+    """A question; open while it has no answer."""
+
+    text: str
+    at: str = ""
+    answer: str = ""
+    answered_at: str = ""
+    key: str = ""
+
+
+class Finding(_Row):
+    """Something learnt."""
+
+    text: str
+    at: str = ""
+    actor: str = ""
+
+
+class Trouble(_Row):
+    """An error that was seen; open while it has no solution."""
+
+    text: str
+    at: str = ""
+    solution: str = ""
+    solved_at: str = ""
+    key: str = ""
+
+
+class _Part(Value, omit_defaults=True):
+    """A named part of the state."""
+
+
+class Thread(_Part):
+    """A line of thought that is followed over time."""
+
+    topic: str
+    status: str = "in_progress"
+    last_activity: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Focus(_Part):
+    """Where the attention is: a note or a file, and a place in it."""
+
+    note_id: str = ""
+    note_title: str = ""
+    file: str = ""
+    position: str = ""
+
+
+class NoteUse(_Part):
+    """A note that was loaded, and how often."""
+
+    count: int = 0
+    last: str = ""
+    path: str = ""
+
+
+class AgentState(_Part):
+    """A named agent's own state: what it told us, and the pieces of its value."""
+
+    active: bool = False
+    mode: str = ""
+    pid: int = 0
+    pid_start: str = ""
+    host: str = ""
+    """Where the process is."""
+    working_memory_path: str = ""
+    suggestions_pending: int = 0
+    last_run: str = ""
+    last_topic: str = ""
+    saved_at: str = ""
+    size: int = 0
+    pieces: tuple[str, ...] = ()
+
+
+class Context(_Part):
+    """What of the surroundings was loaded."""
+
+    org_index_hash: str = ""
+    project_index_hash: str = ""
+    decisions_loaded: int = 0
+    playbooks_loaded: int = 0
+    notes_created_count: int = 0
+    notes_updated_count: int = 0
+    conversations_count: int = 0
+    commits_count: int = 0
+    cutoff_date: str = ""
+    total_tokens_loaded: int = 0
+    search_cache_size: int = 0
+    embedding_cache_size: int = 0
+
+
+class Metrics(_Part):
+    """Counters of a session."""
+
+    notes_created: int = 0
+    notes_updated: int = 0
+    decisions_made: int = 0
+    questions_asked: int = 0
+    searches_performed: int = 0
+    suggestions_accepted: int = 0
+    estimated_cost: float = 0.0
+
+
+class Budget(_Part):
+    """What a session may spend. What it has cost is in the metrics."""
+
+    limit_cost: float = 0.0
+    """0: none."""
+    limit_tokens: int = 0
+    tokens_used: int = 0
+    limited: bool = False
+    """It goes on although a limit is reached, as sparingly as it can."""
+
+
+class Mark(_Part):
+    """A named checkpoint: the version whose state it froze."""
+
+    version: int
+    at: str
+    note: str = ""
+
+
+class Handing(_Part):
+    """The session was passed to an agent."""
+
+    to: str
+    note: str = ""
+    at: str = ""
+
+
+class Ran(_Part):
+    """The last run of a check of a feature as it is defined now."""
+
+    ok: bool
+    at: str = ""
+    version: int = 0
+    """The event that is the evidence."""
+    covered: str = ""
+    """The hash over the covered files."""
+    files: int = 0
+    head: str = ""
+    first: str = ""
+    """What a failure says first."""
+    by: str = ""
+
+
+class Attested(_Part):
+    """Somebody's word for a step that no check proves."""
+
+    who: str
+    note: str
+    at: str = ""
+    covered: str = ""
+    told_by: str = ""
+    """The agent that gave another's name; empty: whoever is named, or a person, said it."""
+
+    @property
+    def name(self) -> str:
+        """Whose word it is, and through whom it came."""
+        return f"{self.who}, told by {self.told_by}" if self.told_by else self.who
+
+
+class Reported(_Part):
+    """What a report says that somebody else made: shown, and never a proof."""
+
+    source: str = ""
+    passed: int = 0
+    failed: int = 0
+    first: str = ""
+    at: str = ""
+
+
+class FeatureChange(_Part):
+    """Something of a feature was removed or changed on the way."""
+
+    feature: str
+    what: str
+    by: str = ""
+    at: str = ""
+    reason: str = ""
+
+
+class Feature(_Part):
+    """A criterion of success. Whether it passes is not in it: ``features.verdict_of`` says that."""
+
+    id: str
+    description: str
+    category: str = ""
+    steps: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    covers: tuple[str, ...] = ()
+    """Globs; empty: the whole working tree."""
+    status: str = "not_started"
+    """As declared: not_started, in_progress, testing, blocked or failing."""
+    reason: str = ""
+    implemented_by: str = ""
+    notes: str = ""
+    claim: str = ""
+    source: str = ""
+    by: str = PERSON
+    """``user`` if a person ever set any of it."""
+    at: str = ""
+    running: tuple[str, ...] = ()
+    """Checks that were begun and of which nothing was heard since."""
+    ran: dict[str, Ran] = {}
+    attested: dict[str, Attested] = {}
+    reported: Reported = Reported()
+
+
+class SessionState(Value, omit_defaults=True):
+    """All that is known of a session at a version."""
+
+    version: int = 0
+    id: str = ""
+    goal: str = ""
+    summary: str = ""
+    """As given; when empty, ``status.summary_of`` makes one."""
+    organization: str = ""
+    project: str = ""
+    project_name: str = ""
+    type: str = ""
+    status: str = ""
+    """created, active, paused, completed or abandoned."""
+    created: str = ""
+    started: str = ""
+    paused: str = ""
+    pause_reason: str = ""
+    pause_cause: str = ""
+    resumed: str = ""
+    ended: str = ""
+    end_reason: str = ""
+    updated: str = ""
+    active_seconds: float = 0.0
+    items: Rows[Item] = Rows()
+    """In the order of the plan; the tuples below name their places."""
+    next: tuple[int, ...] = ()
+    active: tuple[int, ...] = ()
+    blocked: tuple[int, ...] = ()
+    done: Rows[int] = Rows()
+    """In the order in which they were finished."""
+    decisions: Rows[Decision] = Rows()
+    questions: Rows[Question] = Rows()
+    findings: Rows[Finding] = Rows()
+    troubles: Rows[Trouble] = Rows()
+    threads: dict[str, Thread] = {}
+    focus: Focus = Focus()
+    notes: dict[str, NoteUse] = {}
+    changes: tuple[tuple[str, str], ...] = ()
+    last_action: str = ""
+    agents: dict[str, AgentState] = {}
+    context: Context = Context()
+    metrics: Metrics = Metrics()
+    budget: Budget = Budget()
+    marks: dict[str, Mark] = {}
+    handed: tuple[Handing, ...] = ()
+    gaps: tuple[tuple[int, int], ...] = ()
+    """Ranges of versions that a recovery could not read."""
+    features: dict[str, Feature] = {}
+    """Not among WORK_FIELDS: no rewind and no undo brings a proof back."""
+    feature_changes: tuple[FeatureChange, ...] = ()
+    unknown: int = 0
+    """Events of kinds that this version of Segue does not know."""
+
+
+WORK_FIELDS = (
+    "goal", "summary", "items", "next", "active", "blocked", "done", "decisions", "questions", "findings",
+    "troubles", "threads", "focus", "notes", "changes", "last_action", "agents", "context", "handed",
+)  # fmt: skip
+LIFE_FIELDS = ("status", "started", "paused", "pause_reason", "pause_cause", "resumed", "ended", "end_reason")
+SET_FIELDS = ("budget", "marks")
+"""What an undo takes back and a rewind does not: going back to one checkpoint leaves the others there."""
+
+
+def key(text: str) -> str:
+    """What makes two texts the same item, question or error: case and white space do not."""
+    return " ".join(text.split()).casefold()
+
+
+def key_of(row: Any) -> str:
+    """The key of an item, a question or an error."""
+    return row.key or row.text  # type: ignore[no-any-return]
+
+
+def find_item(state: SessionState, text: str) -> int:
+    """The place of an item in the plan, or -1."""
+    return state.items.find(key(text), key_of)
+
+
+def find_question(state: SessionState, text: str) -> int:
+    """The place of a question, or -1."""
+    return state.questions.find(key(text), key_of)
+
+
+def find_trouble(state: SessionState, text: str) -> int:
+    """The place of an error, or -1."""
+    return state.troubles.find(key(text), key_of)

@@ -1,0 +1,212 @@
+"""What a state says to somebody who looks: derived, never stored.
+
+Counts, percentages, the default summary, resumption hints, and the card that lists are made
+of. Pure functions of a SessionState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..base.values import Value
+from ..features.verdict import Verdict
+from .state import AgentState, Decision, Finding, Focus, Metrics, Question, SessionState, Thread, Trouble
+
+HINTS_MAX = 5
+
+
+class Blocked(Value):
+    """An item that waits, and for what."""
+
+    item: str
+    reason: str
+
+
+class Progress(Value):
+    """How far a session is; dropped items do not count."""
+
+    done: int
+    total: int
+    percent: int
+
+
+class Lifecycle(Value):
+    """When a session was what."""
+
+    created: str
+    started: str
+    paused: str
+    pause_reason: str
+    pause_cause: str
+    resumed: str
+    ended: str
+    active_minutes: float
+
+
+class Hints(Value):
+    """What would help whoever goes on."""
+
+    recommended_notes: list[str]
+    open_questions: list[str]
+    next_actions: list[str]
+
+
+class SessionStatus(Value):
+    """Everything `segue status` shows."""
+
+    id: str
+    version: int
+    status: str
+    goal: str
+    summary: str
+    organization: str
+    project: str
+    type: str
+    progress: Progress
+    done: list[str]
+    active: list[str]
+    next: list[str]
+    blocked: list[Blocked]
+    dropped: list[str]
+    last_action: str
+    decisions: Sequence[Decision]
+    questions: list[Question]
+    """Open ones only."""
+    threads: list[Thread]
+    findings: Sequence[Finding]
+    errors: list[Trouble]
+    """Open ones only."""
+    focus: Focus
+    changes: list[tuple[str, str]]
+    agents: dict[str, AgentState]
+    metrics: Metrics
+    lifecycle: Lifecycle
+    hints: Hints
+    checkpoints: list[str]
+    handed_to: str
+    gaps: list[tuple[int, int]]
+    updated: str
+    held_by: str = ""
+    features: Sequence[Verdict] = ()
+
+
+class Card(Value, omit_defaults=True):
+    """A session in a list."""
+
+    id: str
+    status: str
+    goal: str
+    summary: str
+    organization: str
+    project: str
+    type: str
+    done: int
+    total: int
+    active: str
+    created: str
+    last_active: str
+    ended: str
+    version: int
+    project_name: str = ""
+
+
+def progress_of(state: SessionState) -> Progress:
+    """Done of all that was planned and not dropped."""
+    total = len(state.done) + len(state.next) + len(state.active) + len(state.blocked)
+    return Progress(len(state.done), total, 100 * len(state.done) // total if total else 0)
+
+
+def summary_of(state: SessionState) -> str:
+    """The summary as given, else the goal and how far it is."""
+    if state.summary:
+        return state.summary
+    progress = progress_of(state)
+    return f"{state.goal} - {progress.done}/{progress.total}" if progress.total else state.goal
+
+
+def last_active_of(state: SessionState) -> str:
+    """When the session was last worked on: paused, else ended, else its last event."""
+    return state.paused or state.ended or state.updated or state.started or state.created
+
+
+def _newest_first(state: SessionState) -> list[Thread]:
+    return sorted(state.threads.values(), key=lambda t: (t.last_activity, t.topic), reverse=True)
+
+
+def hints_of(state: SessionState) -> Hints:
+    """The notes used most, questions without an answer, and what to do first."""
+    notes = sorted(state.notes, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
+    questions = [q.text for q in state.questions if not q.answer][:HINTS_MAX]
+    actions = [f"Continue: {state.items[i].text}" for i in state.active]
+    if state.changes:
+        actions.append("Commit uncommitted changes")
+    actions += [f"Continue: {t.topic}" for t in _newest_first(state) if t.status == "in_progress"]
+    if not state.active:
+        actions += [f"Begin: {state.items[i].text}" for i in state.next[:1]]
+    return Hints(notes, questions, actions)
+
+
+def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verdict] = ()) -> SessionStatus:
+    """The whole view."""
+    items = state.items.flat()
+    lasting = Lifecycle(
+        state.created, state.started, state.paused, state.pause_reason, state.pause_cause, state.resumed,
+        state.ended, round(state.active_seconds / 60, 1),
+    )  # fmt: skip
+    dropped = len(items) - len(state.done) - len(state.next) - len(state.active) - len(state.blocked)
+    return SessionStatus(
+        id=state.id,
+        version=state.version,
+        status=state.status,
+        goal=state.goal,
+        summary=summary_of(state),
+        organization=state.organization,
+        project=state.project,
+        type=state.type,
+        progress=progress_of(state),
+        done=[items[i].text for i in state.done.flat()],
+        active=[items[i].text for i in state.active],
+        next=[items[i].text for i in state.next],
+        blocked=[Blocked(items[i].text, items[i].reason) for i in state.blocked],
+        dropped=[item.text for item in items if item.status == "dropped"] if dropped else [],
+        last_action=state.last_action,
+        decisions=state.decisions.flat(),
+        questions=[q for q in state.questions.flat() if not q.answer],
+        threads=_newest_first(state),
+        findings=state.findings.flat(),
+        errors=[t for t in state.troubles.flat() if not t.solution],
+        focus=state.focus,
+        changes=list(state.changes),
+        agents=state.agents,
+        metrics=state.metrics,
+        lifecycle=lasting,
+        hints=hints_of(state),
+        checkpoints=sorted(state.marks, key=lambda name: state.marks[name].version),
+        handed_to=state.handed[-1].to if state.handed else "",
+        gaps=list(state.gaps),
+        updated=state.updated,
+        held_by=held_by,
+        features=features,
+    )
+
+
+def card_of(state: SessionState) -> Card:
+    """The session as a line of a list."""
+    progress = progress_of(state)
+    return Card(
+        id=state.id,
+        status=state.status,
+        goal=state.goal,
+        summary=summary_of(state),
+        organization=state.organization,
+        project=state.project,
+        type=state.type,
+        done=progress.done,
+        total=progress.total,
+        active=state.items[state.active[0]].text if state.active else "",
+        created=state.created,
+        last_active=last_active_of(state),
+        ended=state.ended,
+        version=state.version,
+        project_name=state.project_name,
+    )

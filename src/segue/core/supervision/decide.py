@@ -1,0 +1,283 @@
+"""What a supervisor does next: a function of what it sees, of what was spent, and of what the user allowed.
+
+Pure. While an agent lives it is watched or ended; once it is gone, the next step is to prove, to launch, to
+wait or to stop, and each says why. An agent's own "done" is a claim: only the gate of the features makes it
+so, and without features it is believed of an agent that had room left in its window. No way through here
+goes on for ever: runs are counted, runs without progress are counted, and waits grow.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+from ..base.lazy import regex
+from ..base.values import Value, count
+
+Trouble = Literal["", "rate", "auth", "overflow"]
+Cause = Literal["done", "crashed", "hung", "full", "rate", "auth", "overflow", "budget", "paused"]
+How = Literal["fresh", "resume"]
+Outcome = Literal["done", "budget", "auth", "gave up", "paused", "blocked"]
+
+RESUME_SHARE: Final = 0.5
+"""Up to this share of the window, going on in the same conversation is better than a fresh one with a
+brief."""
+EMERGENCY_SHARE: Final = 0.9
+_RATE = regex(
+    r"rate.?limit|too many requests|\b429\b|\b529\b|overloaded|usage limit|quota|resource.?exhausted", re.I
+)
+_AUTH = regex(
+    r"\b401\b|\b403\b|authenticat|unauthor|invalid (x-)?api.?key|api key not valid"
+    r"|please (run /login|log ?in)|not logged in|permission.denied",
+    re.I,
+)
+_OVERFLOW = regex(
+    r"prompt is too long|context.?length|context window|maximum context|input is too long"
+    r"|exceeds the maximum (number of )?tokens",
+    re.I,
+)
+
+
+class Policy(Value):
+    """What the user allowed. A limit of 0 is none."""
+
+    agents: tuple[str, ...]
+    """The first is used; the others when it cannot go on."""
+    runs_max: int = 20
+    seconds_max: float = 0.0
+    tokens_max: int = 0
+    cost_max: float = 0.0
+    silent_seconds: float = 600.0
+    """Without a record for so long an agent hangs."""
+    call_seconds: float = 1_800.0
+    """The same while one of its commands runs."""
+    threshold: float = 0.8
+    """The share of the window at which the work goes on in a fresh one."""
+    fruitless_max: int = 3
+    """Runs in a row without progress."""
+    wait_seconds: float = 30.0
+    wait_seconds_max: float = 1_800.0
+    told_seconds_max: float = 21_600.0
+    """The longest wait that an agent may ask for: a limit of five hours ends within it."""
+
+
+class Tally(Value):
+    """What was spent so far, over all runs."""
+
+    runs: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    """Of windows and output; what is read again from a cache is not counted again."""
+    cost: float = 0.0
+    """Dollars, as far as agents say so."""
+    fruitless: int = 0
+    waits: int = 0
+    """In a row."""
+    out: tuple[str, ...] = ()
+    """Agents that cannot go on: no login, or no progress."""
+
+
+class Living(Value):
+    """An agent at work, as it is seen now."""
+
+    silent_seconds: float = 0.0
+    in_call: bool = False
+    """One of its commands or tools has no result yet."""
+    share: float = 0.0
+    """Of its window."""
+    trouble: Trouble = ""
+    troubled_seconds: float = 0.0
+    """Since when it tries in vain."""
+    asked_to_stop: bool = False
+
+
+class Gone(Value):
+    """An agent that is no more."""
+
+    agent: str
+    cause: Cause
+    native: str = ""
+    """Of the conversation; empty if it never had one."""
+    share: float = 0.0
+    filled: float = 0.0
+    """The most of its window that was used since it was last compacted."""
+    progressed: bool = True
+    resumed: bool = False
+    """Whether it had itself gone on with a conversation."""
+    proven: bool | None = None
+    """Of a "done": whether the gate is open; None: nobody has looked yet."""
+    checked: bool = False
+    """Whether checks say so, and not only that nothing is left to do."""
+    why_not: str = ""
+    """What the gate, or the plan, says against it."""
+    retry_seconds: float = 0.0
+    detail: str = ""
+
+
+class Watch(Value, tag="watch"):
+    """Look again."""
+
+
+class End(Value, tag="end"):
+    """End the agent, gently first."""
+
+    cause: Cause
+    why: str
+
+
+class Prove(Value, tag="prove"):
+    """Run the checks, and ask again."""
+
+
+class Launch(Value, tag="launch"):
+    """Start an agent, after a wait if there is one."""
+
+    agent: str
+    how: How
+    why: str
+    wait_seconds: float = 0.0
+
+
+class Waiting(Value):
+    """A launch that waits for a limit to end, as it is kept for whoever comes after a supervisor."""
+
+    agent: str
+    how: How
+    why: str
+    until: float
+    """Seconds since 1970."""
+
+
+class Stop(Value, tag="stop"):
+    """It is over, and why."""
+
+    outcome: Outcome
+    why: str
+
+
+def trouble_of(text: str, status: int = 0) -> Trouble:
+    """What an agent's fault is about; empty for what a new try may mend."""
+    if _OVERFLOW.search(text):
+        return "overflow"
+    if status in (429, 529) or (status not in (401, 403) and _RATE.search(text)):
+        return "rate"
+    return "auth" if status in (401, 403) or _AUTH.search(text) else ""
+
+
+def over_budget(policy: Policy, tally: Tally, *, launching: bool = False) -> str:
+    """Which limit is reached; empty if none."""
+    spent: tuple[tuple[str, float, float, str], ...] = (
+        ("time", tally.seconds, policy.seconds_max, "s"),
+        ("tokens", tally.tokens, policy.tokens_max, "tokens"),
+        ("cost", tally.cost, policy.cost_max, "dollars"),
+        ("runs", tally.runs if launching else 0, policy.runs_max, "runs"),
+    )
+    for name, used, most, unit in spent:
+        if most and used >= most:
+            return f"the limit of {most:g} {unit} is reached" if name != "time" else f"{most:g} s are over"
+    return ""
+
+
+def while_living(policy: Policy, tally: Tally, seen: Living) -> Watch | End:
+    """What to do with an agent at work."""
+    if seen.asked_to_stop:
+        return End("paused", "you asked to stop")
+    spent = over_budget(policy, tally)
+    if spent:
+        return End("budget", spent)
+    if seen.share >= policy.threshold and (not seen.in_call or seen.share >= EMERGENCY_SHARE):
+        return End("full", f"window {100 * seen.share:.0f} %")
+    if seen.trouble in ("auth", "rate") and seen.troubled_seconds > policy.silent_seconds / 10:
+        return End(seen.trouble, "it tries in vain")
+    patience = policy.call_seconds if seen.in_call else policy.silent_seconds
+    if patience and seen.silent_seconds > patience:
+        return End("hung", f"silent for {seen.silent_seconds:.0f} s")
+    return Watch()
+
+
+def once_gone(policy: Policy, tally: Tally, gone: Gone) -> Prove | Launch | Stop:
+    """What to do after an agent's end."""
+    if gone.cause == "paused":
+        return Stop("paused", gone.detail or "you asked to stop")
+    if gone.cause == "done" and gone.proven is None:
+        return Prove()
+    if gone.cause == "done" and gone.proven and (gone.checked or gone.filled < policy.threshold):
+        return Stop("done", gone.detail)
+    spent = over_budget(policy, tally, launching=True)
+    if spent:
+        return Stop("budget", spent)
+    others = _others(policy, tally, gone.agent)
+    if gone.cause == "auth":
+        if others:
+            return Launch(others[0], "fresh", f"{gone.agent} has no access")
+        return Stop("auth", f"{gone.agent} has no access: {gone.detail or 'log in to it'}")
+    if tally.fruitless >= policy.fruitless_max:
+        why = f"{count(tally.fruitless, 'run')} of {gone.agent} without progress"
+        return Launch(others[0], "fresh", why) if others else Stop("gave up", f"{why}: {_last(gone)}")
+    if gone.cause == "rate":
+        return _at_limit(policy, tally, gone.agent, _how(gone), limited(policy, tally, gone.retry_seconds))
+    if gone.cause == "hung" and tally.fruitless and others:
+        return Launch(others[0], "fresh", f"{gone.agent} hangs")
+    return Launch(gone.agent, _how(gone), _why(gone, policy.threshold))
+
+
+def picked_up(policy: Policy, tally: Tally, waiting: Waiting | None, now: float) -> Launch | Stop:
+    """How to begin where nothing is under way: with what an earlier supervisor waited for, if it did."""
+    if waiting is None or waiting.agent not in policy.agents or waiting.agent in tally.out:
+        return Launch(policy.agents[0], "fresh", "")
+    rest = min(waiting.until - now, policy.told_seconds_max)
+    if rest > 0:
+        return _at_limit(policy, tally, waiting.agent, waiting.how, rest)
+    return Launch(waiting.agent, waiting.how, waiting.why)
+
+
+def _others(policy: Policy, tally: Tally, agent: str) -> list[str]:
+    return [name for name in policy.agents if name != agent and name not in tally.out]
+
+
+def _at_limit(policy: Policy, tally: Tally, agent: str, how: How, wait: float) -> Launch | Stop:
+    """Another agent goes on, or this one after a wait, if there is time for it."""
+    others = _others(policy, tally, agent)
+    if others:
+        return Launch(others[0], "fresh", f"{agent} is rate limited")
+    if policy.seconds_max and tally.seconds + wait >= policy.seconds_max:
+        return Stop("budget", f"{agent} is rate limited for longer than the time that is left")
+    return Launch(agent, how, "rate limited", wait)
+
+
+def limited(policy: Policy, tally: Tally, told_seconds: float) -> float:
+    """How long to wait at a rate limit: as told; told again and again, at least as without being told."""
+    if not told_seconds:
+        return backoff(policy, tally.waits)
+    least = backoff(policy, tally.waits - 1) if tally.waits else 0.0
+    return min(max(told_seconds, least), policy.told_seconds_max)
+
+
+def backoff(policy: Policy, waits: int) -> float:
+    """How long to wait: twice as long each time, up to a limit."""
+    return float(min(policy.wait_seconds * 2 ** min(waits, 30), policy.wait_seconds_max))
+
+
+def _how(gone: Gone) -> How:
+    """Whether to go on in the same conversation: while there is room in it, and unless that just failed."""
+    fits = gone.cause in ("crashed", "rate", "done") and max(gone.share, gone.filled) < RESUME_SHARE
+    in_vain = gone.resumed and not gone.progressed
+    return "resume" if gone.native and fits and not in_vain else "fresh"
+
+
+def _why(gone: Gone, threshold: float) -> str:
+    words = {"crashed": "crashed", "hung": "hung", "full": "handed over", "overflow": "window overflowed"}
+    if gone.cause == "done" and gone.why_not:
+        return f"not proven: {gone.why_not}"
+    if gone.cause == "done":
+        full = gone.filled >= threshold
+        return (
+            f"handed over (it stopped with its window {100 * gone.filled:.0f} % full)"
+            if full
+            else "not done yet"
+        )
+    return words.get(gone.cause, gone.cause) + (f" ({gone.detail})" if gone.detail else "")
+
+
+def _last(gone: Gone) -> str:
+    return gone.why_not if gone.cause == "done" and gone.why_not else gone.detail or gone.cause

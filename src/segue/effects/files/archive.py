@@ -1,0 +1,443 @@
+"""The archive: a compressed copy of each transcript, stored once and proven when it is read.
+
+A copy is a list of chunks, whole lines of about a megabyte, stored under the hash of what they hold; the
+rest that makes no chunk yet stands beside the list. So a transcript that grows adds chunks and never
+touches the old ones, and what two transcripts have in common is there once. Where the chunks are cut
+depends on the content alone, not on how often somebody looked.
+
+It is one SQLite file with a rollback journal: new pages are written once, a commit costs a few syncs
+however many transcripts it holds, and it is whole or was not. What comes in was masked before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from ..._failpoints import trip
+from ...core.base.values import Value, msgpack_decoder
+from ...errors import AccessError, DamagedError, SegueError, StoreBusy, StoreError, StoreFull
+from .atomic import private_folder
+
+CHUNK_BYTES = 1 << 20
+FLUSH_BYTES = 8 << 20
+ADDRESS_BYTES = 16
+BUSY_TIMEOUT_MS = 30_000
+LEVEL = 1
+_orphans: list[object] = []
+"""Connections of a parent process: closing them here is not ours to do."""
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS chunks (
+        no INTEGER PRIMARY KEY, address BLOB NOT NULL UNIQUE, body BLOB NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS copies (
+        no INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, about BLOB NOT NULL, session TEXT NOT NULL,
+        last REAL NOT NULL, chunks BLOB NOT NULL, tail BLOB NOT NULL, proof BLOB NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS belongs (key TEXT PRIMARY KEY, session TEXT NOT NULL) WITHOUT ROWID
+"""
+_VERSION = 2
+"""Before 2 there was no table of what was told later: to name a session was to write the copy once more."""
+_SESSION = "coalesce((SELECT session FROM belongs WHERE belongs.key = copies.key), session)"
+
+
+def _zstd() -> Any:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
+
+
+def squeeze(body: bytes) -> bytes:
+    """Compressed, so that ``unsqueeze`` gives it back."""
+    squeezed: bytes = _zstd().compress(body, LEVEL)
+    return squeezed
+
+
+def unsqueeze(body: bytes) -> bytes:
+    """What was compressed; ValueError if these bytes are nothing of the kind."""
+    zstd = _zstd()
+    try:
+        plain: bytes = zstd.decompress(body)
+    except zstd.ZstdError as fault:
+        raise ValueError(str(fault)) from fault
+    return plain
+
+
+class About(Value):
+    """Whose copy it is: all that is needed to read it without any other store."""
+
+    key: str
+    agent: str
+    native: str
+    path: str
+    cwd: str = ""
+    project: str = ""
+    project_name: str = ""
+    store: str = ""
+    """The store whose session it belongs to."""
+    parent: str = ""
+    offset: int = 0
+    """How much of the transcript is in the copy, in its own bytes."""
+    size: int = 0
+    """Bytes of the copy, not compressed."""
+    torn: bytes = b""
+    """A last line without its end, as it was when somebody looked last."""
+
+
+class Copy(Value):
+    """A copy as it stands in the archive."""
+
+    about: About
+    session: str
+    last: float
+    chunks: tuple[bytes, ...]
+    tail: bytes
+    """Compressed, like the chunks."""
+    proof: bytes
+    """The hash of the tail, not compressed."""
+
+
+class Archive:
+    """The copies of a data folder. One connection per thread; a fork opens its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+
+    # -- writing -------------------------------------------------------------------------------
+
+    def add(self, chunks: Mapping[bytes, bytes]) -> None:
+        """Chunks ahead of their copy, so that nobody must have a long transcript in memory."""
+        self._writing(lambda db: _put_chunks(db, chunks))
+
+    def put(self, copies: Iterable[Copy], chunks: Mapping[bytes, bytes]) -> None:
+        """Copies in the place of older ones, with what is new of their chunks; all or nothing."""
+        rows = [_row(copy) for copy in copies]
+        if not rows and not chunks:
+            return
+
+        def work(db: apsw.Connection) -> None:
+            _put_chunks(db, chunks)
+            db.executemany(
+                "INSERT OR REPLACE INTO copies (key, about, session, last, chunks, tail, proof) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)", rows,
+            )  # fmt: skip
+            db.executemany("DELETE FROM belongs WHERE key = ?", [row[:1] for row in rows])
+            trip("archive.put.before_commit")
+
+        self._writing(work)
+        trip("archive.put.after_commit")
+
+    def name_sessions(self, sessions: Mapping[str, str]) -> None:
+        """To which session each copy belongs."""
+        if sessions:
+            sql = "INSERT OR REPLACE INTO belongs SELECT key, ?2 FROM copies WHERE key = ?1"
+            self._writing(lambda db: db.executemany(sql, list(sessions.items())))
+            trip("archive.name.after_commit")
+
+    def drop(self, keys: Iterable[str]) -> None:
+        """Remove copies, and the chunks that no other one has."""
+
+        def work(db: apsw.Connection) -> None:
+            rows = [(key,) for key in keys]
+            db.executemany("DELETE FROM copies WHERE key = ?", rows)
+            db.executemany("DELETE FROM belongs WHERE key = ?", rows)
+            _sweep(db)
+            trip("archive.drop.before_commit")
+
+        self._writing(work)
+
+    def rewrite(self, change: Callable[[bytes], bytes], *, dry_run: bool = False) -> list[str]:
+        """Put every copy, as one text, through a change of its bytes; the keys of those that it changed."""
+        changed: list[str] = []
+        for key in [one.about.key for one in self.copies()]:
+            copy = self.find(key)
+            if copy is None:
+                continue
+            torn = copy.about.torn
+            before = b"".join(self.read(key)).removesuffix(torn)
+            after = change(before)
+            if after != before or change(torn) != torn:
+                changed.append(key)
+                if not dry_run:
+                    self._replace(copy, after, change(torn))
+        if changed and not dry_run:
+            self.drop(())
+            self.compact()
+        return changed
+
+    def _replace(self, copy: Copy, body: bytes, torn: bytes) -> None:
+        pen = Pen(self, copy.about, last=copy.last)
+        pen.add(body, whole=b"\n" in body[: CHUNK_BYTES * 2])
+        made = pen.finish(copy.about.offset, torn)
+        self.put([msgspec.structs.replace(made, session=copy.session)], pen.waiting)
+
+    def compact(self) -> None:
+        """Rewrite the file: nothing that was removed stays readable."""
+        with _told(self.path):
+            self._connection().execute("VACUUM")
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def copies(self) -> list[Copy]:
+        """All copies without their chunks and tails, the oldest first."""
+        rows = self._fetch("SELECT about, {session}, last, x'', x'', x'' FROM copies ORDER BY last, key", ())
+        return [_copy(self.path, row) for row in rows]
+
+    def sessions(self) -> dict[str, str]:
+        """Key to session, of all copies."""
+        return dict(self._fetch("SELECT key, {session} FROM copies", ()))
+
+    def find(self, key: str) -> Copy | None:
+        """One copy, with its chunks' addresses and its tail."""
+        sql = "SELECT about, {session}, last, chunks, tail, proof FROM copies WHERE key = ?"
+        rows = self._fetch(sql, (key,))
+        return _copy(self.path, rows[0]) if rows else None
+
+    def read(self, key: str) -> Iterator[bytes]:
+        """The copy in blocks, each proven; DamagedError where it is not what was written."""
+        copy = self.find(key)
+        if copy is None:
+            return
+        for address in copy.chunks:
+            rows = self._fetch("SELECT body FROM chunks WHERE address = ?", (address,))
+            if not rows:
+                raise DamagedError("the archive", str(self.path), f"a chunk of {copy.about.native} is gone")
+            yield self._proven(rows[0][0], address, copy)
+        if copy.tail:
+            yield self._proven(copy.tail, copy.proof, copy)
+        if copy.about.torn:
+            yield copy.about.torn
+
+    def _proven(self, body: bytes, address: bytes, copy: Copy) -> bytes:
+        try:
+            plain = unsqueeze(body)
+        except ValueError as fault:
+            raise DamagedError("the archive", str(self.path), f"{copy.about.native}: {fault}") from fault
+        if address_of(plain) != address:
+            raise DamagedError("the archive", str(self.path), f"{copy.about.native}: not what was written")
+        return plain
+
+    def size(self) -> int:
+        """Bytes on the disk."""
+        try:
+            return self.path.stat().st_size
+        except OSError:
+            return 0
+
+    def weights(self) -> dict[str, int]:
+        """How many bytes each copy would free, as if it shared nothing."""
+        sizes = dict(self._fetch("SELECT address, length(body) FROM chunks", ()))
+        found: dict[str, int] = {}
+        for key, chunks, tail in self._fetch("SELECT key, chunks, length(tail) FROM copies", ()):
+            found[key] = tail + sum(sizes.get(address, 0) for address in _cut(chunks))
+        return found
+
+    def broken(self) -> list[str]:
+        """The ids of conversations of whose copies a chunk is missing."""
+        have = {address for (address,) in self._fetch("SELECT address FROM chunks", ())}
+        rows = self._fetch("SELECT about, chunks FROM copies", ())
+        return [_about.decode(about).native for about, chunks in rows if not have.issuperset(_cut(chunks))]
+
+    def unreadable(self) -> str:
+        """What SQLite finds wrong with the file; empty if nothing, or if there is none."""
+        try:
+            rows = self._fetch("PRAGMA quick_check(1)", ())
+        except SegueError as fault:
+            return fault.message
+        return "" if not rows or rows[0][0] == "ok" else str(rows[0][0])
+
+    # -- the file ------------------------------------------------------------------------------
+
+    def _connection(self, *, make: bool = True) -> apsw.Connection | Any:
+        kept = getattr(self._local, "db", None)
+        if kept is not None and self._local.pid == os.getpid() and self.path.exists():
+            return kept
+        if kept is not None and self._local.pid != os.getpid():
+            _orphans.append(kept)
+        if not make and not self.path.exists():
+            return None
+        with _told(self.path):
+            private_folder(self.path.parent)
+            if not self.path.exists():
+                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            db = apsw.Connection(str(self.path))
+            db.set_busy_timeout(BUSY_TIMEOUT_MS)
+            db.pragma("synchronous", "FULL")
+            db.pragma("secure_delete", 1)
+            if sys.platform == "darwin":
+                db.pragma("fullfsync", 1)
+        self._local.db, self._local.pid = db, os.getpid()
+        return db
+
+    def _writing(self, work: Callable[[apsw.Connection], object]) -> None:
+        with _told(self.path):
+            db = self._connection()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                if db.pragma("user_version") < _VERSION:
+                    for statement in _TABLES.split(";"):
+                        db.execute(statement)
+                    db.pragma("user_version", _VERSION)
+                work(db)
+                db.execute("COMMIT")
+            except BaseException:
+                if not db.get_autocommit():
+                    db.execute("ROLLBACK")
+                raise
+
+    def _fetch(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        db = self._connection(make=False)
+        if db is None:
+            return []
+        with _told(self.path):
+            version = db.pragma("user_version")
+            if not version:
+                return []
+            session = _SESSION if version >= _VERSION else "session"
+            return list(db.execute(sql.replace("{session}", session), values))
+
+    def close(self) -> None:
+        """Let go of the file; a later call opens it again."""
+        db = getattr(self._local, "db", None)
+        if db is not None and self._local.pid == os.getpid():
+            db.close()
+        self._local = threading.local()
+
+
+class Pen:
+    """Writes one copy: cuts what comes into chunks, and hands them over when they are many."""
+
+    def __init__(self, archive: Archive, about: About, before: Copy | None = None, *, last: float) -> None:
+        self._archive = archive
+        self._about = about
+        self._last = last
+        self._addresses = list(before.chunks) if before else []
+        self._size = before.about.size if before else 0
+        self._session = before.session if before else ""
+        self._open: list[bytes] = [unsqueeze(before.tail)] if before and before.tail else []
+        self._open_bytes = sum(map(len, self._open))
+        self.waiting: dict[bytes, bytes] = {}
+        """Chunks that are not in the archive yet."""
+        self._waiting_bytes = 0
+
+    def add(self, block: bytes, *, whole: bool = True) -> None:
+        """More of the transcript, masked; ``whole``: lines, which are never cut."""
+        self._open.append(block)
+        self._open_bytes += len(block)
+        self._size += len(block)
+        if self._open_bytes < CHUNK_BYTES:
+            return
+        body = b"".join(self._open)
+        at = 0
+        while len(body) - at >= CHUNK_BYTES:
+            end = body.find(b"\n", at + CHUNK_BYTES - 1) + 1 if whole else at + CHUNK_BYTES
+            if not end:
+                break
+            self._keep(body[at:end])
+            at = end
+        self._open = [body[at:]] if at < len(body) else []
+        self._open_bytes = len(body) - at
+
+    def _keep(self, chunk: bytes) -> None:
+        address = address_of(chunk)
+        self._addresses.append(address)
+        if address not in self.waiting:
+            body = self.waiting[address] = squeeze(chunk)
+            self._waiting_bytes += len(body)
+        if self._waiting_bytes > FLUSH_BYTES:
+            self._archive.add(self.waiting)
+            self.waiting, self._waiting_bytes = {}, 0
+
+    def finish(self, offset: int, torn: bytes = b"") -> Copy:
+        """The copy as it is now; ``offset`` says how much of the transcript is in it."""
+        tail = b"".join(self._open)
+        about = msgspec.structs.replace(self._about, offset=offset, size=self._size, torn=torn)
+        body, proof = (squeeze(tail), address_of(tail)) if tail else (b"", b"")
+        return Copy(about, self._session, self._last, tuple(self._addresses), body, proof)
+
+
+def address_of(chunk: bytes) -> bytes:
+    """Under which name a chunk is stored."""
+    return hashlib.sha256(chunk).digest()[:ADDRESS_BYTES]
+
+
+def to_drop(
+    copies: list[Copy], weights: Mapping[str, int], *, bytes_max: float, days_max: float, stays: set[str]
+) -> list[str]:
+    """Which copies must go so that the limits hold: the oldest first, never one that stays."""
+    total, now = sum(weights.values()), time.time()
+    gone: list[str] = []
+    for copy in sorted(copies, key=lambda one: one.last):
+        too_old = bool(days_max) and now - copy.last > days_max * 86400
+        if copy.about.key in stays or not (too_old or total > bytes_max):
+            continue
+        gone.append(copy.about.key)
+        total -= weights.get(copy.about.key, 0)
+    return gone
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+_about = msgpack_decoder(About)
+
+
+def _row(copy: Copy) -> tuple[Any, ...]:
+    about = msgspec.msgpack.encode(copy.about)
+    return (
+        copy.about.key, about, copy.session, copy.last, b"".join(copy.chunks), copy.tail, copy.proof,
+    )  # fmt: skip
+
+
+def _copy(path: Path, row: tuple[Any, ...]) -> Copy:
+    about, session, last, chunks, tail, proof = row
+    try:
+        return Copy(_about.decode(about), session, last, tuple(_cut(chunks)), tail, proof)
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError) as fault:
+        raise DamagedError("the archive", str(path), "a row is not one of ours") from fault
+
+
+def _cut(addresses: bytes) -> Iterator[bytes]:
+    return (addresses[at : at + ADDRESS_BYTES] for at in range(0, len(addresses), ADDRESS_BYTES))
+
+
+def _put_chunks(db: apsw.Connection, chunks: Mapping[bytes, bytes]) -> None:
+    db.executemany("INSERT OR IGNORE INTO chunks (address, body) VALUES (?, ?)", list(chunks.items()))
+
+
+def _sweep(db: apsw.Connection) -> None:
+    """Remove the chunks that no copy names."""
+    named = {address for (chunks,) in db.execute("SELECT chunks FROM copies") for address in _cut(chunks)}
+    have = [address for (address,) in db.execute("SELECT address FROM chunks")]
+    db.executemany("DELETE FROM chunks WHERE address = ?", [(a,) for a in have if a not in named])
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Our error for one of SQLite's or of the file system's."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as fault:
+        raise StoreBusy(f"{path} was busy", hint="try again") from fault
+    except apsw.FullError as fault:
+        raise StoreFull(f"no space left for {path}", hint="free some space, then try again") from fault
+    except (apsw.CorruptError, apsw.NotADBError) as fault:
+        raise DamagedError("the archive", str(path), str(fault)) from fault
+    except (apsw.ReadOnlyError, apsw.CantOpenError, PermissionError) as fault:
+        raise AccessError(
+            f"cannot write {path}: {fault}", hint="mend the permissions of the folder"
+        ) from fault
+    except (apsw.Error, OSError) as fault:
+        raise StoreError(f"the archive failed: {fault}", hint="see `segue doctor`") from fault

@@ -1,0 +1,52 @@
+"""A block between two markers in a file of the user's.
+
+What stands outside of the markers is never changed. Markers that do not stand as a pair in their order
+are the user's text: a block is added behind them, and found again there. The file is replaced whole.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .atomic import write_whole
+
+
+def put_block(path: Path, block: str, begin: str, end: str) -> bool:
+    """Have the block in a file, in the place of an older one; whether that changed the file."""
+    target = path.resolve() if path.is_symlink() else path
+    before = target.read_bytes().decode("utf-8", "surrogateescape") if target.exists() else ""
+    after = with_block(before, block, begin, end)
+    if after == before:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o666
+    write_whole(target, after.encode("utf-8", "surrogateescape"), mode=mode)
+    return True
+
+
+def with_block(text: str, block: str, begin: str, end: str) -> str:
+    """A text with the block in it, once."""
+    last = text.rfind(end)
+    first = text.rfind(begin, 0, last) if last >= 0 else -1
+    if first >= 0:
+        return text[:first] + block + text[last + len(end) :]
+    return f"{text.rstrip()}\n\n{block}\n" if text.strip() else f"{block}\n"
+
+
+def drop_block(path: Path, begin: str, end: str) -> bool:
+    """Take the block out again; a file that held nothing else goes. Whether anything was there."""
+    target = path.resolve() if path.is_symlink() else path
+    if not target.is_file():
+        return False
+    before = target.read_bytes().decode("utf-8", "surrogateescape")
+    last = before.rfind(end)
+    first = before.rfind(begin, 0, last) if last >= 0 else -1
+    if first < 0:
+        return False
+    after = before[:first].rstrip("\n") + "\n" + before[last + len(end) :].lstrip("\n")
+    if after.strip():
+        body = (after.strip("\n") + "\n").encode("utf-8", "surrogateescape")
+        write_whole(target, body, mode=target.stat().st_mode & 0o777)
+    else:
+        target.unlink()
+    return True

@@ -1,0 +1,194 @@
+"""The spool: what a hook saw and could not store yet, safe on the disk until the next command drains it.
+
+A record is one header line and its payload, written with a single append and synced before it counts. A
+checksum covers both; a torn or damaged record costs itself and nothing behind it. Whoever drains takes
+the file away by renaming it *before* reading, and a writer looks after its write whether the file still
+has its name: if not, it writes again under the same id, so that nothing falls between and the reader can
+tell the same record from two. Ids make draining exactly-once; see ``services/hooks/spool_drain.py``.
+The recording hook (``surfaces/hook/installed_file.py``) writes the same bytes without importing anything of
+ours; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..._failpoints import trip
+from ...core.base.values import Value
+from .atomic import PRIVATE_FILE, private_folder, sync_folder
+
+FORMAT = 1
+MAGIC = b"segue-spool %d " % FORMAT
+PRIME = 0xFFFFFFFFFFFFFFC5
+"""The largest prime of 64 bits: the checksum is a remainder, which needs no library."""
+PAYLOAD_BYTES_MAX = 262_144
+"""Of a longer payload the beginning is kept, and the record says that it was cut."""
+SPOOL_BYTES_MAX = 33_554_432
+"""A spool that nobody drains takes no more than this."""
+NAME = "hooks"
+_HEADER_MAX = 512
+
+
+class Record(Value):
+    """What a hook was told, once."""
+
+    agent: str
+    event: str
+    payload: bytes = b""
+    id: str = ""
+    at_ns: int = 0
+    """Nanoseconds since the epoch."""
+    pid: int = 0
+    """Of the agent: the parent of the hook."""
+    cut: bool = False
+
+    @property
+    def at(self) -> float:
+        """Seconds since the epoch."""
+        return self.at_ns / 1e9
+
+
+def checksum(head: bytes, payload: bytes) -> int:
+    """Of a header without its last word, and the payload."""
+    return int.from_bytes(b"\1" + head + payload, "big") % PRIME
+
+
+def encoded(record: Record) -> bytes:
+    """A record as it stands in the spool."""
+    payload = record.payload[:PAYLOAD_BYTES_MAX]
+    cut = record.cut or len(payload) < len(record.payload)
+    words = (record.id, record.at_ns, record.pid, record.agent, record.event, int(cut), len(payload))
+    head = MAGIC + f"{' '.join(map(str, words))} ".encode("ascii")
+    return b"%s%016x\n%s\n" % (head, checksum(head, payload), payload)
+
+
+def decoded(data: bytes) -> Iterator[Record]:
+    """The whole records in a file; what is torn or damaged is passed over."""
+    at = data.find(MAGIC)
+    while at >= 0:
+        found = _one(data, at)
+        if found is not None:
+            record, end = found
+            yield record
+        else:
+            end = at + 1
+        at = data.find(MAGIC, end)
+
+
+def _one(data: bytes, at: int) -> tuple[Record, int] | None:
+    """The record that begins here, and where it ends."""
+    stop = data.find(b"\n", at, at + _HEADER_MAX)
+    head, blank, told = data[at : max(at, stop)].rpartition(b" ")
+    words = head[len(MAGIC) :].split(b" ")
+    if stop < 0 or len(words) != 7:
+        return None
+    try:
+        id, moment, pid, agent, event, cut, length = (word.decode("ascii") for word in words)
+        end = stop + 1 + int(length)
+        payload = data[stop + 1 : end]
+        if int(length) < 0 or len(payload) != int(length) or data[end : end + 1] != b"\n":
+            return None
+        if int(told, 16) != checksum(head + blank, payload):
+            return None
+        return Record(agent, event, payload, id, int(moment), int(pid), cut == "1"), end + 1
+    except ValueError:
+        return None
+
+
+class Spool:
+    """A spool in a folder; ``name`` is that of its file."""
+
+    def __init__(self, folder: Path, name: str = NAME) -> None:
+        self.folder = folder
+        self.name = name
+        self.path = folder / name
+
+    def append(self, record: Record) -> bool:
+        """Keep a record, durably; False if the spool is full. OSError if the disk does not take it."""
+        private_folder(self.folder)
+        body = encoded(
+            Record(
+                record.agent, record.event, record.payload, record.id or os.urandom(8).hex(),
+                record.at_ns or time.time_ns(), record.pid or os.getppid(), record.cut,
+            )
+        )  # fmt: skip
+        while True:
+            new = not self.path.exists()
+            spool = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE_FILE)
+            try:
+                if os.fstat(spool).st_size > SPOOL_BYTES_MAX:
+                    return False
+                trip("spool.append.before_write")
+                os.write(spool, body)
+                os.fsync(spool)
+                trip("spool.append.after_write")
+                if self._is_mine(spool):
+                    break
+            finally:
+                os.close(spool)
+        if new:
+            sync_folder(self.folder)
+        return True
+
+    def _is_mine(self, spool: int) -> bool:
+        """Whether the file that was written to still has its name, so that a drain will see it."""
+        try:
+            return os.path.samestat(os.fstat(spool), os.stat(self.path))
+        except OSError:
+            return False
+
+    def size(self) -> int:
+        """How many bytes wait."""
+        return sum(size for _, size in self._files())
+
+    def count(self) -> tuple[int, int]:
+        """(records, bytes) that wait; nothing is taken."""
+        files = self._files()
+        return sum(len(self.read(path)) for path, _ in files), sum(size for _, size in files)
+
+    def _files(self) -> list[tuple[Path, int]]:
+        """Every file with records, and how large it is: those first that an earlier drain left."""
+        found = []
+        try:
+            names = sorted(os.listdir(self.folder))
+        except OSError:
+            return []
+        for name in names:
+            if name == self.name or (name.startswith(f"{self.name}.") and name.endswith(".drain")):
+                try:
+                    found.append((self.folder / name, os.stat(self.folder / name).st_size))
+                except OSError:
+                    continue
+        return sorted(found, key=lambda one: one[0].name == self.name)
+
+    def take(self) -> list[Path]:
+        """Take every file with records out of the writers' way; they stay until ``drop``."""
+        taken = []
+        for path, size in self._files():
+            if path.name == self.name:
+                if not size:
+                    continue
+                target = self.folder / f"{self.name}.{time.time_ns():020d}-{os.getpid()}.drain"
+                try:
+                    os.rename(path, target)
+                except FileNotFoundError:
+                    continue
+                trip("spool.take.after_rename")
+                path = target
+            taken.append(path)
+        return taken
+
+    def read(self, path: Path) -> list[Record]:
+        """The records of a file that was taken; none if somebody else has drained it."""
+        try:
+            return list(decoded(path.read_bytes()))
+        except FileNotFoundError:
+            return []
+
+    def drop(self, path: Path) -> None:
+        """Everything in it is stored."""
+        trip("spool.drop.before_unlink")
+        path.unlink(missing_ok=True)

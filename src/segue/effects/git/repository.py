@@ -1,0 +1,178 @@
+"""Git, read with as little of git as possible.
+
+Which repository, working tree and project a folder belongs to is asked on every command, so
+it is read from git's own files; git itself is run only for the root commit, and then rarely.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ...core.base.values import Value
+
+
+class Repository(Value):
+    """Where a working tree keeps its things."""
+
+    root: Path
+    """Top folder of the working tree."""
+    common: Path
+    """The repository's own folder, shared by its worktrees."""
+
+
+def find(folder: Path) -> Repository | None:
+    """The repository whose working tree holds a folder."""
+    for top in (folder, *folder.parents):
+        marker = top / ".git"
+        if marker.is_dir():
+            return Repository(top, marker)
+        if marker.is_file():
+            return _linked(top, marker)
+    return None
+
+
+def _linked(top: Path, marker: Path) -> Repository | None:
+    """A worktree or submodule: ``.git`` is a file that names the folder."""
+    try:
+        text = marker.read_text(errors="replace")
+        if not text.startswith("gitdir:"):
+            return None
+        gitdir = (top / text[7:].strip()).resolve()
+        common = gitdir / "commondir"
+        return Repository(
+            top, (gitdir / common.read_text().strip()).resolve() if common.is_file() else gitdir
+        )
+    except OSError:
+        return None
+
+
+def own_folder(repository: Repository) -> Path:
+    """Where this very working tree keeps its head, its index and what is under way."""
+    marker = repository.root / ".git"
+    if marker.is_dir():
+        return marker
+    try:
+        return (repository.root / marker.read_text().partition(":")[2].strip()).resolve()
+    except OSError:
+        return repository.common
+
+
+def head(repository: Repository) -> tuple[str, str]:
+    """(commit, branch); empty where there is none."""
+    try:
+        told = (own_folder(repository) / "HEAD").read_text().strip()
+    except OSError:
+        return "", ""
+    if not told.startswith("ref: refs/heads/"):
+        return told, ""
+    return ref(repository, told.removeprefix("ref: ")), told.removeprefix("ref: refs/heads/")
+
+
+def ref(repository: Repository, name: str) -> str:
+    """The commit that a reference names; empty if there is none."""
+    try:
+        return (repository.common / name).read_text().strip()
+    except OSError:
+        pass
+    try:
+        packed = (repository.common / "packed-refs").read_text(errors="replace")
+    except OSError:
+        return ""
+    found = (line.partition(" ") for line in packed.splitlines())
+    return next((commit for commit, _, full in found if full == name), "")
+
+
+def worktrees(repository: Repository) -> tuple[Path, ...]:
+    """Every working tree of the repository, this one first."""
+    found = {repository.root: None}
+    if repository.common.name == ".git":
+        found[repository.common.parent] = None
+    for marker in sorted((repository.common / "worktrees").glob("*/gitdir")):
+        try:
+            found[(marker.parent / marker.read_text().strip()).parent] = None
+        except OSError:
+            continue  # removed meanwhile
+    return tuple(path for path in found if path.is_dir())
+
+
+def remote_url(repository: Repository) -> str:
+    """The URL of ``origin``, else of the first remote; empty if there is none."""
+    try:
+        text = (repository.common / "config").read_text(errors="replace")
+    except OSError:
+        return ""
+    urls: dict[str, str] = {}
+    name = ""
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("["):
+            match = re.fullmatch(r'\[remote "(.+)"\]', line)
+            name = match[1] if match else ""
+        elif name and name not in urls:
+            key, equals, value = line.partition("=")
+            if equals and key.strip().lower() == "url":
+                urls[name] = value.strip().strip('"')
+    return urls.get("origin") or next(iter(urls.values()), "")
+
+
+def normalise_url(url: str) -> str:
+    """``host/owner/name``, however the remote is spelt; never with credentials.
+
+    git@github.com:acme/shop.git, ssh://git@github.com:22/acme/shop and
+    https://token@github.com/acme/shop/ are one project. A local path stays a path.
+    """
+    text = url.strip().split("?")[0].split("#")[0]
+    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text)
+    if scheme:
+        host, _, path = text[scheme.end() :].partition("/")
+        if scheme[0].lower() == "file://":
+            return _local(text[scheme.end() :])
+    else:
+        scp = re.match(r"(?:[^@/\\]+@)?([^:/\\]{2,}):(?!\\)(.*)", text)
+        if not scp:
+            return _local(text)
+        host, path = scp[1], scp[2]
+    host = host.rpartition("@")[2].lower()
+    host = re.sub(r":\d+$", "", host)
+    return "/".join(part for part in (host, _strip(path)) if part)
+
+
+def _local(path: str) -> str:
+    return _strip(path, keep_root=True)
+
+
+def _strip(path: str, *, keep_root: bool = False) -> str:
+    plain = re.sub(r"/+", "/", path).rstrip("/").removesuffix(".git").rstrip("/")
+    return plain if keep_root else plain.lstrip("/")
+
+
+def root_commit(repository: Repository, *, timeout_seconds: float = 5.0) -> str:
+    """The first commit of the history, or empty: no commits, shallow, no git, too slow."""
+    if (repository.common / "shallow").exists():
+        return ""
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(repository.root), "rev-list", "--max-parents=0", "HEAD"],
+            capture_output=True, text=True, timeout=timeout_seconds, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    commits = done.stdout.split()
+    return commits[-1] if done.returncode == 0 and commits else ""
+
+
+def tracked(repository: Repository, *, timeout_seconds: float = 5.0) -> list[str]:
+    """Paths from the top that git knows or would take; empty without git, or if it is too slow."""
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(repository.root), "ls-files", "-zco", "--exclude-standard"],
+            capture_output=True, timeout=timeout_seconds, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return [path for path in done.stdout.decode("utf-8", "replace").split("\0") if path]

@@ -1,0 +1,452 @@
+"""The working tree as hashes: what are the files that a feature covers, now?
+
+One look serves all features. In a git repository it asks git, which knows by their stat data which files
+are what it has in its index; only files that differ are read. Whoever tells git to look away
+(assume-unchanged, skip-worktree) is not believed: such files are read too. Elsewhere the tree is walked,
+and a file is read again only if its size, times or inode changed. A file is known by its mode and the hash
+that git would give it, so that committing what was proven changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import subprocess
+import time
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from ...core.features.evidence import glob_regex, is_literal
+from ..files.atomic import is_kept_out
+
+GENERATED = frozenset(
+    "__pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .venv venv node_modules .git "
+    ".hg .svn .coverage htmlcov .DS_Store .idea".split()
+)
+"""Names of files and folders that tools leave behind; not covered unless git tracks them."""
+_RACY_SECONDS = 2.0
+"""A file that changed so shortly before a look may change again without its times telling."""
+_READ_BYTES = 1 << 20
+LARGE_BYTES = 8_000_000
+_FEW = 500
+
+
+class Tree:
+    """The files of a working tree at a moment."""
+
+    def __init__(self, root: Path, lines: list[bytes], head: str = "", *, took_seconds: float = 0.0) -> None:
+        self.root = root
+        self.lines = lines
+        """``path NUL mode SPACE hash``, sorted."""
+        self.head = head
+        self.took_seconds = took_seconds
+        self._known: dict[tuple[str, ...], tuple[str, int]] = {}
+        self._loose: dict[str, bytes] = {}
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+
+    def covered(self, patterns: Sequence[str]) -> tuple[str, int]:
+        """(hash over the files that these patterns cover, how many there are); none: over all."""
+        wanted = tuple(patterns)
+        if wanted not in self._known:
+            self._known[wanted] = self._hash(wanted)
+        return self._known[wanted]
+
+    def _hash(self, patterns: tuple[str, ...]) -> tuple[str, int]:
+        spans: list[tuple[int, int]] = []
+        loose: list[bytes] = []
+        for pattern in patterns:
+            found = self._spans.get(pattern)
+            if found is None:
+                found = self._spans[pattern] = self._find(pattern)
+            spans += found
+            if not found and is_literal(pattern) and (line := self._outside(pattern)):
+                loose.append(line)
+        if not patterns:
+            spans = [(0, len(self.lines))]
+        total, count, end = hashlib.sha256(), 0, 0
+        for first, last in sorted(spans):
+            first = max(first, end)
+            if first < last:
+                total.update(b"\n".join(self.lines[first:last]) + b"\n")
+                count += last - first
+                end = last
+        for line in sorted(set(loose)):
+            total.update(line + b"\n")
+            count += 1
+        return total.hexdigest()[:32], count
+
+    def _find(self, pattern: str) -> list[tuple[int, int]]:
+        """Ranges of lines whose paths a pattern covers."""
+        plain = pattern.removesuffix("/**")
+        if is_literal(plain):
+            path = os.fsencode(plain)
+            return [span for span in (self._span(path, b"\0", b"\1"), self._below(path)) if span[0] < span[1]]
+        fixed, slash, _ = re.split(r"[*?]", pattern)[0].rpartition("/")
+        first, last = self._below(os.fsencode(fixed)) if slash else (0, len(self.lines))
+        fits, skip = _rule(pattern[len(fixed + slash) :]).match, len(os.fsencode(fixed + slash))
+        places = [place for place in range(first, last) if fits(self.lines[place], skip)]
+        if len(places) == last - first:
+            return [(first, last)] if places else []
+        return [(place, place + 1) for place in places]
+
+    def _span(self, path: bytes, first: bytes, last: bytes) -> tuple[int, int]:
+        start = bisect_left(self.lines, path + first)
+        return start, bisect_left(self.lines, path + last, start)
+
+    def _below(self, folder: bytes) -> tuple[int, int]:
+        return self._span(folder, b"/", b"0")
+
+    def holds(self, path: bytes) -> bool:
+        """Whether there is a line of this very path."""
+        place = self.place(path)
+        return place < len(self.lines) and self.lines[place].startswith(path + b"\0")
+
+    def place(self, path: bytes) -> int:
+        """Where the line of a path is, or would be."""
+        return bisect_left(self.lines, path + b"\0")
+
+    def _outside(self, path: str) -> bytes:
+        """A file that was named and that git ignores."""
+        if path not in self._loose:
+            self._loose[path] = _line(self.root, os.fsencode(path), {}) or b""
+        return self._loose[path]
+
+
+@lru_cache(maxsize=1024)
+def _rule(glob: str) -> re.Pattern[bytes]:
+    """What the rest of a line's path must fit; many features share the end of their globs."""
+    return re.compile(b"(?s:" + os.fsencode(glob_regex(glob)) + b")\0")
+
+
+def look(root: Path, *, cache: Path | None = None, skip: Iterable[Path] = ()) -> Tree:
+    """The tree as it is now; ``cache`` is a file for what was read where there is no git."""
+    start = time.monotonic()
+    outside = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    found = _of_git(root, outside, cache) if (root / ".git").exists() else None
+    lines, head = found if found is not None else (_walked(root, outside, cache), "")
+    return Tree(root, lines, head, took_seconds=time.monotonic() - start)
+
+
+# -- git ---------------------------------------------------------------------------------------
+
+
+def asked(root: Path, *words: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+    """Git, begun; it changes nothing and asks nobody."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
+    environment = {**kept, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    command = ["git", "-C", str(root), *words]
+    return subprocess.Popen(
+        command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    )
+
+
+def _of_git(root: Path, skip: tuple[bytes, ...], cache: Path | None) -> tuple[list[bytes], str] | None:
+    """(lines, head) as git tells; None if it does not."""
+    try:
+        status = asked(
+            root, "status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=all",
+            "--ignore-submodules=none",
+        )  # fmt: skip
+    except OSError:
+        return None
+    index = _index(root, cache)  # while git looks at the tree
+    told = status.communicate()[0].split(b"\0")[:-1]
+    if status.returncode or index is None:
+        return None
+    lines, hidden = index
+    head, changed = _changes(told)
+    changed |= hidden
+    if not changed:
+        return lines, head  # in git's own order, which is ours
+    tree = Tree(root, lines)
+    places = {path: tree.place(path) for path in changed if tree.holds(path)}
+    fresh = {path for path in changed - places.keys() if not _left_out(path, skip)}
+    read = sorted(places.keys() | {path for path in fresh if not is_generated(path)})
+    return _replaced(lines, places, _dirty_lines(root, read, filtered=_filters(root, lines))), head
+
+
+def _replaced(lines: list[bytes], places: dict[bytes, int], dirty: list[bytes]) -> list[bytes]:
+    """The lines with those at these places read anew; most are where they were, so nothing is sorted."""
+    found = list(lines)
+    new = {line.partition(b"\0")[0]: line for line in dirty}
+    gone = {place for path, place in places.items() if path not in new}
+    for path, place in places.items():
+        found[place] = new.pop(path, b"")
+    if gone:
+        found = [line for place, line in enumerate(found) if place not in gone]
+    if len(new) > _FEW:
+        return sorted([*found, *new.values()])
+    for line in new.values():
+        insort(found, line)
+    return found
+
+
+def _index(root: Path, cache: Path | None) -> tuple[list[bytes], set[bytes]] | None:
+    """(lines of what is in the index, paths that git was told to look away from).
+
+    Git replaces its index as a whole: while the file is the same one, so are its lines."""
+    stamp = _stamp(root)
+    if cache is not None and stamp:
+        with suppress(OSError):
+            first, _, rest = cache.read_bytes().partition(b"\n")
+            if first == stamp:
+                return rest.split(b"\n"), set()
+    listing = asked(root, "ls-files", "-s", "-v", "-z")
+    entries = listing.communicate()[0].split(b"\0")[:-1]
+    if listing.returncode:
+        return None
+    if not entries:
+        return [], set()
+    tab = entries[0].index(b"\t")
+    lines = [entry[tab + 1 :] + b"\0" + entry[2 : tab - 2] for entry in entries]
+    hidden = {entry[tab + 1 :] for entry in entries if entry[:2] != b"H "}
+    if cache is not None and stamp and not hidden and stamp == _stamp(root):
+        body = b"\n".join(lines)
+        if body.count(b"\n") == len(lines) - 1:
+            _keep(cache, stamp + b"\n" + body)
+    return lines, hidden
+
+
+def _stamp(root: Path) -> bytes:
+    """What tells one index from another; empty if it cannot be told."""
+    try:
+        marker = root / ".git"
+        if marker.is_file():
+            marker = root / marker.read_text().partition("gitdir:")[2].strip()
+        facts = os.stat(marker / "index")
+    except OSError:
+        return b""
+    if time.time() - max(facts.st_mtime, facts.st_ctime) < _RACY_SECONDS:
+        return b""
+    return f"{facts.st_ino} {facts.st_size} {facts.st_mtime_ns} {facts.st_ctime_ns}".encode()
+
+
+def _changes(told: list[bytes]) -> tuple[str, set[bytes]]:
+    """(head, paths whose content in the tree is not that of the index)."""
+    head, changed = "", set[bytes]()
+    for part in told:
+        kind = part[:2]
+        if kind == b"1 ":
+            if part[3:4] != b".":
+                changed.add(part.split(b" ", 8)[8])
+        elif kind == b"u ":
+            changed.add(part.split(b" ", 10)[10])
+        elif kind == b"? ":
+            changed.add(part[2:])
+        elif part.startswith(b"# branch.oid "):
+            head = part[13:].decode(errors="replace")
+    return ("" if head == "(initial)" else head), changed
+
+
+def _left_out(path: bytes, skip: tuple[bytes, ...]) -> bool:
+    return any(path == one or path.startswith(one + b"/") for one in skip)
+
+
+def is_generated(path: bytes) -> bool:
+    """Whether a name in the path says that a tool made it."""
+    return any(part in GENERATED or part.endswith(".pyc") for part in os.fsdecode(path).split("/"))
+
+
+def _filters(root: Path, lines: list[bytes]) -> bool:
+    """Whether git may change files on their way into its index: then it must hash them itself."""
+    if b".gitattributes\0" in b"\n".join(lines):  # one search; a file that only ends so costs time alone
+        return True
+    home = Path(os.environ.get("HOME") or "/")
+    more = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    given = os.environ.get("GIT_CONFIG_GLOBAL")
+    files = [Path(given)] if given else [home / ".gitconfig", more / "config"]
+    if (root / ".gitattributes").exists() or (more / "attributes").exists():
+        return True
+    git = root / ".git"
+    if not git.is_dir() or (git / "info" / "attributes").exists():
+        return True
+    for file in (*files, git / "config", Path("/etc/gitconfig")):
+        with suppress(OSError):
+            told = file.read_bytes().lower()
+            if (
+                b"autocrlf" in told
+                or b"attributesfile" in told
+                or b"objectformat" in told
+                or b"include" in told
+            ):
+                return True
+    return False
+
+
+def _dirty_lines(root: Path, paths: list[bytes], *, filtered: bool) -> list[bytes]:
+    """Lines of files that must be read; where there are filters git does that, which takes longer."""
+    plain = [path for path in paths if b"\n" not in path and _is_file(root, path)] if filtered else []
+    ids: dict[bytes, bytes] = {}
+    if plain:
+        hashing = asked(root, "hash-object", "--stdin-paths", stdin=subprocess.PIPE)
+        told = hashing.communicate(b"".join(path + b"\n" for path in plain))[0].split(b"\n")[:-1]
+        if hashing.returncode == 0 and len(told) == len(plain):
+            ids = dict(zip(plain, told, strict=True))
+    found: list[bytes] = []
+    for path in paths:
+        if path.endswith(b"/") or os.path.isdir(os.path.join(os.fsencode(root), path)):
+            below = Path(os.fsdecode(os.path.join(os.fsencode(root), path)))
+            folder = path.rstrip(b"/") + b"/"
+            found += [folder + line for line in _walked(below, (), None)]
+        elif line := _line(root, path, ids):
+            found.append(line)
+    return found
+
+
+def _is_file(root: Path, path: bytes) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(os.path.join(os.fsencode(root), path)).st_mode)
+    except OSError:
+        return False
+
+
+def _line(root: Path, path: bytes, ids: dict[bytes, bytes]) -> bytes | None:
+    """The line of a file, read now; None if there is no such file."""
+    full = os.path.join(os.fsencode(root), path)
+    try:
+        facts = os.lstat(full)
+        if stat.S_ISLNK(facts.st_mode):
+            return path + b"\x00120000 " + _blob(os.readlink(full))
+        if not stat.S_ISREG(facts.st_mode):
+            return None
+        return path + b"\0" + _mode(facts) + b" " + (ids.get(path) or _blob_of_file(full))
+    except OSError:
+        return None
+
+
+def _mode(facts: os.stat_result) -> bytes:
+    return b"100755" if facts.st_mode & 0o100 else b"100644"
+
+
+def _blob(body: bytes) -> bytes:
+    return hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest().encode()
+
+
+def _blob_of_file(path: bytes) -> bytes:
+    if is_kept_out(path):
+        raise PermissionError(f"{os.fsdecode(path)} is a database of ours")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= _READ_BYTES:
+            return _blob(file.read())
+        total = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        while chunk := file.read(_READ_BYTES):
+            total.update(chunk)
+    return total.hexdigest().encode()
+
+
+def ids(root: Path, paths: Sequence[bytes]) -> dict[bytes, str]:
+    """What git would name the content of these files; without those that are gone or no files."""
+    lines = _dirty_lines(root, list(paths), filtered=_filters(root, []))
+    wanted = set(paths)
+    found = (line.partition(b"\0") for line in lines)
+    return {path: rest.partition(b" ")[2].decode() for path, _, rest in found if path in wanted}
+
+
+# -- without git -------------------------------------------------------------------------------
+
+Seen = dict[bytes, tuple[int, int, int, int, bytes]]
+"""Path to size, time of change, time of its entry, inode, and what was read."""
+
+
+def few(
+    root: Path, *, cache: Path | None, skip: Iterable[Path], most: int, seconds: float
+) -> dict[bytes, bytes] | None:
+    """Path to hash of all files of a folder without git; None if they are too many, or take too long."""
+    outside = tuple(os.fsencode(path.relative_to(root)) for path in skip if path.is_relative_to(root))
+    try:
+        lines = _walked(root, outside, cache, most, time.monotonic() + seconds)
+    except OverflowError:
+        return None
+    pairs = (line.partition(b"\0") for line in lines)
+    return {path: rest.partition(b" ")[2] for path, _, rest in pairs}
+
+
+def _walked(
+    root: Path, skip: tuple[bytes, ...], cache: Path | None, most: int = 0, until: float = 0.0
+) -> list[bytes]:
+    """The lines of a folder; OverflowError as soon as there are more than ``most``, or it is too late."""
+    before, at = _remembered(cache)
+    seen: Seen = {}
+    lines: list[bytes] = []
+    todo = [b""]
+    while todo:
+        if most and (len(lines) > most or time.monotonic() > until):
+            raise OverflowError
+        folder = todo.pop()
+        try:
+            entries = list(os.scandir(os.path.join(os.fsencode(root), folder)))
+        except OSError:
+            continue
+        for entry in entries:
+            path = folder + b"/" + entry.name if folder else entry.name
+            if os.fsdecode(entry.name) in GENERATED or entry.name.endswith(b".pyc") or path in skip:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                todo.append(path)
+            elif line := (most and _large(path, entry)) or _walked_line(root, path, entry, before, at, seen):
+                lines.append(line)
+    if cache is not None and seen != before:
+        _remember(cache, seen)
+    return sorted(lines)
+
+
+def _large(path: bytes, entry: os.DirEntry[bytes]) -> bytes:
+    """A file that takes too long to read, by size and time; empty if it is none."""
+    with suppress(OSError):
+        facts = entry.stat(follow_symlinks=False)
+        if facts.st_size > LARGE_BYTES:
+            return path + b"\0" + _mode(facts) + b" %d:%d" % (facts.st_size, facts.st_mtime_ns)
+    return b""
+
+
+def _walked_line(
+    root: Path, path: bytes, entry: os.DirEntry[bytes], before: Seen, at: float, seen: Seen
+) -> bytes | None:
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return None
+    stamp = (facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
+    old = before.get(path)
+    newest = max(facts.st_mtime_ns, facts.st_ctime_ns) / 1e9
+    if old is not None and old[:4] == stamp and newest < at - _RACY_SECONDS:
+        seen[path] = old
+        return path + b"\0" + old[4]
+    line = _line(root, path, {})
+    if line is not None:
+        seen[path] = (*stamp, line[len(path) + 1 :])
+    return line
+
+
+def _remembered(cache: Path | None) -> tuple[Seen, float]:
+    """What was read at the last look, and when that was; a cache that cannot be read is none."""
+    try:
+        if cache is not None:
+            at, seen = msgspec.msgpack.decode(cache.read_bytes(), type=tuple[float, Seen])
+            return seen, at
+    except (OSError, msgspec.MsgspecError):
+        pass
+    return {}, 0.0
+
+
+def _remember(cache: Path, seen: Seen) -> None:
+    _keep(cache, msgspec.msgpack.encode((time.time(), seen)))
+
+
+def _keep(cache: Path, body: bytes) -> None:
+    """Put a cache in place; if that fails the next look reads again."""
+    from ..files.atomic import private_folder
+
+    with suppress(OSError):
+        private_folder(cache.parent)
+        fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
+        fresh.write_bytes(body)
+        os.replace(fresh, cache)

@@ -1,0 +1,1 @@
+"""Processes: which one is it, starting agents, running checks, calling webhooks."""

@@ -1,0 +1,75 @@
+"""Commands and webhooks of a handover: run within a time, with nothing left behind.
+
+A command gets a process group of its own that is ended with it. A webhook follows no redirect: what is
+sent goes to the address that was declared, or nowhere.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..redaction.redact import redact
+
+OUTPUT_CHARS = 4_000
+_READ_BYTES = 1_000_000
+
+
+class CommandFailed(RuntimeError):
+    """A command or a webhook did not do what it should."""
+
+
+def run_command(
+    command: Sequence[str], folder: Path, *, timeout_seconds: float, environment: Mapping[str, str]
+) -> str:
+    """The end of what a command says, masked; CommandFailed unless it ends with 0 in time."""
+    try:
+        process = subprocess.Popen(
+            list(command), cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    except OSError as fault:
+        raise CommandFailed(f"{command[0]} cannot be run: {fault.strerror}") from fault
+    try:
+        said, _ = process.communicate(timeout=timeout_seconds or None)
+    except subprocess.TimeoutExpired:
+        raise CommandFailed(f"{command[0]} took longer than {timeout_seconds:g} seconds") from None
+    finally:
+        _end(process)
+    text = redact(said[-_READ_BYTES:].decode("utf-8", "replace"))[-OUTPUT_CHARS:].strip()
+    if process.returncode != 0:
+        last = text.splitlines()[-1][:200] if text else ""
+        raise CommandFailed(f"{command[0]} ended with {process.returncode}{f': {last}' if last else ''}")
+    return text
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def post(url: str, body: bytes, *, key: str, timeout_seconds: float) -> int:
+    """Send JSON; the status, or CommandFailed unless that is a success."""
+    parts = urlsplit(url)
+    secure = parts.scheme == "https"
+    kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=timeout_seconds or None)
+    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "segue"}
+    try:
+        connection.request("POST", target, body, headers)
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as fault:
+        raise CommandFailed(f"{parts.hostname} cannot be reached: {fault}") from fault
+    finally:
+        connection.close()
+    if not 200 <= status < 300:
+        raise CommandFailed(f"{parts.hostname} answered {status}")
+    return status

@@ -1,0 +1,88 @@
+r"""Whether a short text may hold a secret at all: said without any engine, for most texts hold none.
+
+Never no where a rule would find one. A rule that begins with a literal of its own needs a run of characters
+after it; most others need a telling word, and after it something that hands over a value.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import chain
+
+from .rules import RULES
+
+_RUN_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_.~+/=\\-"
+_RUN_LENGTH, _RUN_LENGTH_COMMON = 10, 24
+_COMMON = ("m", "n", "o", "pat", "sk")
+"""After a literal, and after one of those that are in many words."""
+_WORD_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
+_SPACE = " \t\r\n"
+_QUOTES = "\"'`"
+_TELLING = "pass pwd pw secret token key credential auth sig dsn conn access bearer".split()
+_TOGETHER = (
+    ("@", "://"),
+    ("@", ":\\"),
+    ("-----begin", "private"),
+    ("login", "password"),
+    ("mysql", "-p"),
+    ("sshpass", "-p"),
+    ("redis-cli", "-a"),
+)
+"""What begins neither with a literal of its own nor with a telling word."""
+
+
+def may_hold_secret(text: str) -> bool:
+    low = text.lower()
+    if any(one in low and other in low for one, other in _TOGETHER):
+        return True
+    if any(word in low and _hands_over(low, word) for word in _TELLING):
+        return True
+    if ("-u" in low and ":" in low and _names_user(low)) or ("basic" in low and _is_basic(low)):
+        return True
+    return any(_runs_on(low, literal) for literal in [one for one in _literals() if one in low])
+
+
+@cache
+def _literals() -> tuple[str, ...]:
+    """With which the rules begin that need no telling word."""
+    shapes = [rule.literals.split() for rule in RULES if rule.check == "shape"]
+    return tuple(dict.fromkeys(chain.from_iterable(shapes)))
+
+
+def _after(low: str, word: str, length: int) -> list[str]:
+    """What follows the word, wherever it stands."""
+    found, at = [], -1
+    while (at := low.find(word, at + 1)) >= 0:
+        found.append(low[at + len(word) : at + len(word) + length])
+    return found
+
+
+def _runs_on(low: str, literal: str) -> bool:
+    if literal == "-us":
+        return any(rest.isdigit() for rest in _after(low, literal, 1))
+    length = _RUN_LENGTH_COMMON if literal in _COMMON else _RUN_LENGTH
+    return any(len(rest) == length and not rest.strip(_RUN_CHARS) for rest in _after(low, literal, length))
+
+
+def _is_basic(low: str) -> bool:
+    rests = (rest for rest in _after(low, "basic", 12) if rest[:1] in (*_SPACE, "\\"))
+    return any("\\" in rest or not rest.strip(_SPACE + _RUN_CHARS) for rest in rests)
+
+
+def _names_user(low: str) -> bool:
+    return any(rest and rest in _SPACE + "=\\" for word in ("-u", "-user") for rest in _after(low, word, 1))
+
+
+def _hands_over(low: str, word: str) -> bool:
+    option = "--" in low or word == "bearer"
+    for rest in _after(low, word, 120):
+        rest = rest.lstrip(_WORD_CHARS)
+        then = rest.lstrip(_SPACE + _QUOTES + "]")
+        between = rest[: len(rest) - len(then)]
+        if (then[:1] and then[0] in ":=?|>\\") or then.startswith("value"):
+            return True
+        if then[:1] == "," and (between.endswith(tuple(_QUOTES)) or "value" in then):
+            return True
+        if option and then and between.startswith(tuple(_SPACE)):
+            return True
+    return False

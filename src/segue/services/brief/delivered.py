@@ -1,0 +1,133 @@
+"""What runs were told by us: each brief, kept with the run that got it, and why a stop was refused.
+
+It is the one trace of it for agents that do not write down what a hook said. A run's stream also holds
+what recording hooks saw of it (``services.spooling``). The text is kept, and each fact of it with its
+kind, source and size: later, what was of use can be told from what was not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...core.base.text import clean_name, clean_text
+from ...core.base.values import Value
+from ...core.journal import event as ev
+from ...core.runs.inherited import CLOSING, OPENING
+from ...errors import StaleVersion
+from ...stores.base import Append
+from ..workspace.data_folder import now
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...stores.base import Journal
+
+_PROBED = ("SINCE THEN", "UNCOMMITTED")
+_DECLARED = ("GOAL", "PLAN", "NEXT", "BLOCKED", "QUESTIONS", "DONE", "DECIDED", "LEARNT", "FEATURES")
+
+
+class Fact(Value):
+    """A part of a brief: what it is about, where it was known from, and how large it is."""
+
+    kind: str
+    """The label of its line, in small letters."""
+    source: str
+    """session, run, probe, memory or brief (its own first and last line)."""
+    bytes: int
+
+
+class Given(Value):
+    """A text that a run was given."""
+
+    agent: str
+    run: str
+    at: str
+    kind: str
+    """brief, steer (before a compaction) or pressure."""
+    source: str
+    """Of a brief: startup, resume, compact, clear or fork."""
+    bytes: int
+    text: str
+    facts: tuple[Fact, ...] = ()
+    session: str = ""
+
+
+def stream_of_run(agent: str, native: str) -> str:
+    """The stream of a run."""
+    return f"run/{clean_name(agent)}/{clean_name(native[:128], what='run id')}"
+
+
+def facts_of(text: str, *, declared: bool = False) -> tuple[Fact, ...]:
+    """The facts of a brief. With ``declared`` what a session can say was said by one."""
+    found: list[Fact] = []
+    for line in text.split("\n"):
+        size = len(line.encode("utf-8", "replace")) + 1
+        label = line.partition(":")[0].partition(" (")[0]
+        if line.startswith((OPENING, CLOSING)) or not line:
+            found.append(Fact("frame", "brief", size))
+        elif label.isupper() and ":" in line:
+            found.append(Fact(label.lower(), _source(label, declared), size))
+        elif found:
+            last = found.pop()
+            found.append(Fact(last.kind, last.source, last.bytes + size))
+        else:
+            found.append(Fact("frame", "brief", size))
+    return tuple(found)
+
+
+def _source(label: str, declared: bool) -> str:
+    if label in _PROBED:
+        return "probe"
+    if label == "REMEMBERED":
+        return "memory"
+    return "session" if declared and label in _DECLARED else "run"
+
+
+def given(segue: Segue, agent: str, native: str) -> list[Given]:
+    """All that a run was given, in order."""
+    found = []
+    for event in segue.journal.read(stream_of_run(agent, native)):
+        body = ev.read_body(event)
+        if isinstance(body, ev.BriefGiven):
+            facts = tuple(Fact(*one) for one in body.facts)
+            found.append(
+                Given(
+                    agent,
+                    native,
+                    event.at,
+                    body.what,
+                    body.source,
+                    body.bytes,
+                    body.text,
+                    facts,
+                    body.session,
+                )
+            )
+    return found
+
+
+def brief_body(
+    segue: Segue, text: str, *, kind: str, source: str, session: str = "", declared: bool = False
+) -> ev.BriefGiven:
+    """A text that is given, as it is kept."""
+    clean = clean_text(text, what="brief", mask=segue.book.mask, limit=65_536)
+    facts = [(fact.kind, fact.source, fact.bytes) for fact in facts_of(text, declared=declared)]
+    size = len(text.encode("utf-8", "replace"))
+    return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session)
+
+
+def text_hash(text: str) -> str:
+    """By which the same text is known again."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
+
+
+def append(journal: Journal, stream: str, bodies: Sequence[ev.Body], *, actor: str, at: str = "") -> None:
+    """Add to a stream that nobody decides about: whoever came in between stays before."""
+    drafts = [ev.draft(body, at=at or now(), actor=actor) for body in bodies]
+    while drafts:
+        try:
+            journal.append(Append(stream, journal.head(stream).version, drafts))
+            return
+        except StaleVersion:
+            continue

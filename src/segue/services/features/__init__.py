@@ -1,0 +1,1 @@
+"""Features, done: declaring them, running their checks, keeping the evidence."""

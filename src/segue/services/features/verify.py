@@ -1,0 +1,309 @@
+"""Running the checks of a session, and keeping what came of them as evidence.
+
+Before the first check of a feature runs, an event takes its old proof away: a crash at any moment leaves
+it unproven, never wrongly proven. Evidence is written after a look at the tree that followed the run; if
+the covered files are not those of before the run, it proves nothing. Looks are shared by checks that
+end close together, and cost at most a fraction of the time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..._failpoints import trip
+from ...core.base.lazy import regex
+from ...core.base.text import clean_text
+from ...core.base.values import Value
+from ...core.features.evidence import PERSON, Check
+from ...core.features.verdict import Verdict, counted, definition_of
+from ...core.journal import event as ev
+from ...core.runs.sentences import reason
+from ...core.sessions import feature_commands as fc
+from ...core.sessions.state import Feature, SessionState
+from ...effects.git.trees import Tree
+from ...effects.processes.checks import Outcome, Runner, compiled, environment_of
+from ...effects.processes.identity import host_name
+from ...effects.redaction.redact import redact_bytes
+from ...errors import UnknownFeature
+from ..workspace.data_folder import now
+from .features import Features, patterns_of
+from .trust import trust_checks
+
+if TYPE_CHECKING:
+    from ...core.features.verdict import Counts
+
+TAIL_BYTES = 2_000
+FIRST_BYTES = 300
+LOOK_SECONDS_MIN = 0.25
+LOOK_SHARE = 5
+"""At most a fifth of the time is spent on looks at the tree."""
+BEGUN_AT_ONCE = 4
+"""So many features lose their proofs in one commit, shortly before their checks run."""
+_TICK_SECONDS = 0.1
+
+
+class Verified(Value):
+    """What a verification came to."""
+
+    verdicts: tuple[Verdict, ...]
+    counts: Counts
+    ran: int
+    """How many checks were run."""
+    untrusted: tuple[Check, ...] = ()
+    """Checks that were not run, because nobody has accepted them."""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every feature that was looked at is proven."""
+        return all(verdict.passes for verdict in self.verdicts)
+
+
+class _Job(Value):
+    """A check that is to be run."""
+
+    feature: Feature
+    check: Check
+    first: bool
+    """The first of its feature."""
+    beside: tuple[str, ...]
+    """The hashes of all checks of the feature that run."""
+
+
+class _Done(Value):
+    """A check that ran, and the tree of before."""
+
+    job: _Job
+    outcome: Outcome
+    before: Tree
+    output: str
+    text: bytes
+
+
+def verify(
+    features: Features, ids: Iterable[str] = (), *, all: bool = False, jobs: int = 0, trust: bool = False,
+    ask: Callable[[Sequence[Check]], bool] | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Verified:  # fmt: skip
+    """Run what is unproven or stale, or all of it."""
+    segue = features.segue
+    segue.brake.check()
+    wanted = tuple(dict.fromkeys(ids))
+    state = features.session.state
+    for id in wanted:
+        if id not in state.features:
+            raise UnknownFeature(f"there is no feature {id!r}", hint="`segue feature list` names them")
+    with ExitStack() as stack:
+        runner = stack.enter_context(Runner()) if _likely(state, wanted, all) else None
+        tree = features.look()  # while the runner gets ready
+        todo = _jobs(features, state, tree, wanted, all)
+        refused = _accept(features, todo, trust, ask)
+        todo = [job for job in todo if job.feature.id not in refused]
+        untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
+        warnings: list[str] = []
+        if todo:
+            count = jobs if jobs > 0 else max(1, int(segue.settings.number("check_jobs")))
+            runner = runner or stack.enter_context(Runner())
+            tree, warnings = _Verification(features, tree, progress).run(runner, todo, count)
+            features.outputs.prune(int(segue.settings.number("evidence_bytes_max")))
+    shown = [one for one in features.verdicts(features.session.state, tree) if not wanted or one.id in wanted]
+    return Verified(tuple(shown), counted(shown), len(todo), untrusted, tuple(warnings))
+
+
+def _likely(state: SessionState, wanted: tuple[str, ...], all: bool) -> bool:
+    """Whether something will be run, as far as it can be told without a look at the tree."""
+    mine = [one for id, one in state.features.items() if not wanted or id in wanted]
+    checks = [(check.hash, one.ran) for one in mine for check in one.checks]
+    return any(all or hash not in ran or not ran[hash].ok for hash, ran in checks)
+
+
+def _jobs(
+    features: Features, state: SessionState, tree: Tree, wanted: tuple[str, ...], all: bool
+) -> list[_Job]:
+    """Every check that is not proven for the files of now."""
+    jobs = []
+    for id, feature in state.features.items():
+        if wanted and id not in wanted:
+            continue
+        covered, _ = tree.covered(patterns_of(feature))
+        due = [
+            check
+            for check in feature.checks
+            if all
+            or (ran := feature.ran.get(check.hash)) is None
+            or not ran.ok
+            or ran.covered != covered
+            or feature.status == "failing"
+        ]
+        beside = tuple(check.hash for check in due)
+        jobs += [_Job(feature, check, place == 0, beside) for place, check in enumerate(due)]
+    return jobs
+
+
+def _accept(
+    features: Features, jobs: list[_Job], trust: bool, ask: Callable[[Sequence[Check]], bool] | None
+) -> dict[str, tuple[Check, ...]]:
+    """Of each feature that may not be run, the checks that nobody accepted; what is accepted now is kept.
+
+    An agent accepts for features of agents only."""
+    found = {job.feature.id: job.feature for job in jobs if job.first}
+    doubtful = {id: features.untrusted(one) for id, one in found.items()}
+    person = features.who == PERSON
+    mine = {
+        check.hash: check
+        for id, checks in doubtful.items()
+        for check in checks
+        if person or found[id].by != PERSON
+    }
+    if mine and (trust or (ask is not None and person and ask(tuple(mine.values())))):
+        segue = features.segue
+        trust_checks(segue.journal, mine.values(), segue.brake, at=now(), actor=features.who)
+        doubtful = {id: features.untrusted(found[id]) if checks else () for id, checks in doubtful.items()}
+    return {id: checks for id, checks in doubtful.items() if checks}
+
+
+class _Verification:
+    """One run over many checks."""
+
+    def __init__(
+        self, features: Features, tree: Tree, progress: Callable[[int, int, str], None] | None
+    ) -> None:
+        self.features = features
+        self.segue = features.segue
+        self.tree = tree
+        self.looked = time.monotonic()
+        self.progress = progress
+        self.root = self.segue.place.root
+        self.bytes_max = max(1000, int(self.segue.settings.number("check_output_bytes_max")))
+        self.more = self.segue.settings.text("check_environment").replace(",", " ").split()
+        self.done: list[_Done] = []
+        self.running: dict[str, tuple[_Job, Tree, Path]] = {}
+        self.warnings: list[str] = []
+        self.begun: set[str] = set()
+        self.count = 0
+        self.jobs = 1
+
+    def run(self, runner: Runner, todo: list[_Job], jobs: int) -> tuple[Tree, list[str]]:
+        """All of it; the tree as it was last seen, and what should be known beside."""
+        self.features.outputs.sweep()
+        total, waiting, self.jobs = len(todo), list(reversed(todo)), jobs
+        try:
+            while waiting or self.running or self.done:
+                self._fill(runner, waiting, jobs)
+                if waiting and waiting[-1].feature.id not in self.begun:  # the next ones, while these run
+                    self._begin(waiting[-max(jobs, BEGUN_AT_ONCE) :])
+                self._tell(total)
+                ended = runner.wait(_TICK_SECONDS if not self.done else self._rest())
+                gone = [(outcome, *self.running.pop(outcome.id)) for outcome in ended]
+                self._fill(runner, waiting, jobs)  # looking and writing happens beside the next ones
+                for one in gone:
+                    self._ended(*one)
+                if self.done and (not self.running or not self._rest()):
+                    self._record()
+        finally:
+            if self.running:
+                runner.close()
+            for _, _, path in self.running.values():
+                path.unlink(missing_ok=True)
+        return self.tree, self.warnings
+
+    def _fill(self, runner: Runner, waiting: list[_Job], jobs: int) -> None:
+        """Hand on as many as may run, and as many again that are to stand ready."""
+        while waiting and len(self.running) < 2 * jobs:
+            self._start(runner, waiting.pop(), jobs)
+
+    def _rest(self) -> float:
+        """Seconds until the tree may be looked at again."""
+        apart = max(LOOK_SECONDS_MIN, LOOK_SHARE * self.tree.took_seconds)
+        return max(0.0, self.looked + apart - time.monotonic())
+
+    def _tell(self, total: int) -> None:
+        if self.progress is not None:
+            names = ", ".join(job.feature.id for job, _, _ in list(self.running.values())[: self.jobs])
+            self.progress(self.count - len(self.running), total, names)
+
+    def _start(self, runner: Runner, job: _Job, jobs: int) -> None:
+        self._begin([job])
+        self.count += 1
+        path = self.features.outputs.running(self.count)
+        environment = environment_of(self.segue.environment, self.more, job.check.environment)
+        id = str(self.count)
+        self.running[id] = (job, self.tree, path)
+        runner.start(
+            id, job.check, root=self.root, environment=environment, out=path, bytes_max=self.bytes_max,
+            slots=jobs,
+        )  # fmt: skip
+
+    def _begin(self, jobs: list[_Job]) -> None:
+        """Take the proofs of these features away, before anything of them runs."""
+        fresh = {job.feature.id: job for job in jobs if job.feature.id not in self.begun}
+        if fresh:
+            self.features._apply(
+                *(fc.BeginChecks(id, definition_of(job.feature), job.beside) for id, job in fresh.items())
+            )
+            self.begun.update(fresh)
+            trip("verify.after_begin")
+
+    def _ended(self, outcome: Outcome, job: _Job, before: Tree, path: Path) -> None:
+        raw = path.read_bytes() if path.is_file() else b""
+        text = redact_bytes(raw) if raw and self.segue.settings["redact"] else raw
+        kept = self.features.outputs.keep(text)
+        path.unlink(missing_ok=True)
+        if outcome.left:
+            left = "a process" if outcome.left == 1 else f"{outcome.left} processes"
+            self.warnings.append(f"{job.feature.id}: {job.check.text} left {left} behind, now ended")
+        self.done.append(_Done(job, outcome, before, kept, text))
+
+    def _record(self) -> None:
+        """Look at the tree, and write what ended as evidence, in one commit."""
+        self.tree = self.features.look()
+        self.looked = time.monotonic()
+        records = [fc.RecordRun(self._evidence(done)) for done in self.done]
+        trip("verify.before_record")
+        self.features._apply(*records)
+        trip("verify.after_record")
+        self.done.clear()
+
+    def _evidence(self, done: _Done) -> ev.CheckRan:
+        job, outcome = done.job, done.outcome
+        patterns = patterns_of(job.feature)
+        covered, files = done.before.covered(patterns)
+        after, _ = self.tree.covered(patterns)
+        pattern = job.check.pattern
+        tail = _clean(done.text[-TAIL_BYTES:], TAIL_BYTES)
+        bad = outcome.exit_code != job.check.exit_code
+        return ev.CheckRan(
+            job.feature.id, definition_of(job.feature), job.check.hash, job.check.text,
+            exit_code=outcome.exit_code, signal=outcome.signal, timed_out=outcome.timed_out,
+            found=bool(pattern) and compiled(pattern).search(done.text) is not None,
+            fault="stopped" if outcome.stopped and not outcome.fault else outcome.fault,
+            duration_seconds=round(outcome.seconds, 4), host=host_name(), head=self.tree.head,
+            covered=covered, after=after, files=files, output=done.output, output_bytes=outcome.bytes,
+            cut=outcome.cut, tail=tail, first=first_failure(done.text) if bad else "",
+        )  # fmt: skip
+
+
+def _clean(body: bytes, most: int) -> str:
+    text = clean_text(body.decode("utf-8", "replace"), limit=1 << 40)
+    cut = text.encode()[-most:].decode("utf-8", "ignore")
+    return "\n".join(cut.rstrip().splitlines()[-20:])
+
+
+_SUMMARY = regex(rb"\s*(?:FAILED |ERROR |--- FAIL: |not ok |FAIL )")
+_RAISED = regex(rb"[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)\b(?:: .+)?$")
+
+
+def first_failure(output: bytes) -> str:
+    """The line of an output that says most about why it failed."""
+    lines = output[-200_000:].splitlines()
+    told = next((line for line in lines if _SUMMARY.match(line)), None)
+    if told is None:  # what a Python program died of stands last
+        told = next((line for line in reversed(lines[-100:]) if _RAISED.match(line)), None)
+    if told is None:
+        told = reason(b"\n".join(lines[-400:]).decode("utf-8", "replace")).partition("\n")[0].encode()
+    clean = " ".join(clean_text(told.decode("utf-8", "replace"), limit=1 << 40).split())
+    return clean.encode()[:FIRST_BYTES].decode("utf-8", "ignore")

@@ -1,0 +1,165 @@
+"""A bundle: a session for another machine, in a file that proves itself.
+
+It holds the session as a loss-free export, the memories that the taker may read, the note and a
+restoration, under a hash over all of it. Agents' own states stay at home. Nothing leaves that looks like
+a secret: a finding stops the bundle with its place. An import proves the hash, then the chain of events;
+what comes in is trusted as imported, and no proof of a feature comes with it.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..._failpoints import trip
+from ...core.base import canonical
+from ...core.base.text import clean_name, clean_text
+from ...core.base.values import Value
+from ...core.journal import event as ev
+from ...core.memories.model import Where
+from ...effects.redaction.redact import redact, secrets_in
+from ...errors import BadImport, RefusedError
+from ...stores.base import Append
+from ...stores.memory.journal import VolatileJournal
+from ..memories import curation
+from ..sessions.repository import stream_of
+from ..workspace.data_folder import moment, now
+from .export import import_session
+from .export import pack as export_events
+from .offers import ANYONE, HOURS, Handoffs
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+FORMAT = 1
+BYTES_MAX = 512_000_000
+_MAGIC = b"\x1f\x8b"
+
+
+class Bundle(Value, forbid_unknown_fields=True):
+    """The content of a bundle."""
+
+    segue_bundle: int
+    session: str
+    offer: str
+    made: str
+    by: str
+    to: str
+    note: str
+    events: str
+    """The export of the session, base64."""
+    memories: str
+    """An export of memories."""
+    restoration: str
+    sha256: str = ""
+
+
+class Packed(Value):
+    """A bundle that was made."""
+
+    session: str
+    offer: str
+    sha256: str
+    """Over the content: say it to the taker, who is told the same."""
+    body: bytes
+
+
+class Unpacked(Value):
+    """A bundle that was imported."""
+
+    session: str
+    sha256: str
+    offer: str
+    """The offer that can be taken here."""
+    memories: int
+    restoration: str
+
+
+def is_bundle(data: bytes) -> bool:
+    """Whether a file looks like a bundle."""
+    return data.startswith(_MAGIC)
+
+
+def pack(segue: Segue, session: str, *, to: str = ANYONE, note: str = "", hours: float = HOURS) -> Packed:
+    """A session as a bundle; RefusedError with the place of what looks like a secret."""
+    handoffs = Handoffs(segue)
+    _no_secrets(segue, session)
+    offer = handoffs.offer(session, to, note, hours=hours).offer
+    events = segue.journal.read(stream_of(session))
+    bundle = Bundle(
+        FORMAT, session, offer.id, now(), segue.book.actor, offer.to, offer.note,
+        base64.b64encode(export_events(session, events, VolatileJournal())).decode(),
+        _memories(segue, session, offer.to), handoffs.restoration(offer),
+    )  # fmt: skip
+    whole = msgspec.structs.replace(bundle, sha256=_sum(bundle))
+    return Packed(session, offer.id, whole.sha256, gzip.compress(canonical.encode(whole), mtime=0))
+
+
+def _no_secrets(segue: Segue, session: str) -> None:
+    """What was written before a rule was known, or with redaction off, does not leave the machine."""
+    for event in segue.journal.read(stream_of(session)):
+        for _, kind in secrets_in(event.body.decode("utf-8", "replace")):
+            raise RefusedError(
+                f"version {event.version} of {session} ({event.kind}) holds what looks like a secret: {kind}",
+                hint=f"look at it with `segue log {session}`; `segue scrub --help` says how a text is erased",
+            )
+
+
+def _memories(segue: Segue, session: str, to: str) -> str:
+    """Those of the session that the taker may read, as an export of memories."""
+    service = segue.memories
+    reader = service.reader(agent="" if to == ANYONE else to, session=session)
+    found = service.store.listing(reader, Where(sessions=(session,)), now())
+    lines = [msgspec.json.encode({"format": curation.FORMAT, "version": 1, "memories": len(found)})]
+    lines += [msgspec.json.encode(memory) for memory in reversed(found)]
+    return redact("\n".join(line.decode() for line in lines))
+
+
+def _sum(bundle: Bundle) -> str:
+    return canonical.digest(canonical.encode(msgspec.structs.replace(bundle, sha256=""))).hex()
+
+
+def read(data: bytes) -> Bundle:
+    """What a bundle holds; BadImport unless it has its hash."""
+    try:
+        unzip = zlib.decompressobj(wbits=31)
+        body = unzip.decompress(data, BYTES_MAX)
+        if unzip.unconsumed_tail or not unzip.eof:
+            raise BadImport("this bundle is cut off, or far too large", hint="ask for it again")
+        bundle = msgspec.json.decode(body, type=Bundle)
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError) as fault:
+        raise BadImport(
+            f"this is not a bundle: {fault}", hint="make one with `segue handoff --to-file`"
+        ) from fault
+    if bundle.segue_bundle != FORMAT:
+        raise BadImport(f"a bundle of version {bundle.segue_bundle}", hint="upgrade Segue")
+    if bundle.sha256 != _sum(bundle):
+        raise BadImport("this bundle does not have its hash: it was changed", hint="ask for it again")
+    return bundle
+
+
+def unpack(segue: Segue, data: bytes, *, as_id: str = "") -> Unpacked:
+    """Bring a bundle in: the session, its memories, and an offer that can be taken here."""
+    segue.brake.check()
+    bundle = read(data)
+    try:
+        events = base64.b64decode(bundle.events, validate=True)
+    except ValueError as fault:
+        raise BadImport(f"this is not a bundle: {fault}", hint="ask for it again") from fault
+    session = import_session(segue, events, "json", as_id)
+    new, _ = curation.import_(segue.memories, bundle.memories.encode())
+    trip("handoff.unpack.between")
+    handoffs = Handoffs(segue)
+    if not any(offer.id == bundle.offer for offer in handoffs.of(session.id)):
+        body = ev.HandoffOffered(
+            clean_name(bundle.offer, what="offer's id"), clean_name(bundle.to, what="agent's name"),
+            clean_text(bundle.note, what="note", mask=redact), moment(HOURS * 3600),
+        )  # fmt: skip
+        stream = f"handoff/{session.id}"
+        draft = ev.draft(body, at=now(), actor=clean_text(bundle.by, what="name", limit=256))
+        segue.journal.append(Append(stream, segue.journal.head(stream).version, [draft]))
+    return Unpacked(session.id, bundle.sha256, bundle.offer, new, clean_text(bundle.restoration, mask=redact))

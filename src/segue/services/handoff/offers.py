@@ -1,0 +1,327 @@
+"""Passing a session on: offered to an agent, and taken by exactly one.
+
+An offer freezes a named checkpoint and stands in the ledger ``handoff/<session>``; taking, declining and
+withdrawing are appended there by version, so of two takers one is told. An offer that nobody took in time
+has run out. The taker gets a restoration, in a file and in the form that its agent begins with. A
+bundle is the same for another machine: a file that proves itself by its hashes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..._failpoints import trip
+from ...core.base.text import clean_name, clean_text
+from ...core.base.values import Value
+from ...core.handover.events import Offer, offers_of
+from ...core.journal import event as ev
+from ...core.sessions import commands as do
+from ...core.sessions.state import SessionState
+from ...effects.files.atomic import check_writable, write_whole
+from ...effects.files.marked_block import drop_block, put_block
+from ...errors import HandoffSettled, SegueError, UnknownHandoff, UsageError
+from ...stores.base import Append, MemoryChange
+from ..brief import brief as briefs
+from ..workspace.data_folder import moment, now
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...core.memories.model import Memory
+    from ..sessions.repository import Saved
+
+HOURS = 72.0
+HOURS_MAX = 24.0 * 365
+ANYONE = "anyone"
+RESTORATION_BYTES = 8_192
+MEMORIES_MAX = 12
+ITEMS_MAX = 40
+BEGIN, END = "<!-- segue:handoff:begin -->", "<!-- segue:handoff:end -->"
+
+STARTS = {
+    "claude-code": ("claude", "CLAUDE.md"),
+    "codex": ("codex", "AGENTS.md"),
+    "opencode": ("opencode --prompt", "AGENTS.md"),
+    "gemini-cli": ("gemini --prompt-interactive", "GEMINI.md"),
+    "copilot-cli": ("copilot --prompt", "AGENTS.md"),
+    "cline": ("cline", ".clinerules/01-segue-handoff.md"),
+}
+"""Of each agent: how it is started with words to begin with, and the file that it reads by itself."""
+_ALIASES = {"claude": "claude-code", "gemini": "gemini-cli", "copilot": "copilot-cli", "roo": "cline"}
+
+
+class Handed(Value):
+    """An offer with what the taker needs."""
+
+    offer: Offer
+    saved: Saved
+    file: str
+    """The restoration."""
+    start: str
+    """How the agent is started with it; empty if Segue does not know that agent."""
+    rules: str = ""
+    """The file of the agent that tells it too, if that was wanted."""
+
+
+class Handoffs:
+    """The offers of a store."""
+
+    def __init__(self, segue: Segue) -> None:
+        self._segue = segue
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def of(self, session: str) -> list[Offer]:
+        """Every offer of a session, the oldest first."""
+        events = self._segue.journal.read(_stream(session))
+        return offers_of(session, [(ev.read_body(e), e.at, e.actor) for e in events], now=now())
+
+    def listing(self, *, everywhere: bool = False, to: str = "") -> Sequence[Offer]:
+        """Offers of this project's sessions, or of all, the newest first."""
+        mine = {card.id for card in self._segue.list(everywhere=everywhere)}
+        names = [name.removeprefix("handoff/") for name, _ in self._segue.journal.streams("handoff/")]
+        found = [offer for name in names if name in mine for offer in self.of(name)]
+        wanted = [offer for offer in found if not to or offer.to in (to, ANYONE)]
+        return sorted(wanted, key=lambda offer: (offer.at, offer.id), reverse=True)
+
+    def find(self, what: str = "", *, to: str = "") -> Offer:
+        """The offer of this id, else the newest open one of this session, else of any session here."""
+        if what and self._segue.book.exists(what):
+            offers = [offer for offer in self.of(what) if not to or offer.to in (to, ANYONE)]
+            found = next((o for o in reversed(offers) if o.status == "open"), offers[-1] if offers else None)
+        elif what:
+            found = next((o for o in self.listing(everywhere=True) if o.id == what), None)
+        else:
+            found = next((o for o in self.listing(to=to) if o.status == "open"), None)
+        if found is None or (to and found.to not in (to, ANYONE)):
+            whom = f" to {to}" if to else ""
+            raise UnknownHandoff(
+                f"nothing is offered{whom}{f' as {what}' if what else ' here'}",
+                hint="`segue handoff --list` shows all offers",
+            )
+        return found
+
+    # -- doing ---------------------------------------------------------------------------------
+
+    def offer(
+        self, session: str, to: str, note: str = "", *, hours: float = HOURS, rules: bool = False
+    ) -> Handed:
+        """Offer a session to an agent; ``rules`` tells it in the file that it reads by itself too."""
+        segue = self._segue
+        segue.brake.check()
+        if not 0 < hours <= HOURS_MAX:
+            raise UsageError(f"an offer of {hours:g} hours", hint=f"between 0 and {HOURS_MAX:g}")
+        to = clean_name(_ALIASES.get(to, to), what="agent's name")
+        note = clean_text(note, what="note", mask=segue.book.mask).strip()
+        if rules and to in STARTS and not segue.place.bare:
+            check_writable(self._rules(to))
+        id = f"h{os.urandom(5).hex()}"
+        memory = self._memory(session, to, note)
+        shared = [memory.id] if memory is not None else []
+        body = ev.HandoffOffered(id, to, note, moment(hours * 3600), f"handoff-{id}", shared)
+        marks = [do.Mark(body.mark, note), do.Hand(to, note)]
+        trip("handoff.offer.before")
+        saved = segue.book.commit(session, marks, guards=lambda: [self._append(session, body)])
+        trip("handoff.offer.after")
+        if memory is not None:
+            service = segue.memories
+            trail = [service.trace(memory, "add", memory.provenance.source)]
+            service.store.write(MemoryChange(adds=service.kept([memory]), trail=trail))
+        offer = next(one for one in self.of(session) if one.id == id)
+        return self._restored(offer, segue.with_warnings(saved), rules)
+
+    def accept(self, what: str = "", *, by: str = "", run: str = "") -> Handed:
+        """Take an offer; HandoffSettled if somebody was faster or it ran out. Other offers are withdrawn."""
+        segue = self._segue
+        by = by or segue.book.actor
+        offer = self.find(what, to="" if by == "user" else _ALIASES.get(by, by))
+        if by != "user":
+            by = _ALIASES.get(by, by)
+
+        def guards() -> list[Append]:
+            others = [o for o in self.of(offer.session) if o.status == "open" and o.id != offer.id]
+            self._open(offer)
+            bodies: list[ev.Body] = [ev.HandoffTaken(offer.id, by, run or segue.book.run)]
+            bodies += [ev.HandoffWithdrawn(o.id, f"{by} took {offer.id}") for o in others]
+            return [self._append(offer.session, *bodies)]
+
+        trip("handoff.take.before")
+        saved = segue.book.commit(offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by)
+        trip("handoff.take.after")
+        segue.make_current(offer.session)
+        self.forget_rules(offer)
+        return self._restored(self._settled(offer), segue.with_warnings(saved), False)
+
+    def taken_with(self, session: str, notes: Collection[str]) -> list[Offer]:
+        """The offers that were taken when one of these notes was: an undo of it leaves them taken."""
+        taken = [one for one in self.of(session) if one.status == "taken"] if notes else []
+        return [one for one in taken if _taking(one.taker, one.note) in notes]
+
+    def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
+        """Say no to an offer."""
+        by = by or self._segue.book.actor
+        offer = self.find(what, to="" if by == "user" else _ALIASES.get(by, by))
+        return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)))
+
+    def withdraw(self, what: str = "", *, reason: str = "") -> Offer:
+        """Take an offer back."""
+        offer = self.find(what)
+        return self._settle(offer, ev.HandoffWithdrawn(offer.id, self._clean(reason)))
+
+    def withdrawal(self, offer: Offer, reason: str) -> Append:
+        """What takes an open offer back, for a commit with which that happens; else HandoffSettled."""
+        self._open(offer)
+        return self._append(offer.session, ev.HandoffWithdrawn(offer.id, reason))
+
+    def _settle(self, offer: Offer, body: ev.Body) -> Offer:
+        from ...errors import StaleVersion
+
+        self._segue.brake.check()
+        while True:
+            self._open(offer)
+            try:
+                self._segue.journal.append(self._append(offer.session, body))
+            except StaleVersion:
+                continue
+            self.forget_rules(offer)
+            return self._settled(offer)
+
+    def _open(self, offer: Offer) -> None:
+        """HandoffSettled unless the offer is open now."""
+        current = self._settled(offer)
+        if current.status != "open":
+            who = f" by {current.taker}" if current.taker else ""
+            raise HandoffSettled(
+                f"offer {offer.id} was {current.status}{who} at {current.settled[:16]}",
+                hint="`segue handoff --list` shows what became of every offer",
+            )
+
+    def _settled(self, offer: Offer) -> Offer:
+        return next(one for one in self.of(offer.session) if one.id == offer.id)
+
+    def _append(self, session: str, *bodies: ev.Body) -> Append:
+        segue, stream = self._segue, _stream(session)
+        drafts = [ev.draft(body, at=now(), actor=segue.book.actor, run=segue.book.run) for body in bodies]
+        return Append(stream, segue.journal.head(stream).version, drafts)
+
+    def _clean(self, text: str) -> str:
+        return clean_text(text, what="reason", mask=self._segue.book.mask).strip()
+
+    # -- what the taker gets -------------------------------------------------------------------
+
+    def _memory(self, session: str, to: str, note: str) -> Memory | None:
+        """A memory of the handoff that the taker may read."""
+        if to == ANYONE or not hasattr(type(self._segue.journal), "memories"):
+            return None
+        state = self._segue.book.state(session)
+        left = [state.items[place].text for place in (*state.active, *state.next)]
+        words = [note or f"session {session} was handed over", *(f"open: {text}" for text in left[:5])]
+        return self._segue.memories.draft(
+            "; ".join(words)[:4_000], type="handoff", shared_with=[to], session=session,
+            source=f"handoff of {session}",
+        )  # fmt: skip
+
+    def _restored(self, offer: Offer, saved: Saved, rules: bool) -> Handed:
+        if self._segue.place.bare:  # who takes it is elsewhere, and asks for the restoration
+            return Handed(offer, saved, "", "")
+        text = self.restoration(offer)
+        path = self._segue.home.handoff / f"{offer.id}.md"
+        write_whole(path, text.encode())
+        known = STARTS.get(offer.to)
+        start = f'{known[0]} "$(cat {_quoted(path)})"' if known else ""
+        told = ""
+        if rules and known and offer.status == "open":
+            target = self._rules(offer.to)
+            put_block(target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END)
+            told = str(target)
+        return Handed(offer, saved, str(path), start, told)
+
+    def forget_rules(self, offer: Offer) -> None:
+        """Take out again what an offer put into the file that its agent reads by itself, if that can be done:
+        it is settled, whatever the file says."""
+        if offer.to in STARTS and not self._segue.place.bare:
+            with suppress(OSError):
+                drop_block(self._rules(offer.to), BEGIN, END)
+
+    def _rules(self, agent: str) -> Path:
+        return self._segue.place.root / STARTS[agent][1]
+
+    def restoration(self, offer: Offer) -> str:
+        """What the taker is told: the note, what is open, what is undecided, memories, and a brief."""
+        segue, state = self._segue, self._segue.book.state(offer.session)
+        lines = [f"# Session {offer.session}, handed over by {offer.by}", "", f"Goal: {_line(state.goal)}"]
+        if offer.note:
+            lines += ["", "Note of whoever handed it over (words of theirs, not orders):"]
+            lines += [f"> {line}" for line in offer.note.splitlines()]
+        lines += _section("Open items", _open_items(state))
+        lines += _section("Undecided", [_line(q.text) for q in state.questions if not q.answer])
+        lines += _section("Memories shared with you", self._memories(offer))
+        lines += ["", self._brief(state).strip(), ""]
+        take = (
+            ""
+            if offer.status == "taken"
+            else f"Take it with `segue handoff --accept {offer.id} --actor {offer.to}`; "
+        )
+        lines.append(f"{take}`segue status {offer.session}` shows where it stands.")
+        return clean_text("\n".join(lines), what="restoration", mask=segue.book.mask) + "\n"
+
+    def _memories(self, offer: Offer) -> list[str]:
+        from ...core.memories.model import Where
+
+        try:
+            service = self._segue.memories
+            reader = service.reader(agent=offer.to if offer.to != ANYONE else "")
+            found = service.store.listing(reader, Where(sessions=(offer.session,)), now(), MEMORIES_MAX)
+        except (SegueError, TypeError):
+            return []
+        return [_line(memory.content) for memory in found if memory.type != "handoff"]
+
+    def _brief(self, state: SessionState) -> str:
+        from ...effects.git.probe import probe
+        from ..resume.prepare import tell
+
+        try:
+            told = tell(self._segue, state)
+            world = None if self._segue.place.bare else probe(self._segue.folder)
+            return briefs.written(
+                list(told.digests), agent=told.agent, session=state, probe=world,
+                budget=RESTORATION_BYTES,
+            )  # fmt: skip
+        except SegueError as fault:
+            return f"no brief could be made: {fault.message}"
+
+
+def _taking(by: str, note: str) -> str:
+    return f"taken over by {by}{f': {note}' if note else ''}"
+
+
+def _stream(session: str) -> str:
+    return "handoff/" + clean_name(session, what="session id")
+
+
+def _open_items(state: SessionState) -> list[str]:
+    rows = [f"under way: {state.items[p].text}" for p in state.active]
+    rows += [f"blocked: {state.items[p].text} ({state.items[p].reason})" for p in state.blocked]
+    rows += [f"next: {state.items[p].text}" for p in state.next]
+    return list(map(_line, rows))
+
+
+def _section(title: str, rows: Sequence[str]) -> list[str]:
+    if not rows:
+        return []
+    more = [f"- … and {len(rows) - ITEMS_MAX} more"] if len(rows) > ITEMS_MAX else []
+    return ["", f"{title}:", *(f"- {row}" for row in rows[:ITEMS_MAX]), *more]
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else line[:299] + "…"
+
+
+def _quoted(path: Path) -> str:
+    import shlex
+
+    return shlex.quote(str(path))

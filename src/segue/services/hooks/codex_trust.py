@@ -1,0 +1,106 @@
+"""Telling Codex that its user trusts our hooks: through Codex itself, never by guessing its hashes.
+
+Only the hooks that we wrote are trusted. Codex writes its own configuration; what it wrote is part of
+what `segue uninit` takes back.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from typing import Any
+
+from ...agents.codex.install import folder
+from ...agents.install import Where
+from ...errors import AgentError
+from ..workspace.data_folder import Home
+from .install import adopt
+
+ANSWER_SECONDS = 20.0
+
+
+def trust_hooks(home: Home, where: Where) -> int:
+    """Let Codex trust every hook of ours; how many there are. AgentError if Codex does not answer."""
+    return adopt(home, folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
+
+
+def _trusted(where: Where) -> int:
+    program = shutil.which("codex", path=where.env.get("PATH"))
+    if program is None:
+        raise AgentError("codex was not found on PATH", hint="look at the hooks with /hooks in codex")
+    process = subprocess.Popen(
+        [program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        cwd=where.root, env=dict(where.env),
+    )  # fmt: skip
+    try:
+        talk = _Talk(process)
+        talk.ask("initialize", {"clientInfo": {"name": "segue", "title": "Segue", "version": "1"},
+                                "capabilities": {"experimentalApi": True}})  # fmt: skip
+        talk.tell("initialized")
+        listed = talk.ask("hooks/list", {"cwds": [str(where.root)]})
+        ours = [hook for hook in _hooks(listed) if str(where.hook) in json.dumps(hook)]
+        state = {hook["key"]: {"trusted_hash": hook["currentHash"]} for hook in ours}
+        if state:
+            edit = {"keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert"}
+            talk.ask("config/batchWrite", {"edits": [edit], "reloadUserConfig": True})
+        return len(state)
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _hooks(listed: Any) -> list[dict[str, Any]]:
+    """The hooks in an answer, wherever they stand in it."""
+    if isinstance(listed, dict):
+        if isinstance(listed.get("key"), str) and isinstance(listed.get("currentHash"), str):
+            return [listed]
+        return [hook for value in listed.values() for hook in _hooks(value)]
+    return [hook for value in listed for hook in _hooks(value)] if isinstance(listed, list) else []
+
+
+class _Talk:
+    """JSON-RPC, a message a line."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._number = 0
+        self._read = b""
+
+    def tell(self, method: str, **more: Any) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"method": method, **more}).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as fault:
+            raise AgentError("codex did not listen", hint="look at the hooks with /hooks in codex") from fault
+
+    def ask(self, method: str, params: Any) -> Any:
+        self._number += 1
+        self.tell(method, id=self._number, params=params)
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while time.monotonic() < deadline:
+            for line in self._lines(deadline):
+                try:
+                    told = json.loads(line)
+                except ValueError:
+                    continue
+                if told.get("id") == self._number and "method" not in told:
+                    if "error" in told:
+                        raise AgentError(f"codex refused {method}: {told['error'].get('message', '')}")
+                    return told.get("result")
+        raise AgentError(f"codex did not answer {method}", hint="look at the hooks with /hooks in codex")
+
+    def _lines(self, deadline: float) -> list[bytes]:
+        out = self._process.stdout
+        assert out is not None
+        if not select.select([out], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            return []
+        piece = os.read(out.fileno(), 65536)
+        if not piece:
+            raise AgentError("codex ended before it answered", hint="look at the hooks with /hooks in codex")
+        *lines, self._read = (self._read + piece).split(b"\n")
+        return lines

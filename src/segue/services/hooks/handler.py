@@ -1,0 +1,453 @@
+"""What Segue does when an agent calls: the hot path, behind ``segue hook``.
+
+Nothing here may break or slow the agent. The store is asked with a short patience; what it does not take
+goes to the spool, and what it cannot say is left out of the answer. Hooks never hold a session. The same
+event from two installs acts once. A stop is refused only where a run claims to be done (or under ``segue
+run``), only by verdicts that are known, and only so many times.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from ...agents import hooks as wire
+from ...agents.base import Found
+from ...agents.hooks import Answer, HookEvent
+from ...core.journal import event as ev
+from ...core.runs.window_pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
+from ...core.sessions.state import OPEN
+from ...effects.files.atomic import write_whole
+from ...effects.files.log import log
+from ...effects.files.spool import Record, checksum
+from ...errors import Paused, SegueError, StoreError
+from ...settings import store_of
+from ..brief import delivered
+from ..brief.for_hooks import HANDS_ON, STEER, Telling, own_run, session_state, tell
+from ..resume.window_pressure import learn, of_digest
+from ..workspace.data_folder import Home, is_remote
+from ..workspace.on_off import is_off
+from .spool_drain import GIVEN, drain, spool_of
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...api.session import Session
+    from ...core.runs.digest import RunDigest
+
+PATIENCE_MS = 60
+"""How long a hook waits for a busy store, each time; after the first time it asks no more."""
+PATIENCE_REMOTE_MS = 250
+"""For a server, which is further away; the first time that it does not answer is the last."""
+ONCE_SECONDS = 5.0
+LOOK_STEPS = 24
+LOOK_BYTES_MIN = 16_384
+SUPERVISED = "SEGUE_SUPERVISED"
+"""Set by ``segue run`` for the agents that it launches."""
+
+
+def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapping[str, str]) -> bytes:
+    """What the agent is told; never raises. What could not be stored is in the spool."""
+    folder = Path(home)
+    try:
+        event = wire.read(agent, name, payload)
+        if event is None:
+            _spool(folder, agent, name, payload)
+            log(folder, f"hook {agent} {name}: {len(payload)} bytes that are no event")
+            return b""
+        if event.side or not _wanted(folder, event) or not _first(folder, event, name, payload):
+            return b""
+        event = replace(event, pid=event.pid or _pid(environment))
+        answer = Handler(folder, event, name, payload, environment).answer()
+        hooks = wire.hooks_of(agent)
+        return hooks.write(event, name, answer) if hooks is not None else b""
+    except Exception as fault:
+        log(folder, f"hook {agent} {name}: {type(fault).__name__}: {fault}")
+        with suppress(Exception):
+            _spool(folder, agent, name, payload)
+        return b""
+
+
+def _pid(environment: Mapping[str, str]) -> int:
+    told = environment.get("CLAUDE_PID", "")
+    return int(told) if told.isdecimal() else 0
+
+
+def _store(environment: Mapping[str, str]) -> str:
+    """The store that is set; empty if the settings cannot be read, which opening it will say."""
+    try:
+        return store_of(environment)
+    except SegueError:
+        return ""
+
+
+def _wanted(home: Path, event: HookEvent) -> bool:
+    return not is_off(Home(home), Path(event.cwd or "/"))
+
+
+def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
+    if (home / "PAUSE").exists():
+        return
+    if not spool_of(home).append(Record(agent, name, payload)):
+        log(home, f"hook {agent} {name}: the spool is full")
+
+
+def _first(home: Path, event: HookEvent, name: str, payload: bytes) -> bool:
+    """Whether no other install has answered this event a moment ago."""
+    if event.kind not in ("start", "prompt", "compact", "stop"):
+        return True
+    size = 0
+    if event.kind == "stop" and event.transcript:
+        with suppress(OSError):
+            size = os.stat(event.transcript).st_size
+    key = f"{checksum(f'{event.agent} {name} {size} '.encode(), payload):016x}"
+    folder = home / "hook" / "once"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _forget_old(folder)
+        try:
+            os.close(os.open(folder / key, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            return True
+        except FileExistsError:
+            age = time.time() - (folder / key).stat().st_mtime
+            os.utime(folder / key)
+            return age > ONCE_SECONDS
+    except OSError:
+        return True
+
+
+def _forget_old(folder: Path) -> None:
+    names = os.listdir(folder)
+    if len(names) < 64:
+        return
+    for name in names:
+        with suppress(OSError):
+            if time.time() - os.stat(folder / name).st_mtime > 60:
+                os.unlink(folder / name)
+
+
+class Handler:
+    """One event of one run."""
+
+    def __init__(
+        self, home: Path, event: HookEvent, name: str, payload: bytes, environment: Mapping[str, str]
+    ) -> None:
+        self.home, self.event, self.name, self.payload = home, event, name, payload
+        patience_ms = PATIENCE_REMOTE_MS if is_remote(_store(environment)) else PATIENCE_MS
+        self.environment = {
+            **environment, "SEGUE_HOME": str(home), "SEGUE_BUSY_TIMEOUT_MS": str(patience_ms),
+            "SEGUE_BACKUP_EVENTS": "1000000000", "SEGUE_BACKUP_HOURS": "1000000",
+        }  # fmt: skip
+        self.writes = True
+        """Until the store, or a PAUSE file, says otherwise."""
+
+    def answer(self) -> Answer:
+        """Do what the event asks for."""
+        try:
+            segue = self._open()
+        except SegueError as fault:
+            return self._without_store(fault)
+        with segue:
+            try:
+                return self._answer(segue)
+            except StoreError as fault:
+                return self._without_store(fault)
+
+    def _answer(self, segue: Segue) -> Answer:
+        if segue.brake.in_force():
+            self.writes = False
+        self._try(lambda: drain(segue, commands=False))
+        session = self._session(segue)
+        if session is not None and is_off(segue.home, segue.folder, session.id):
+            return Answer()
+        match self.event.kind:
+            case "start":
+                return self._start(segue)
+            case "prompt":
+                return self._prompt(segue)
+            case "compact":
+                return self._compact(segue)
+            case "stop":
+                return self._stop(segue, session)
+            case "end" | "failure":
+                return self._end(segue)
+            case "tool" | "status":
+                return self._look(segue)
+        return Answer()
+
+    def _open(self) -> Segue:
+        from ...api.segue import Segue
+
+        folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
+        return Segue(folder=folder, environment=self.environment, actor=self.event.agent)
+
+    def _without_store(self, fault: SegueError) -> Answer:
+        """The event is spooled; a run that starts still gets what transcripts alone say."""
+        log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
+        if not isinstance(fault, Paused):
+            _spool(self.home, self.event.agent, self.name, self.payload)
+        if self.event.kind not in ("start", "compact"):
+            return Answer()
+        from ...api.segue import Segue
+        from ...stores.memory.journal import VolatileJournal
+        from ..workspace.last_seen import last_here
+
+        folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
+        self.writes = False
+        with Segue(VolatileJournal(), folder=folder, environment=self.environment) as segue:
+            with suppress(SegueError):
+                segue.stand_in = last_here(Home(self.home).for_store(_store(self.environment)), folder)
+            told = tell(segue, self.event, budget=self._budget(segue))
+        return self._given(segue, told, "steer" if self.event.kind == "compact" else "brief", stored=False)
+
+    def _try(self, write: Callable[[], object]) -> bool:
+        """Write if the store takes it; after the first refusal nothing more is tried."""
+        if not self.writes:
+            return False
+        try:
+            write()
+            return True
+        except (SegueError, OSError) as fault:
+            log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault}")
+            self.writes = False
+            return False
+
+    def _session(self, segue: Segue) -> Session | None:
+        """The session of the run, or the one that is current here."""
+        from .spool_drain import session_of_run
+
+        id = session_of_run(segue, self.event.agent, self.event.native)
+        try:
+            return segue.session(id)
+        except SegueError:
+            return None
+
+    # -- start ---------------------------------------------------------------------------------
+
+    def _budget(self, segue: Segue) -> int:
+        return max(256, int(segue.settings.number("hook_brief_bytes")))
+
+    def _start(self, segue: Segue) -> Answer:
+        if self.environment.get(SUPERVISED) and self.event.source in HANDS_ON:
+            return Answer()  # its prompt holds the brief
+        return self._given(segue, tell(segue, self.event, budget=self._budget(segue)), "brief")
+
+    def _given(self, segue: Segue, told: Telling, kind: str, *, stored: bool = True) -> Answer:
+        """Hand a brief over, once, and keep that it was."""
+        if not told.text:
+            return Answer()
+        event = self.event
+        stream = delivered.stream_of_run(event.agent, event.native)
+        before = [body for body in self._bodies(segue, stream) if isinstance(body, ev.BriefGiven)]
+        text = told.text
+        if event.source == "compact" and kind == "brief":
+            count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
+            text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
+        if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
+            return Answer()
+        body = delivered.brief_body(
+            segue, text, kind=kind, source=event.source, session=told.session, declared=told.declared
+        )
+        kept = stored and self._try(
+            lambda: delivered.append(segue.journal, stream, [body], actor=event.agent)
+        )
+        if not kept and not segue.brake.in_force():
+            told_as = {"native": event.native, "body": msgspec.to_builtins(body)}
+            _spool(self.home, event.agent, GIVEN, msgspec.json.encode(told_as))
+        return Answer(context=text if kind == "brief" else f"{STEER}\n{text}")
+
+    def _bodies(self, segue: Segue, stream: str) -> list[ev.Body]:
+        found = (ev.read_body(event) for event in segue.journal.read(stream))
+        return [body for body in found if body is not None]
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def _prompt(self, segue: Segue) -> Answer:
+        self._keep_event(segue)
+        if self.event.agent == "cline" and not self._was_told(segue):
+            event = replace(self.event, kind="start", source="startup")
+            return self._given(segue, tell(segue, event, budget=self._budget(segue)), "brief")
+        return self._look(segue)
+
+    def _was_told(self, segue: Segue) -> bool:
+        return bool(delivered.given(segue, self.event.agent, self.event.native))
+
+    def _keep_event(self, segue: Segue) -> bool:
+        """Store what happened, or spool it; says whether it is stored."""
+        if self._try(lambda: self._record(segue)):
+            return True
+        if not segue.brake.in_force():
+            _spool(self.home, self.event.agent, self.name, self.payload)
+        return False
+
+    def _record(self, segue: Segue) -> None:
+        from .spool_drain import store
+
+        at = time.time_ns()
+        store(
+            segue, [Record(self.event.agent, self.name, self.payload, os.urandom(8).hex(), at, os.getppid())]
+        )
+
+    def _look(self, segue: Segue) -> Answer:
+        """Take in what is new, see how full the window is, prepare if a trigger fired."""
+        event = self.event
+        if event.window and event.model:
+            learn(segue.home, event.model, event.window)
+        taken = self._take_in(segue)
+        if taken is None:
+            return Answer()
+        found, digest = taken
+        pressure = of_digest(
+            digest, segue.settings, segue.home, run=event.native, agent=event.agent, used=event.context,
+            said=event.window,
+        )  # fmt: skip
+        reasons = self._prepare(segue, found, digest, pressure)
+        if event.kind == "status":
+            return Answer(context=_line(pressure))
+        if WINDOW_FULL in reasons and event.kind in ("prompt", "tool"):
+            return Answer(context=_notice(pressure))
+        return Answer()
+
+    def _take_in(self, segue: Segue) -> tuple[Found, RunDigest] | None:
+        """The run as it is now, kept with its digest."""
+        from ...agents import agent as agent_of
+        from ..runs.read_transcript import final
+        from ..runs.sync import sync
+
+        capture = segue.observed.capture()
+        found = own_run(capture, self.event)
+        if found is None:
+            return None
+        self._try(lambda: sync(segue, found=[found], wait_seconds=0.1))
+        return found, final(capture.reading(found), agent_of(found.agent))
+
+    def _prepare(
+        self, segue: Segue, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
+    ) -> tuple[str, ...]:
+        """Prepare the recovery if there is a reason; the reasons."""
+        word = self.home / "hook" / "looks" / self.event.native
+        before = _marks(word)
+        features = self._proven(segue)
+        marks = marks_of(
+            digest, now=time.time(), full=pressure.should_prepare, before=before, features=features
+        )
+        reasons = ((reason,) if reason else ()) + triggered(before, marks)
+        if reasons and self.writes:
+            self._try(
+                lambda: segue.prepare(
+                    reason=reasons[0], transcript=found.path if Path(found.path).is_file() else None,
+                    agent=found.agent, seconds=0.25,
+                )
+            )  # fmt: skip
+        if self.writes and not {"/", "\0"} & set(self.event.native):
+            per_step = found.size / max(1, digest.steps)
+            due = found.size + max(LOOK_BYTES_MIN, int(LOOK_STEPS * per_step))
+            kept = marks if reasons else (before or marks)
+            with suppress(OSError, SegueError):
+                write_whole(word, b"%d\n%s" % (due, msgspec.json.encode(kept)))
+                _forget_words(word.parent)
+        return reasons
+
+    def _proven(self, segue: Segue) -> tuple[str, ...]:
+        session = self._session(segue)
+        if session is None or not session.state.features:
+            return ()
+        return tuple(one.id for one in session.features.verdicts() if one.passes)
+
+    # -- compaction, stop, end -----------------------------------------------------------------
+
+    def _compact(self, segue: Segue) -> Answer:
+        taken = self._take_in(segue)
+        if taken is None:
+            return Answer()
+        found, digest = taken
+        pressure = of_digest(digest, segue.settings, segue.home)
+        self._prepare(segue, found, digest, pressure, BEFORE_EXIT)
+        return self._given(segue, tell(segue, self.event, budget=self._budget(segue)), "steer")
+
+    def _stop(self, segue: Segue, session: Session | None) -> Answer:
+        self._look(segue)
+        session = self._featured(segue, session)
+        if session is None:
+            return Answer()
+        from ...core.runs.done_claims import claims_done
+
+        supervised = bool(self.environment.get(SUPERVISED))
+        if not supervised and not claims_done(self.event.text):
+            return Answer()
+        gate = session.features.gate()
+        most = int(segue.settings.number("gate_stops_max"))
+        if gate.ok or self._refused(segue) >= most:
+            return Answer()
+        stream = delivered.stream_of_run(self.event.agent, self.event.native)
+        body = ev.StopRefused(self.event.turn, gate.text, session.id)
+        if not self._try(lambda: delivered.append(segue.journal, stream, [body], actor=self.event.agent)):
+            return Answer()  # what cannot be counted could go on for ever
+        return Answer(refuse=gate.text)
+
+    def _featured(self, segue: Segue, session: Session | None) -> Session | None:
+        """The open session with features that the run works on: its own, or the one that is current here."""
+        current = session_state(segue, "")
+        for id in dict.fromkeys((session.id if session else "", current.id if current else "")):
+            state = session_state(segue, id) if id else None
+            if state is not None and state.features and state.status in OPEN:
+                return segue.attach(id)
+        return None
+
+    def _refused(self, segue: Segue) -> int:
+        """How often this run was kept from stopping since the user spoke last; our own words, which some
+        agents give back as a prompt, are not the user's."""
+        count, reason = 0, ""
+        for body in self._bodies(segue, delivered.stream_of_run(self.event.agent, self.event.native)):
+            if isinstance(body, ev.RunHooked) and body.kind == "prompt":
+                ours = bool(reason) and reason.partition("\n")[0] in body.text
+                count = count if ours else 0
+            elif isinstance(body, ev.StopRefused) and body.turn == self.event.turn:
+                count, reason = count + 1, body.reason
+        return count
+
+    def _end(self, segue: Segue) -> Answer:
+        if not self._keep_event(segue):
+            return Answer()
+        taken = self._take_in(segue)
+        if taken is not None:
+            found, digest = taken
+            pressure = of_digest(digest, segue.settings, segue.home)
+            self._prepare(segue, found, digest, pressure, BEFORE_EXIT)
+        return Answer()
+
+
+def _marks(word: Path) -> Marks | None:
+    try:
+        return msgspec.json.decode(word.read_bytes().partition(b"\n")[2], type=Marks)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _forget_words(folder: Path, most: int = 256) -> None:
+    names = os.listdir(folder)
+    if len(names) > most:
+        aged = sorted(names, key=lambda name: os.stat(folder / name).st_mtime)
+        for name in aged[: len(names) - most]:
+            with suppress(OSError):
+                os.unlink(folder / name)
+
+
+def _line(pressure: Pressure) -> str:
+    return (
+        f"segue {pressure.usage_percentage:.0f} % of {pressure.window // 1000:,}k {pressure.pressure_level}"
+    )
+
+
+def _notice(pressure: Pressure) -> str:
+    return (
+        f"Segue: this window is {pressure.usage_percentage:g} % full ({pressure.pressure_level}). A recovery"
+        " is prepared: the next run starts from it. Finish the step at hand, and record what must not be lost"
+        " with `segue checkpoint`."
+    )

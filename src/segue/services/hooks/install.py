@@ -1,0 +1,484 @@
+"""`segue init` and `uninit`: into the files of agents and out again, to the byte.
+
+Everything that will be written is known, and can be shown, before anything is. A file that cannot be
+read, understood or written stops it before the first write. Before a file is changed for the first time
+its bytes are kept; if nobody changed it since, taking out means putting those bytes back, else only what
+is ours goes. What was done is written down first (``installed.json``), so that a death in the middle is
+taken back by the next `uninit`. Links are followed: the file behind them is changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import msgspec
+
+from ..._failpoints import trip
+from ...agents import install as texts
+from ...agents.install import CannotEdit, Edit, Installer
+from ...agents.install import Scope as Scope
+from ...agents.install import Where as Where
+from ...core.base.values import Value
+from ...effects.files.atomic import private_folder, write_whole
+from ...errors import NotWritable, UsageError
+from ..workspace.data_folder import Home
+from . import hook_file
+
+NAME = "installed.json"
+KEPT = "before-init"
+
+
+class Change(Value):
+    """A file, as it is and as it will be."""
+
+    path: str
+    agent: str
+    about: str
+    before: bytes | None
+    """None: there is no such file."""
+    after: bytes | None
+    """None: it goes."""
+    mode: int = 0o644
+
+    @property
+    def is_one(self) -> bool:
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """What changes, as people read it."""
+        old = (self.before or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        new = (self.after or b"").decode("utf-8", "replace").splitlines(keepends=True)
+        begins = "/dev/null" if self.before is None else self.path
+        ends = "/dev/null" if self.after is None else self.path
+        lines = difflib.unified_diff(old, new, begins, ends)
+        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+
+
+class Entry(Value):
+    """A file that was changed, and how to take it back."""
+
+    path: str
+    agent: str
+    scope: str
+    roots: tuple[str, ...]
+    """The working trees for which it was; empty: all of the user's."""
+    before: str
+    """The name of the kept bytes; empty: there was no such file."""
+    after: str
+    """The hash of what was written; empty: others changed the file too, so that only what is ours goes."""
+    made: tuple[str, ...] = ()
+    """Folders that did not exist."""
+
+
+class Installed(Value):
+    """What is installed on this machine."""
+
+    entries: tuple[Entry, ...] = ()
+    format: int = 1
+
+
+class Done(Value):
+    """What was written, or would be."""
+
+    agents: list[str]
+    scope: str
+    changes: list[Change]
+    notes: list[str]
+    """What is left for the user."""
+    dry: bool = False
+
+
+# -- what is known ---------------------------------------------------------------------------------
+
+
+def read(home: Home) -> Installed:
+    """What is installed; nothing if that was never written down."""
+    try:
+        return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
+    except (OSError, msgspec.DecodeError):
+        return Installed()
+
+
+def found_agents(where: Where) -> list[Installer]:
+    """The agents that are on this machine."""
+    path = where.env.get("PATH")
+    known = (texts.installer(name) for name in texts.INSTALLERS)
+    return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
+
+
+def chosen(names: Sequence[str], where: Where) -> list[Installer]:
+    """The agents that were named, else all that are here."""
+    if not names:
+        return found_agents(where)
+    unknown = [name for name in names if name not in texts.INSTALLERS]
+    if unknown:
+        raise UsageError(
+            f"Segue cannot be installed in {unknown[0]!r}", hint=f"known: {', '.join(texts.INSTALLERS)}"
+        )
+    return [texts.installer(name) for name in dict.fromkeys(names)]
+
+
+def can_serve() -> bool:
+    """Whether the MCP server can start here: it is an extra of the package."""
+    return find_spec("mcp") is not None
+
+
+def has_server(entries: Iterable[Entry]) -> bool:
+    """Whether an agent has our MCP server in one of these files."""
+    for entry in entries:
+        with suppress(OSError):
+            if b'"segue","mcp"' in b"".join(Path(entry.path).read_bytes().split()):
+                return True
+    return False
+
+
+def where_of(
+    home: Home, root: Path, environment: Mapping[str, str], scope: Scope, *, mcp: bool, live: bool = False,
+    status_line: bool = False,
+) -> Where:  # fmt: skip
+    """Who installs what for whom, on this machine."""
+    server = (hook_file.interpreter(), "-m", "segue", "mcp") if mcp else ()
+    user = Path(environment.get("HOME") or Path.home())
+    return Where(
+        scope,
+        user,
+        root,
+        environment,
+        hook_file.interpreter(),
+        hook_file.file_of(home),
+        server,
+        live,
+        status_line,
+    )
+
+
+# -- in --------------------------------------------------------------------------------------------
+
+
+def planned(installers: Iterable[Installer], where: Where) -> list[Change]:
+    """What will be written. NotWritable if a file cannot be understood or written; nothing is touched."""
+    changes = []
+    for one in installers:
+        for edit in one.edits(where):
+            change = _change(one.name, edit, texts.written)
+            if change.is_one:
+                _check_writable(Path(change.path))
+                changes.append(change)
+    return changes
+
+
+def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> Change:
+    path = Path(os.path.realpath(edit.path))
+    try:
+        before: bytes | None = path.read_bytes()
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        before, mode = None, edit.mode
+    except OSError as fault:
+        raise _cannot(path, fault.strerror or "it cannot be read") from fault
+    try:
+        old = (before or b"").decode("utf-8")
+        new = turn(edit, old)
+    except (UnicodeDecodeError, CannotEdit) as fault:
+        raise _cannot(path, str(fault)) from fault
+    after: bytes | None = new.encode("utf-8")
+    if before is None and not new:
+        after = None
+    return Change(str(path), agent, edit.about, before, after, mode)
+
+
+def _cannot(path: Path, why: str) -> NotWritable:
+    return NotWritable(
+        f"{path} was left alone: {why}", hint="mend the file, or leave this agent out with --agent"
+    )
+
+
+def _check_writable(path: Path) -> None:
+    place = path if path.exists() else next(one for one in path.parents if one.exists())
+    folder = path.parent if path.exists() else place
+    if not os.access(place, os.W_OK) or not os.access(folder, os.W_OK):
+        raise _cannot(path, "it may not be written")
+
+
+def install(
+    home: Home, installers: Sequence[Installer], where: Where, changes: Sequence[Change] | None = None
+) -> Done:
+    """Write what is planned."""
+    changes = planned(installers, where) if changes is None else changes
+    if where.scope != "shared" and any(one.name != "agents-md" for one in installers):
+        home.make()
+        hook_file.put(home)
+    known = {entry.path: entry for entry in read(home).entries}
+    roots = () if where.scope == "user" else (str(where.root),)
+    for change in changes:
+        known[change.path] = _entry(home, change, where.scope, roots, known.get(change.path))
+    for one in installers:  # files that are right already may be meant for one more place
+        for edit in one.edits(where):
+            path = os.path.realpath(edit.path)
+            if path in known:
+                known[path] = _meant_for(known[path], where.scope, roots)
+    if known:
+        _keep(home, known.values())
+    for change in changes:
+        trip("install.before_write")
+        assert change.after is not None
+        _put(Path(change.path), change.after, change.mode)
+        trip("install.after_write")
+    for one in installers:
+        if one.rooted(where):
+            _mark(home, one.name, where)
+    notes = [note for one in installers for note in one.after(where)]
+    return Done([one.name for one in installers], where.scope, list(changes), notes)
+
+
+def _entry(home: Home, change: Change, scope: str, roots: tuple[str, ...], old: Entry | None) -> Entry:
+    assert change.after is not None
+    after = hashlib.sha256(change.after).hexdigest()
+    if old is not None:
+        after = after if _is_as_we_left_it(home, old, change.before) else ""
+        return msgspec.structs.replace(_meant_for(old, scope, roots), after=after)
+    kept = ""
+    if change.before is not None:
+        kept = hashlib.sha256(os.fsencode(change.path)).hexdigest()[:24]
+        write_whole(home.path / KEPT / kept, change.before)
+    made = [str(one) for one in Path(change.path).parents if not one.exists()]
+    return Entry(change.path, change.agent, scope, roots, kept, after, tuple(made))
+
+
+def _is_as_we_left_it(home: Home, entry: Entry, now: bytes | None) -> bool:
+    """Whether nobody changed the file since it was written, or since before that: then its old bytes hold."""
+    if now is None:
+        return not entry.before
+    return hashlib.sha256(now).hexdigest() == entry.after or now == _kept(home, entry)
+
+
+def _kept(home: Home, entry: Entry) -> bytes | None:
+    """The bytes that the file had before the first init; None if there was no file, or they are lost."""
+    if not entry.before:
+        return None
+    try:
+        return (home.path / KEPT / entry.before).read_bytes()
+    except OSError:
+        return None
+
+
+def _meant_for(entry: Entry, scope: str, roots: tuple[str, ...]) -> Entry:
+    wide = scope == "user" or (entry.scope == "user" and not entry.roots)
+    both = () if wide else tuple(dict.fromkeys((*entry.roots, *roots)))
+    return msgspec.structs.replace(entry, scope="user" if wide else entry.scope, roots=both)
+
+
+def _keep(home: Home, entries: Iterable[Entry]) -> None:
+    home.make()
+    write_whole(home.path / NAME, msgspec.json.format(msgspec.json.encode(Installed(tuple(entries)))))
+
+
+def _put(path: Path, body: bytes, mode: int) -> None:
+    """Whole or not at all, with the mode that the file has; folders get the user's usual mode."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, body, mode=mode)
+    with suppress(OSError):
+        os.chmod(path, mode)
+
+
+def adopt(home: Home, path: Path, agent: str, where: Where, write: Callable[[], int]) -> int:
+    """Let an agent change its own file because of us, so that it is taken back with the rest."""
+    real = Path(os.path.realpath(path))
+    known = {entry.path: entry for entry in read(home).entries}
+    before = real.read_bytes() if real.exists() else None
+    roots = () if where.scope == "user" else (str(where.root),)
+    change = Change(str(real), agent, "trust", before, before or b"")
+    known[str(real)] = _entry(home, change, where.scope, roots, known.get(str(real)))
+    _keep(home, known.values())
+    result = write()
+    after = hashlib.sha256(real.read_bytes() if real.exists() else b"").hexdigest()
+    after = after if known[str(real)].after else ""
+    known[str(real)] = msgspec.structs.replace(known[str(real)], after=after)
+    _keep(home, known.values())
+    return result
+
+
+def roots_folder(home: Home, agent: str) -> Path:
+    """Where it is marked for which projects an agent's hooks are meant."""
+    return home.path / "hook" / "roots" / agent
+
+
+def _mark(home: Home, agent: str, where: Where) -> None:
+    top = roots_folder(home, agent)
+    mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
+    private_folder(mark.parent)
+    mark.touch(mode=0o600)
+
+
+# -- out -------------------------------------------------------------------------------------------
+
+
+def take_out(
+    home: Home, where: Where, names: Sequence[str] = (), *, everywhere: bool = False, dry: bool = False
+) -> Done:
+    """Take back what was written: for this project, for the user, or everything."""
+    left: list[Entry] = []
+    changes: list[Change] = []
+    made: list[str] = []
+    root = str(where.root)
+    for entry in read(home).entries:
+        mine = everywhere or (not entry.roots if where.scope == "user" else root in entry.roots)
+        if (names and entry.agent not in names) or not (mine or where.scope == "project"):
+            left.append(entry)
+            continue
+        others = () if everywhere or where.scope == "user" else tuple(r for r in entry.roots if r != root)
+        if others or not mine:
+            change, entry = _lessened(home, entry, where, others)
+            left.append(entry)
+            changes += [change] if change is not None else []
+            continue
+        changes.append(_reverted(home, entry, where))
+        made += entry.made
+    changes += _strays(where, names, {one.path for one in changes} | {one.path for one in left})
+    done = Done(sorted({one.agent for one in changes}), where.scope, changes, [], dry)
+    if dry:
+        return done
+    for change in changes:
+        if change.is_one:
+            _check_writable(Path(change.path))
+    for change in changes:
+        trip("uninstall.before_write")
+        if change.after is None:
+            Path(change.path).unlink(missing_ok=True)
+        elif change.is_one:
+            _put(Path(change.path), change.after, change.mode)
+        trip("uninstall.after_write")
+    for folder in sorted(made, key=len, reverse=True):
+        with suppress(OSError):
+            Path(folder).rmdir()
+    _tidy(home, left, where, names, everywhere=everywhere)
+    return done
+
+
+def _lessened(home: Home, entry: Entry, where: Where, others: tuple[str, ...]) -> tuple[Change | None, Entry]:
+    """A file that others need, without what was for this working tree alone; and what is known of it."""
+    entry = msgspec.structs.replace(entry, roots=others)
+    if where.scope != "project":
+        return None, entry
+    theirs = _all_edits(where, [entry.agent], others, ["project"])
+    theirs += [] if others else _all_edits(where, [entry.agent], [str(where.root)], ["user"])
+    needed = {one.path for edit in theirs for one in edit.entries}
+    for edit in _all_edits(where, [entry.agent], [str(where.root)], ["project"]):
+        alone = tuple(one for one in edit.entries if one.path not in needed)
+        if not alone or os.path.realpath(edit.path) != entry.path or not os.path.exists(entry.path):
+            continue
+        change = _change(entry.agent, msgspec.structs.replace(edit, entries=alone), texts.taken_out)
+        if change.is_one:
+            ours = _is_as_we_left_it(home, entry, change.before)
+            after = hashlib.sha256(change.after or b"").hexdigest() if ours else ""
+            change = msgspec.structs.replace(change, about="without what is for this project")
+            return change, msgspec.structs.replace(entry, after=after)
+    return None, entry
+
+
+def _reverted(home: Home, entry: Entry, where: Where) -> Change:
+    """The file of before if nobody changed it, else the file of now without what is ours."""
+    path = Path(entry.path)
+    try:
+        now: bytes | None = path.read_bytes()
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return Change(entry.path, entry.agent, "gone already", None, None)
+    kept = _kept(home, entry)
+    assert now is not None
+    if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
+        return Change(entry.path, entry.agent, "as it was before", now, kept, mode)
+    bare = _bare(entry, where, now)
+    if not entry.before and bare.strip() in (b"", b"{}"):
+        return Change(entry.path, entry.agent, "it was made by init", now, None, mode)
+    if kept is not None and _same_json(bare, kept):
+        bare = kept
+    return Change(entry.path, entry.agent, "without what is ours", now, bare, mode)
+
+
+def _same_json(one: bytes, other: bytes) -> bool:
+    """Whether both say the same: then the older text, with its layout, is the right one."""
+    try:
+        return bool(msgspec.json.decode(one) == msgspec.json.decode(other))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def _bare(entry: Entry, where: Where, now: bytes) -> bytes:
+    """A file without what is ours, by the edits of every scope that could have written it."""
+    text = now.decode("utf-8", "surrogateescape")
+    for edit in _all_edits(where, [entry.agent], [*entry.roots, str(where.root)]):
+        if os.path.realpath(edit.path) == entry.path:
+            with suppress(CannotEdit):
+                text = texts.taken_out(edit, text)
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _all_edits(
+    where: Where, names: Sequence[str], roots: Iterable[str],
+    scopes: Sequence[Scope] = ("project", "user", "shared"),
+) -> list[Edit]:  # fmt: skip
+    """Every edit that any init could have made, with everything in it that is optional."""
+    found = []
+    for name in names or texts.INSTALLERS:
+        for scope in scopes:
+            for root in dict.fromkeys(roots):
+                full = msgspec.structs.replace(
+                    where, scope=scope, root=Path(root), live=True, status_line=True,
+                    mcp=where.mcp or (where.python, "-m", "segue", "mcp"),
+                )  # fmt: skip
+                found += texts.installer(name).edits(full)
+    return found
+
+
+def _strays(where: Where, names: Sequence[str], known: set[str]) -> list[Change]:
+    """What is ours in files of this scope although nothing says so: the data folder was lost."""
+    changes = []
+    for name in names or texts.INSTALLERS:
+        full = msgspec.structs.replace(
+            where, live=True, status_line=True, mcp=where.mcp or (where.python, "-m", "segue", "mcp")
+        )
+        for edit in texts.installer(name).edits(full):
+            path = os.path.realpath(edit.path)
+            if path in known or not os.path.exists(path):
+                continue
+            with suppress(NotWritable):
+                change = _change(name, edit, texts.taken_out)
+                if change.is_one:
+                    empty = (change.after or b"").strip() in (b"", b"{}")
+                    changes.append(msgspec.structs.replace(change, after=None if empty else change.after))
+                    known.add(path)
+    return changes
+
+
+def _tidy(home: Home, left: list[Entry], where: Where, names: Sequence[str], *, everywhere: bool) -> None:
+    """What init put into the data folder goes with the last thing that needed it."""
+    for name in names or texts.INSTALLERS:
+        top = roots_folder(home, name)
+        mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
+        with suppress(OSError):
+            mark.unlink()
+        if everywhere or not any(entry.agent == name for entry in left):
+            shutil.rmtree(top, ignore_errors=True)
+    used = {entry.before for entry in left}
+    with suppress(OSError):
+        for name in os.listdir(home.path / KEPT):
+            if name not in used:
+                os.unlink(home.path / KEPT / name)
+    if left:
+        _keep(home, left)
+        return
+    with suppress(OSError):
+        (home.path / NAME).unlink()
+    shutil.rmtree(home.path / "hook", ignore_errors=True)
+    for folder in (home.path / KEPT, home.path / "spool", home.path):
+        with suppress(OSError):
+            folder.rmdir()

@@ -1,0 +1,47 @@
+"""The plugin for Claude Code and Codex: a tree in the package, rendered for this machine.
+
+Both accept the same tree. Which of them runs a hook is told by a variable that only Codex sets.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+from ... import agents
+from ...agents.install import Where
+from ...core.base.lazy import regex
+from ...effects.files.atomic import check_writable, write_whole
+from ..workspace.data_folder import Home
+from . import hook_file
+
+TREE = Path(agents.__file__).with_name("plugin_tree")
+_HOOK = regex(r'"@hook (\w+) (\w+)@"')
+
+
+def render_plugin(folder: Path, where: Where, home: Home, version: str) -> list[Path]:
+    """Write the tree into a folder, and the recording hook into its place; the files."""
+    sources = sorted(path for path in TREE.rglob("*") if path.is_file())
+    for source in sources:
+        check_writable(folder / source.relative_to(TREE))
+    home.make()
+    hook_file.put(home)
+    written = []
+    for source in sources:
+        text = source.read_text(encoding="utf-8")
+        text = _HOOK.sub(lambda found: json.dumps(_command(where, found[1], found[2])), text)
+        text = text.replace('"@python@"', json.dumps(where.python)).replace("@version@", version)
+        if source.name == ".mcp.json" and not where.mcp:
+            text = '{ "mcpServers": {} }\n'
+        target = folder / source.relative_to(TREE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, text.encode(), mode=0o644)
+        written.append(target)
+    return written
+
+
+def _command(where: Where, event: str, mode: str) -> str:
+    program = shlex.join([where.python, "-I", "-S", str(where.hook)])
+    which = 'agent=claude-code; [ -n "$PLUGIN_ROOT" ] && agent=codex'
+    return f'{which}; {program} "$agent" {event} {mode} 2>/dev/null || exit 0'

@@ -1,0 +1,161 @@
+"""Draining the spool: what recording hooks saw goes into the streams of their runs, exactly once.
+
+One drain at a time. A file is taken away from the writers, stored in one commit and removed; if the
+process dies in between, the next drain meets the same records again and knows them by their ids. The same
+event from two installs (user, project, plugin) is told by its content and its moment, and stored once.
+What belongs to a place or a session where Segue is off is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...agents import hooks
+from ...core.base.text import clean_text
+from ...core.base.values import iso, seconds_of
+from ...core.journal import event as ev
+from ...core.journal.event import Draft
+from ...effects.files.atomic import only_one
+from ...effects.files.spool import Record, Spool
+from ...errors import SegueError, StaleVersion, StoreBusy
+from ...stores.base import Append
+from ..brief.delivered import stream_of_run
+from ..workspace.on_off import is_off
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+UNREADABLE = "ledger/hooks"
+SAME_SECONDS = 5.0
+TEXT_CHARS = 2_000
+OBSERVER = "segue"
+GIVEN = "segue-given"
+"""A brief that was given to a run and could not be stored then."""
+
+
+def spool_of(home: Path) -> Spool:
+    """The spool of a data folder."""
+    return Spool(home / "spool")
+
+
+def drain(segue: Segue, *, commands: bool = True) -> int:
+    """Store everything that waits; how many records were new. StoreError if the store does not take it.
+    Without ``commands`` only what hooks saw: a hook has no time for more."""
+    if segue.offline is not None and commands:
+        segue.offline.drain()
+    spool = spool_of(segue.home.path)
+    if not spool.size():
+        return 0
+    segue.brake.check()
+    try:
+        with only_one(spool.folder / "drain.lock", timeout_seconds=0.0, what="draining the spool"):
+            stored = 0
+            for path in spool.take():
+                stored += store(segue, spool.read(path))
+                spool.drop(path)
+            return stored
+    except StoreBusy as busy:
+        if "draining" in busy.message:
+            return 0  # somebody else is at it
+        raise
+
+
+def store(segue: Segue, records: Sequence[Record]) -> int:
+    """Commit records to the streams of their runs, all or none; those that are there already are left out."""
+    streams: dict[str, list[tuple[Record, ev.Body]]] = {}
+    for record in records:
+        stream, body = _body(segue, record)
+        if body is not None:
+            streams.setdefault(stream, []).append((record, body))
+    while streams:
+        appends, count = [], 0
+        for stream, wanted in streams.items():
+            version, drafts = _unknown(segue, stream, wanted)
+            if drafts:
+                appends.append(Append(stream, version, drafts))
+                count += len(drafts)
+        try:
+            if appends:
+                segue.journal.append(*appends)
+                segue.backups.written(count)
+            return count
+        except StaleVersion:
+            continue
+    return 0
+
+
+def _unknown(segue: Segue, stream: str, wanted: Iterable[tuple[Record, ev.Body]]) -> tuple[int, list[Draft]]:
+    """(version of the stream, what is not in it yet)."""
+    events = segue.journal.read(stream)
+    ids: set[str] = set()
+    moments: dict[tuple[str, str], str] = {}
+    for event in events:
+        body = ev.read_body(event)
+        if isinstance(body, ev.RunHooked):
+            ids.add(body.id)
+            moments[(body.event, body.sum)] = event.at
+    drafts = []
+    hashes = {body.hash for body in map(ev.read_body, events) if isinstance(body, ev.BriefGiven)}
+    for record, new in wanted:
+        at = iso(record.at)
+        if not isinstance(new, ev.RunHooked):
+            if isinstance(new, ev.BriefGiven) and new.hash not in hashes:
+                drafts.append(ev.draft(new, at=at, actor=record.agent))
+                hashes.add(new.hash)
+            continue
+        before = moments.get((new.event, new.sum), "")
+        if new.id in ids or (before and _seconds_between(before, at) < SAME_SECONDS):
+            continue
+        ids.add(new.id)
+        moments[(new.event, new.sum)] = at
+        drafts.append(ev.draft(new, at=at, actor=OBSERVER))
+    return len(events), drafts
+
+
+def _seconds_between(one: str, other: str) -> float:
+    return abs(seconds_of(one) - seconds_of(other))
+
+
+def _body(segue: Segue, record: Record) -> tuple[str, ev.Body | None]:
+    """Where a record goes and what is kept of it; None if nothing is."""
+    from ...effects.files.spool import checksum
+
+    total = f"{checksum(b'', record.payload):016x}"
+    if record.event == GIVEN:
+        return _given(record)
+    try:
+        event = hooks.read(record.agent, record.event, record.payload) if not record.cut else None
+        stream = stream_of_run(event.agent, event.native) if event is not None else UNREADABLE
+    except (SegueError, ValueError):
+        event, stream = None, UNREADABLE
+    if event is None:
+        told = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
+        return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=told, pid=record.pid)
+    folder = Path(event.cwd or "/")
+    if event.side or is_off(segue.home, folder, session_of_run(segue, event.agent, event.native)):
+        return stream, None
+    text = clean_text(event.text[: TEXT_CHARS * 4], what="hook", mask=segue.book.mask)[:TEXT_CHARS]
+    return stream, ev.RunHooked(
+        record.id, record.agent, record.event, total, event.kind, event.source, text, event.turn, event.tool,
+        event.call, event.done, event.cwd, event.transcript, record.pid,
+    )  # fmt: skip
+
+
+def _given(record: Record) -> tuple[str, ev.Body | None]:
+    """A brief that was given, as the hook that gave it spooled it."""
+    try:
+        told = msgspec.json.decode(record.payload)
+        body = msgspec.convert(told["body"], ev.BriefGiven)
+        return stream_of_run(record.agent, str(told["native"])), body
+    except (msgspec.MsgspecError, SegueError, KeyError, TypeError):
+        return UNREADABLE, None
+
+
+def session_of_run(segue: Segue, agent: str, native: str) -> str:
+    """The session that a run was attached to; empty if it was not."""
+    rows = segue.observed.runs.rows()
+    return next((row.session for row in rows if (row.agent, row.native) == (agent, native)), "")

@@ -1,0 +1,1 @@
+"""Memories, done: remember, recall, vote, curate."""

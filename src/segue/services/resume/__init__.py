@@ -1,0 +1,1 @@
+"""Leaving and coming back: prepare, bootstrap, since, restore, interruptions, autosave, emergency files."""

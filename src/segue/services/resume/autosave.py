@@ -1,0 +1,261 @@
+"""A thread that saves now and then, for programs whose state changes between commands.
+
+It looks once a minute and saves when there are changes and 15 minutes are over, at once at 50 changes, and
+when a trigger that was chosen fires. A failure is logged, never raised, and told at most once an hour: the
+program goes on, and what could not be saved is tried again at the next look. Ending saves once more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..._failpoints import trip
+from ...core.base.values import Value, count
+from ...core.features.verdict import had_passed
+from ...core.journal import event as ev
+from ...core.runs import window_pressure
+from ...core.sessions import commands as do
+from ...effects.git import scene as effect
+from ...errors import SegueError, UsageError
+from ..workspace.data_folder import now
+from . import prepare
+
+if TYPE_CHECKING:
+    from ...api.session import Session
+
+EVERY_SECONDS, LOOK_SECONDS, NOTICE_SECONDS = 900.0, 60.0, 3600.0
+CHANGES_MAX = 50
+FIVE_MINUTES = "5 minutes"
+FIVE_MINUTES_SECONDS = 300.0
+TRIGGERS: Mapping[str, str] = {
+    FIVE_MINUTES: "five minutes with changes since the last time",
+    window_pressure.FILE_MODIFIED: window_pressure.TRIGGERS[window_pressure.FILE_MODIFIED],
+    window_pressure.TEST_PASSED: window_pressure.TRIGGERS[window_pressure.TEST_PASSED],
+    window_pressure.FEATURE_COMPLETE: window_pressure.TRIGGERS[window_pressure.FEATURE_COMPLETE],
+    window_pressure.ERROR_RECOVERED: window_pressure.TRIGGERS[window_pressure.ERROR_RECOVERED],
+}
+"""What may make it save beside time and number of changes."""
+
+_log = logging.getLogger("segue.checkpointer")
+
+
+class Checkpointed(Value):
+    """One attempt to save."""
+
+    status: Literal["saved", "unchanged", "failed"]
+    number: int
+    """How many were saved so far, this one included."""
+    at: str
+    reason: str
+    changes: int = 0
+    """How many pending changes it took."""
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Checkpointer:
+    """Saves a session now and then; see the module."""
+
+    def __init__(
+        self, session: Session, *, every_seconds: float = EVERY_SECONDS, look_seconds: float = LOOK_SECONDS,
+        changes_max: int = CHANGES_MAX, triggers: Iterable[str] = (),
+        notice: Callable[[Checkpointed], None] | None = None, **agents: Callable[[], Any],
+    ) -> None:  # fmt: skip
+        """``agents`` are names with a function that gives the agent's state; ``notice`` is told of a
+        checkpoint or a failure, once an hour at most."""
+        if every_seconds <= 0 or look_seconds <= 0 or changes_max < 1:
+            raise UsageError(
+                "times and numbers of a checkpointer are above 0", hint="leave them out: 15 minutes"
+            )
+        self.triggers = frozenset(triggers)
+        unknown = sorted(self.triggers - TRIGGERS.keys())
+        if unknown:
+            raise UsageError(f"unknown trigger: {unknown[0]}", hint="one of " + ", ".join(TRIGGERS))
+        self._session = session
+        self._every, self._look, self._changes_max = every_seconds, look_seconds, changes_max
+        self._notice, self._agents = notice, agents
+        self._pending: list[str] = []
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._saved_at = time.monotonic()
+        self._told_at = float("-inf")
+        self._fired = ""
+        self._seen: Any = None
+        self._version = 0
+        self.number = 0
+        """How many checkpoints were saved."""
+        self.last: Checkpointed | None = None
+
+    # -- for the program -----------------------------------------------------------------------
+
+    def start(self) -> Checkpointer:
+        """Begin to look; again is no harm."""
+        if self._thread is None:
+            with suppress(SegueError, OSError):
+                self._version = self._session.state.version
+            self._seen = self._files()
+            self._over.clear()
+            self._thread = threading.Thread(target=self._run, name="segue checkpointer", daemon=True)
+            self._thread.start()
+        return self
+
+    def change(self, text: str = "") -> None:
+        """Something changed; a text is saved as what was just done. The 50th makes it save at once."""
+        with self._lock:
+            self._pending.append(text)
+            full = len(self._pending) >= self._changes_max
+        if full:
+            self._wake.set()
+
+    @property
+    def pending(self) -> int:
+        """Changes that are not saved yet."""
+        return len(self._pending)
+
+    def trigger(self, name: str) -> None:
+        """Something happened that is worth a checkpoint: a name of TRIGGERS."""
+        if name not in TRIGGERS:
+            raise UsageError(f"unknown trigger: {name}", hint="one of " + ", ".join(TRIGGERS))
+        self._fired = name
+        self._wake.set()
+
+    def force(self, reason: str = window_pressure.USER_REQUEST) -> Checkpointed:
+        """Save now, and say what came of it; a failure is a status, not an error."""
+        return self._save(reason, always=True)
+
+    def stop(self) -> Checkpointed | None:
+        """Save once more, and end."""
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return self.last
+        self._over.set()
+        self._wake.set()
+        if thread is not threading.current_thread():
+            thread.join(self._look + 30)
+        return self._save(window_pressure.BEFORE_EXIT, always=True)
+
+    def __enter__(self) -> Checkpointer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # -- the thread ----------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            self._wake.wait(self._look)
+            self._wake.clear()
+            if self._over.is_set():
+                return
+            try:
+                reason = self._due()
+                if reason:
+                    self._save(reason)
+            except Exception:  # whatever it is, the program goes on
+                _log.exception("a look failed")
+
+    def _due(self) -> str:
+        """Why to save now; empty if there is no reason."""
+        fired, self._fired = self._fired, ""
+        if fired:
+            return fired
+        waited = time.monotonic() - self._saved_at
+        if len(self._pending) >= self._changes_max:
+            return count(self._changes_max, "change")
+        if self._pending and waited >= self._every:
+            return (
+                window_pressure.QUARTER_HOUR if self._every == EVERY_SECONDS else f"{self._every:g} seconds"
+            )
+        if self._pending and FIVE_MINUTES in self.triggers and waited >= FIVE_MINUTES_SECONDS:
+            return FIVE_MINUTES
+        return self._happened()
+
+    def _happened(self) -> str:
+        """A chosen trigger that fired since the last look."""
+        if window_pressure.FILE_MODIFIED in self.triggers:
+            seen, self._seen = self._seen, self._files()
+            if seen != self._seen:
+                return window_pressure.FILE_MODIFIED
+        if self.triggers - {FIVE_MINUTES, window_pressure.FILE_MODIFIED}:
+            return self._declared()
+        return ""
+
+    def _declared(self) -> str:
+        """What the journal says: a check passed, a feature is proven, an error was solved."""
+        found: set[str] = set()
+        events = self._session.log(after=self._version)
+        if not events:
+            return ""
+        self._version = events[-1].version
+        for event in events:
+            body = ev.read_body(event)
+            if isinstance(body, ev.ErrorSolved):
+                found.add(window_pressure.ERROR_RECOVERED)
+            elif isinstance(body, ev.CheckRan) and body.exit_code == 0 and not body.timed_out:
+                found.add(window_pressure.TEST_PASSED)
+                feature = self._session.state.features.get(body.feature)
+                if feature is not None and had_passed(feature):
+                    found.add(window_pressure.FEATURE_COMPLETE)
+        order = (
+            window_pressure.FEATURE_COMPLETE,
+            window_pressure.ERROR_RECOVERED,
+            window_pressure.TEST_PASSED,
+        )
+        return next((name for name in order if name in found & self.triggers), "")
+
+    def _files(self) -> Any:
+        """What tells one state of the files from another, where git can say it."""
+        if window_pressure.FILE_MODIFIED not in self.triggers:
+            return None
+        segue = self._session._segue
+        found = effect.look(segue.place.root, seconds=5.0, skip=(segue.home.path,))
+        return (found.head, found.dirty) if found.git else tuple(sorted(found.files.items()))
+
+    def _save(self, reason: str, *, always: bool = False) -> Checkpointed:
+        """One checkpoint: pending texts, agents' states, manifest and scene. Never raises."""
+        with self._lock:
+            begun = time.monotonic()
+            pending = list(self._pending)
+            try:
+                done = self._write(pending, reason, always)
+            except Exception as fault:
+                _log.warning("a checkpoint of %s failed: %s", self._session.id, fault)
+                self.last = Checkpointed("failed", self.number, now(), reason, len(pending), 0.0, str(fault))
+            else:
+                del self._pending[: len(pending)]
+                self._saved_at = time.monotonic()
+                self.number += done
+                took = round(time.monotonic() - begun, 4)
+                status: Literal["saved", "unchanged"] = "saved" if done else "unchanged"
+                self.last = Checkpointed(status, self.number, now(), reason, len(pending), took)
+            self._tell(self.last)
+            return self.last
+
+    def _write(self, pending: list[str], reason: str, always: bool) -> bool:
+        session = self._session
+        session._segue.brake.check()
+        wrote = 0
+        texts = [do.Note(text) for text in pending if text.strip()]
+        if texts:
+            wrote += session.apply(*texts).events
+            trip("checkpointer.after_changes")
+        for name, give in self._agents.items():
+            wrote += session.save_agent(name, give()).events
+        if wrote or pending or always:
+            prepare.prepare(session._segue, session, reason=reason)
+        return bool(wrote or pending or always)
+
+    def _tell(self, done: Checkpointed) -> None:
+        if self._notice is None or time.monotonic() - self._told_at < NOTICE_SECONDS:
+            return
+        self._told_at = time.monotonic()
+        with suppress(Exception):
+            self._notice(done)

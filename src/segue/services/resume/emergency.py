@@ -1,0 +1,276 @@
+"""The emergency file: what a dying process still knows, when the store may not take it.
+
+``with s.guard():`` watches SIGTERM, SIGINT and SIGHUP, exceptions and the interpreter's exit.
+Everything acknowledged is in the journal already, so the file holds the rest: commands that
+the store refused, agents' states of that moment, and the state itself for the case that the
+store is lost. Writing it touches no store, never hides the signal, never changes an exit code.
+The next process that opens the session merges the file and removes it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import base64
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...core.base import canonical
+from ...core.base.values import Value
+from ...core.journal import pieces
+from ...core.sessions import commands as do
+from ...core.sessions import snapshot
+from ...core.sessions.commands import Command
+from ...core.sessions.state import SessionState
+from ...effects.files.atomic import write_whole
+from ...effects.processes.identity import start_of
+from ...errors import ConflictError, RefusedError, SegueError, StoreError, UsageError
+from ..workspace.data_folder import now
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...api.session import Session
+
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+_COMMANDS: tuple[type[Command], ...] = tuple(
+    kind
+    for kind in Command.__subclasses__()
+    if kind.__module__ == do.__name__ and kind not in (do.Create, do.Rewind, do.SaveAgent)
+)
+"""What a file may hold: nothing about features, where it counts who says something."""
+
+
+class Emergency(Value, forbid_unknown_fields=True):
+    """The content of an emergency file."""
+
+    session_id: str
+    organization: str
+    project: str
+    time: str
+    reason: str
+    version: int
+    loaded_notes: list[str]
+    uncommitted_changes: list[tuple[str, str]]
+    open_threads: list[str]
+    state: str
+    """The whole state as a snapshot, base64."""
+    unsaved: list[Any] = []
+    """Commands that the store did not take."""
+    agents: dict[str, str] = {}
+    """Agents' states of that moment: MessagePack, base64."""
+    segue_emergency: int = 1
+    checksum: str = ""
+
+
+def _sum(emergency: Emergency) -> str:
+    return canonical.digest(canonical.encode(msgspec.structs.replace(emergency, checksum=""))).hex()
+
+
+def write(folder: Path, emergency: Emergency) -> Path:
+    """Put an emergency file in place."""
+    path = folder / f"{emergency.session_id}-{os.getpid()}-{threading.get_native_id()}.json"
+    write_whole(path, encode(emergency))
+    return path
+
+
+def read(path: Path) -> Emergency | None:
+    """What a file holds, or None unless it has all its fields and a right checksum."""
+    try:
+        emergency = msgspec.json.decode(path.read_bytes(), type=Emergency)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return emergency if emergency.checksum == _sum(emergency) and emergency.session_id else None
+
+
+def masked(emergency: Emergency, text: str, replace: Callable[[Any], Any]) -> Emergency:
+    """The same content without a text: commands by ``replace``, states byte for byte."""
+
+    def mask(encoded: str) -> str:
+        needle = text.encode(errors="surrogatepass")
+        body = base64.b64decode(encoded).replace(needle, b"*" * len(needle))
+        return base64.b64encode(body).decode()
+
+    clean: Emergency = msgspec.convert(replace(msgspec.to_builtins(emergency)), Emergency)
+    agents = {name: mask(state) for name, state in clean.agents.items()}
+    return msgspec.structs.replace(clean, state=mask(clean.state), agents=agents)
+
+
+def encode(emergency: Emergency) -> bytes:
+    """The bytes of a file, with their checksum."""
+    return canonical.encode(msgspec.structs.replace(emergency, checksum=_sum(emergency)))
+
+
+def pending(folder: Path, session: str = "") -> list[Path]:
+    """Emergency files that were not merged yet."""
+    if not folder.is_dir():
+        return []
+    found = folder.glob(f"{session}-*.json*" if session else "*.json*")
+    return sorted(path for path in found if not _being_merged(path))
+
+
+def _being_merged(path: Path) -> bool:
+    """Whether a living process has claimed the file."""
+    pid = path.name.rpartition(".json.")[2]
+    return path.suffix != ".json" and pid.isdecimal() and int(pid) != os.getpid() and bool(start_of(int(pid)))
+
+
+def state_in(emergency: Emergency) -> SessionState | None:
+    """The state that a file holds."""
+    try:
+        return snapshot.decode(base64.b64decode(emergency.state))
+    except (ValueError, msgspec.MsgspecError):
+        return None
+
+
+def merge(segue: Segue, path: Path) -> list[str]:
+    """Bring a file's content into the store, then remove it; says in words what was done."""
+    emergency = read(path)
+    if emergency is None:
+        return [f"{path.name} is not whole and was left alone"]
+    claimed = path.with_name(path.name.partition(".json")[0] + f".json.{os.getpid()}")
+    try:
+        os.rename(path, claimed)
+    except FileNotFoundError:
+        return []
+    session = segue.attach(emergency.session_id)
+    did = _replay(session, emergency.unsaved)
+    states = session.state.agents
+    for name, value in emergency.agents.items():
+        if name in states and states[name].saved_at > emergency.time:
+            continue  # somebody saved a newer one meanwhile
+        with contextlib.suppress(ValueError, msgspec.MsgspecError, UsageError, ConflictError, RefusedError):
+            if session.save_agent(name, pieces.decode(base64.b64decode(value))).events:
+                did.append(f"the state of agent {name}")
+    claimed.unlink(missing_ok=True)
+    return did
+
+
+def _replay(session: Session, unsaved: list[Any]) -> list[str]:
+    """All commands in one commit; if they cannot be, each that can."""
+    commands: list[Command] = []
+    for raw in unsaved:
+        with contextlib.suppress(msgspec.ValidationError):
+            commands.append(msgspec.convert(raw, do_union()))
+    if not commands:
+        return []
+    try:
+        saved = session.apply(*commands)
+        return [f"{saved.events} facts that were not saved"] if saved.events else []
+    except (UsageError, ConflictError, RefusedError):
+        done = 0
+        for command in commands:
+            with contextlib.suppress(UsageError, ConflictError, RefusedError):
+                done += session.apply(command).events
+        return [f"{done} facts that were not saved"] if done else []
+
+
+def do_union() -> Any:
+    """All commands that a file may hold, as a tagged union."""
+    union: Any = _COMMANDS[0]
+    for kind in _COMMANDS[1:]:
+        union = union | kind
+    return union
+
+
+class Guard:
+    """Watches over a session until its end; see the module."""
+
+    def __init__(self, session: Session, agents: dict[str, Callable[[], Any]]) -> None:
+        self._session = session
+        self._agents = agents
+        self._unsaved: list[Command] = []
+        self._before: dict[int, Any] = {}
+        self._path: Path | None = None
+        self._active = False
+        self._pid = os.getpid()
+
+    def __enter__(self) -> Guard:
+        self._active = True
+        self._session._guard = self
+        if threading.current_thread() is threading.main_thread():
+            for name in SIGNALS:
+                number = getattr(signal, name, None)
+                if number is not None:
+                    self._before[number] = signal.signal(number, self._on_signal)
+        atexit.register(self._at_exit)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if fault is not None:
+            self.save(f"{type(fault).__name__}: {fault}"[:500])
+        elif self._unsaved:
+            self.save("commands that the store did not take")
+        elif self._path is not None:
+            self._path.unlink(missing_ok=True)
+        self._stop()
+
+    def _stop(self) -> None:
+        self._active = False
+        self._session._guard = None
+        atexit.unregister(self._at_exit)
+        for number, handler in self._before.items():
+            if signal.getsignal(number) == self._on_signal:
+                signal.signal(number, handler)
+        self._before = {}
+
+    def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None:
+        """A write failed; if the store was at fault, its commands go into the file."""
+        if isinstance(fault, StoreError | OSError):
+            self._unsaved += [c for c in commands if isinstance(c, _COMMANDS)]
+
+    def now_saved(self, commands: Sequence[Command]) -> None:
+        """What was tried again has gone through."""
+        if self._unsaved:
+            self._unsaved = [c for c in self._unsaved if c not in commands]
+
+    def save(self, reason: str) -> Path | None:
+        """Write the emergency file; never raises."""
+        try:
+            self._path = write(self._session._segue.home.emergency, self._content(reason))
+        except (OSError, SegueError, TypeError, ValueError):
+            return None
+        return self._path
+
+    def _content(self, reason: str) -> Emergency:
+        state = self._session._book.cached(self._session.id) or SessionState(id=self._session.id)
+        agents: dict[str, str] = {}
+        for name, give in self._agents.items():
+            with contextlib.suppress(Exception):
+                agents[name] = base64.b64encode(pieces.encode(give())).decode()
+        return Emergency(
+            session_id=self._session.id,
+            organization=state.organization,
+            project=state.project,
+            time=now(),
+            reason=reason,
+            version=state.version,
+            loaded_notes=[use.path or note for note, use in sorted(state.notes.items())],
+            uncommitted_changes=list(state.changes),
+            open_threads=[t.topic for t in state.threads.values() if t.status == "in_progress"],
+            state=base64.b64encode(snapshot.encode(state)).decode(),
+            unsaved=[msgspec.to_builtins(command) for command in self._unsaved],
+            agents=agents,
+        )
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        handler = self._before.get(number, signal.SIG_DFL)
+        if os.getpid() == self._pid:
+            self.save(signal.Signals(number).name)
+        if callable(handler):
+            handler(number, frame)
+        elif handler == signal.SIG_DFL:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+
+    def _at_exit(self) -> None:
+        if self._active and os.getpid() == self._pid:
+            self.save("the interpreter ended")

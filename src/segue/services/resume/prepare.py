@@ -1,0 +1,202 @@
+"""Preparing for the next run: the manifest and the scene, written now.
+
+Hooks, supervisors and pauses call it at any moment that may be the last one, so it is cheap, needs no
+agent, no model and no session, and leaves the old file or the new one, never a part. Why it was done
+stands in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..._failpoints import trip
+from ...core.base.values import Value
+from ...core.brief.compose import BYTES_DEFAULT
+from ...core.brief.facts import Probe, picture
+from ...core.brief.manifest import TOKEN_BYTES, Preparation, prepared
+from ...core.features.verdict import had_passed
+from ...core.resume.scene import Scene
+from ...core.runs.identifiers import short_run
+from ...core.sessions.state import SessionState
+from ...effects import surroundings
+from ...effects.files.atomic import check_writable, write_whole
+from ...effects.redaction.redact import redact_bytes
+from ...errors import SegueError
+from ..brief import brief as briefs
+from ..brief.model_claims import claims_of
+from ..runs.read_transcript import final, read, recognised
+from . import scenes
+from .scenes import state_of
+
+if TYPE_CHECKING:
+    from ...agents.base import Found
+    from ...api.segue import Segue
+    from ...api.session import Session
+    from ...core.runs.digest import RunDigest
+    from ...effects.git.scene import Begun
+    from ..runs.discovery import Capture
+
+LATEST = "latest.json"
+HERE = "session_recovery_latest.json"
+SCENE_SECONDS = 2.0
+TOOLS_MAX = 8
+CHECKS_MAX = 6
+
+
+class Prepared(Value):
+    """A manifest that is in place."""
+
+    path: str
+    reason: str
+    session: str
+    """Empty if no session is current here."""
+    run: str
+    """The run that it tells of; empty if there is none."""
+    bytes: int
+    tokens: int
+    """Estimated."""
+    seconds: float
+    scene: Scene
+    """What `segue since` will compare with."""
+
+
+class Told(Value):
+    """What the runs of a session say, the newest first."""
+
+    digests: tuple[RunDigest, ...] = ()
+    agent: str = ""
+    run: str = ""
+
+
+def prepare(
+    segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | str | None = None,
+    agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
+    seen: Scene | None = None, begun: Begun | None = None,
+) -> Prepared:  # fmt: skip
+    """Write the manifest of where the work stands, and keep the scene.
+
+    ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
+    one that asks. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
+    the world was ``seen`` just now."""
+    start = time.monotonic()
+    segue.brake.check()
+    if here:
+        check_writable(segue.place.root / HERE)
+    state = state_of(segue, session)
+    told = tell(segue, state, Path(transcript) if transcript else None, agent)
+    scene = scenes.take(
+        segue, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen, begun=begun
+    )
+    body = composed(segue, state, told, scene, reason, budget)
+    path = segue.place.root / HERE if here else scenes.own_folder(segue) / LATEST
+    trip("prepare.before_manifest")
+    write_whole(path, body)
+    trip("prepare.after_manifest")
+    scenes.keep(segue, scene)
+    took = time.monotonic() - start
+    tokens = -(-len(body) // TOKEN_BYTES)
+    return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
+
+
+def tell(segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = "") -> Told:
+    """The newest runs of a session, masked; a run that cannot be read is left out."""
+    if segue.place.bare:
+        from ..server.sent_runs import runs_of
+
+        sent = runs_of(segue, state.id) if state is not None else []
+        first = sent[0][0] if sent else None
+        return Told(
+            tuple(digest for _, digest in sent), first.agent if first else "", first.native if first else ""
+        )
+    capture = segue.observed.capture()
+    session = state.id if state else ""
+    try:
+        found = newest_of(capture, session, transcript, agent)
+        if found is None and transcript is not None:
+            one = recognised(transcript, agent)
+            digest = briefs.masked(final(read(transcript, one), one))
+            return Told((digest,), one.name, digest.native)
+        if found is None:
+            return Told()
+        digest = briefs.of_found(capture, found)
+        row = capture.row(found)
+        older = briefs.before(capture, found, digest, row.session if row else "")
+        return Told((digest, *older), found.agent, found.native)
+    except (SegueError, OSError):
+        return Told()
+
+
+def newest_of(
+    capture: Capture, session: str, transcript: Path | None = None, agent: str = ""
+) -> Found | None:
+    """The newest run that belongs to a session or to none; with a transcript, the run that wrote it."""
+    wanted = str(transcript) if transcript else ""
+    for one in capture.found(agent):
+        if wanted and one.path == wanted:
+            return one
+        if wanted or one.parent or not one.size:
+            continue
+        row = capture.row(one)
+        if row is None or row.session in ("", session) or not session:
+            return one
+    return None
+
+
+def composed(
+    segue: Segue, state: SessionState | None, told: Told, scene: Scene, reason: str,
+    budget: int = BYTES_DEFAULT,
+) -> bytes:  # fmt: skip
+    """The manifest of where the work stands."""
+    from ..brief.relevant_memories import bearing
+
+    probe = Probe(
+        scene.at, scene.branch, scene.head, tuple(one.path for one in scene.dirty[:40]), (), scene.cut
+    )
+    digests = list(told.digests)
+    shown = picture(digests, state, probe, bearing(segue, state, digests), agent=told.agent, covered=None)
+    shown.when = shown.when or scene.at
+    shown.claims = claims_of(segue.home, told.run, shown)
+    shown.project = shown.project or segue.place.project_name(segue.place.project_key(segue.settings)[0])
+    about = _about(segue, state, told.digests, scene, reason)
+    more = (
+        f"segue show {short_run(told.run)} --timeline"
+        if told.run
+        else f"segue show {state.id}"
+        if state
+        else ""
+    )
+    room = budget
+    while True:
+        body = redact_bytes(prepared(shown, about, room, more))
+        if len(body) <= budget or room < 512:
+            return body
+        room -= len(body) - budget
+
+
+def _about(
+    segue: Segue, state: SessionState | None, digests: Sequence[RunDigest], scene: Scene, reason: str
+) -> Preparation:
+    key, _ = segue.place.project_key(segue.settings)
+    checks = [id for id, one in state.features.items() if had_passed(one)] if state else []
+    names = [word for digest in digests for word in programs(digest)]
+    if state is not None:
+        names += [
+            check.command[0] for one in state.features.values() for check in one.checks if check.command
+        ]
+    root = segue.place.root
+    return Preparation(
+        reason=reason, session=scene.session, key=key, host=scene.host, folder=scene.folder,
+        head=scene.head[:12],
+        tools=surroundings.tools(names, segue.environment.get("PATH"))[:TOOLS_MAX],
+        interpreter=surroundings.interpreter(root, segue.environment),
+        locks=surroundings.locks(root), checks=checks[:CHECKS_MAX],
+    )  # fmt: skip
+
+
+def programs(digest: RunDigest) -> list[str]:
+    """The programs that a run worked with, those used most first."""
+    used = [(use.runs, short.split(" ")[0]) for short, use in digest.commands.items() if use.kind != "look"]
+    return [name for _, name in sorted(used, key=lambda pair: -pair[0]) if name.replace("-", "").isalnum()]

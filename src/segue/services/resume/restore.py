@@ -1,0 +1,484 @@
+"""Restoring: everything that may be of use is gathered, within time limits, and handed to ``core.restore``.
+
+Whatever cannot be read in time is a line in the log, never a fault: a resumption must not fail because git is
+slow, a note is gone or a transcript was deleted. Nothing is shown that was not masked. What was loaded is
+noted with the session as references and hashes, never as copies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...core.base.token_estimate import Counter, estimate
+from ...core.brief.compose import compose
+from ...core.brief.facts import Picture, Probe, picture
+from ...core.brief.passages import Passage, passages
+from ...core.brief.relevance import words
+from ...core.resume import restoration as core
+from ...core.resume.restoration import Candidate, Restoration, pieces_of
+from ...core.runs.digest import RunDigest
+from ...core.runs.identifiers import short_run
+from ...core.sessions.state import SessionState
+from ...effects.git import repository
+from ...effects.git.probe import begun, probe
+from ...effects.redaction.redact import redact
+from ...errors import SegueError
+from ..brief import brief as brief_service
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...effects.git.hunks import Asked, Changes
+    from ...effects.notes import Library, Note
+
+BRIEF_BYTES = (600, 1_024, 2_048)
+DECISIONS_MAX, DECISION_DAYS = 5, 30
+MEMORIES_MAX, PLAYBOOKS_MAX, NOTES_MAX, RELATED_MAX = 8, 3, 5, 6
+OUTPUT_CHARS, WORDS_MAX = 4_000, 8
+GIT_SECONDS = 0.5
+MEMORY_SCORE_MIN = 0.12
+
+
+class Gathered:
+    """What there is to tell of a session here."""
+
+    def __init__(self, segue: Segue, state: SessionState | None, *, quotes: bool = True) -> None:
+        self.segue = segue
+        self.state = state
+        self.root: Path = segue.place.root
+        self.digests: list[RunDigest] = []
+        self.agent = ""
+        self.run = ""
+        self.blocks: Sequence[Any] = ()
+        self._world: Callable[[], Probe] | None = None
+        self._changes: Asked | None = None
+        self._look(quotes)
+
+    def _look(self, quotes: bool) -> None:
+        """The newest run of the session, and the texts in it."""
+        from ..runs.quoting import blocks_of
+        from .prepare import newest_of
+
+        if self.segue.place.bare:
+            self._look_at_sent()
+            return
+        capture = self.segue.observed.capture()
+        try:
+            found = newest_of(capture, self.state.id if self.state else "")
+            if found is None:
+                return
+            digest = brief_service.of_found(capture, found)
+            row = capture.row(found)
+            self.digests = [digest, *brief_service.before(capture, found, digest, row.session if row else "")]
+            self.agent, self.run = found.agent, found.native
+            if quotes:
+                self._ask()
+                self.blocks = blocks_of(capture, found)
+        except (SegueError, OSError):
+            return
+
+    def _look_at_sent(self) -> None:
+        from ..server.sent_runs import runs_of
+
+        sent = runs_of(self.segue, self.state.id) if self.state is not None else []
+        self.digests = [digest for _, digest in sent]
+        if sent:
+            self.agent, self.run = sent[0][0].agent, sent[0][0].native
+
+    def _ask(self) -> None:
+        """Git is asked while texts are read."""
+        if repository.find(self.root) is None:
+            return
+        from ...effects.git.hunks import Asked
+
+        self._world = begun(self.root, self.digests[0].last if self.digests else 0.0)
+        self._changes = Asked(self.root, seconds=GIT_SECONDS)
+
+    def changes(self) -> Changes:
+        """What is uncommitted."""
+        from ...effects.git.hunks import Asked
+
+        return (self._changes or Asked(self.root, seconds=GIT_SECONDS)).changes()
+
+    def picture(self, memories: Sequence[str]) -> Picture:
+        """What a brief says."""
+        last = self.digests[0].last if self.digests else 0.0
+        covered = None
+        if self.state is not None and self.state.features:
+            covered = self.segue.attach(self.state.id).features.covered(self.state)
+        asked = self._world or (lambda: probe(self.root, last))
+        world = Probe(now=time.time()) if self.segue.place.bare else asked()
+        return picture(self.digests, self.state, world, memories, agent=self.agent, covered=covered)
+
+    @cached_property
+    def library(self) -> Library:
+        """The notes of the place."""
+        from .notes import library_of
+
+        return library_of(self.segue)
+
+    @cached_property
+    def query(self) -> str:
+        """What the work is about, in words."""
+        from ..brief.relevant_memories import query_of
+
+        return query_of(self.state, self.digests)
+
+    def more(self) -> str:
+        """The command that gives what was left out."""
+        if self.run:
+            return f"segue show {short_run(self.run)} --timeline"
+        return f"segue show {self.state.id}" if self.state else ""
+
+
+def restore(
+    segue: Segue, session: str = "", *, budget: str | int = "balanced", notes: Iterable[str] = (),
+    decisions: int = DECISIONS_MAX, count: Counter | None = None,
+    priorities: Mapping[str, float] | None = None, since: str = "", record: bool = False,
+) -> Restoration:  # fmt: skip
+    """The context of a session, or of where the work here stands, within a budget of tokens.
+
+    ``notes`` are asked for by id, title or path; ``since`` is a report of what changed meanwhile;
+    ``record`` notes with the session what was loaded. ``count`` counts as the reading model does."""
+    level, tokens = core.budget_of(budget)
+    state = _state(segue, session)
+    known = Gathered(segue, state)
+    recalled = _recalled(segue, known)
+    shown = known.picture([" ".join(text.split())[:240] for _, text, _ in recalled[:4]])
+    more = known.more()
+    forms = [redact(compose(shown, size, more)) for size in BRIEF_BYTES]
+    found = list(_candidates(segue, known, recalled, tuple(notes), decisions, since))
+    quotes: Iterable[Passage] = ()
+    if known.blocks and tokens > estimate(forms[-1]):
+        quotes = passages(known.blocks, known.digests[0], forms[-1])
+    restored = core.restore(
+        forms, found, quotes, budget=tokens, level=level, count=count, priorities=priorities
+    )
+    if record and state is not None and not segue.brake.in_force():
+        _record(segue, state, restored, found, known.library)
+    return restored
+
+
+def brief_of(segue: Segue, session: str = "", *, budget: int = BRIEF_BYTES[-1]) -> str:
+    """The brief of a session, or of where the work here stands."""
+    known = Gathered(segue, _state(segue, session), quotes=False)
+    memories = [" ".join(text.split())[:240] for _, text, _ in _recalled(segue, known)[:4]]
+    return redact(compose(known.picture(memories), budget, known.more()))
+
+
+def _record(
+    segue: Segue, state: SessionState, restored: Restoration, found: Sequence[Candidate], library: Library
+) -> None:
+    """Note with the session what was loaded: ids, paths and hashes."""
+    from ...core.sessions import commands as do
+
+    notes = library.all()
+    about = {one.note: one.kind for one in found if one.note}
+    used = [id for id in restored.notes_restored if about.get(id) != "index notes"]
+    loaded = {entry.item for entry in restored.log if entry.status != "skipped"}
+    values: dict[str, Any] = {
+        "decisions_loaded": sum(id.startswith("decision/") for id in loaded),
+        "playbooks_loaded": sum(id.startswith("playbook/") for id in loaded),
+        "total_tokens_loaded": restored.tokens_used,
+    }
+    for note in library.index_notes():
+        if note.path.endswith("00-INDEX.md"):
+            values["org_index_hash"] = note.hash
+        elif note.path.endswith("00-PROJECT-INDEX.md"):
+            values["project_index_hash"] = note.hash
+    wishes: list[Any] = [do.NoteContext(values)]
+    if used:
+        paths = {id: notes[id].path for id in used if id in notes}
+        wishes.append(do.LoadNotes(tuple(used), 0, paths))
+    segue.session(state.id).apply(*wishes)
+
+
+def _state(segue: Segue, session: str) -> SessionState | None:
+    from .scenes import state_of
+
+    return state_of(segue, session or None)
+
+
+def _candidates(
+    segue: Segue, known: Gathered, recalled: list[tuple[str, str, str]], wanted: tuple[str, ...],
+    decisions: int, since: str,
+) -> Iterator[Candidate]:  # fmt: skip
+    if since:
+        yield _candidate("since", "since you left", "essential", "what changed meanwhile", since, "agent")
+    bare = segue.place.bare
+    if bare:
+        yield from _nowhere(wanted)
+    else:
+        yield from _changes(known)
+    if known.state is not None:
+        yield from _failing(segue, known.state)
+        yield from _decided(known.state, decisions)
+    if not bare:
+        yield from _notes(segue, known, wanted)
+    for id, text, trust in recalled:
+        yield _candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
+    yield from _strategies(segue, known, {id for id, _, _ in recalled})
+    if not bare:
+        yield from _related(known)
+
+
+def _nowhere(wanted: tuple[str, ...]) -> Iterator[Candidate]:
+    """What a server cannot tell, for the log."""
+    from ..server.sent_runs import WHY
+
+    for id, kind, priority in (
+        ("changes", "work under way", "essential"), ("notes", "related notes", "recommended"),
+        ("files", "related files", "expanded"),
+    ):  # fmt: skip
+        yield Candidate(id, kind, priority, missing=WHY)
+    for id in wanted:
+        yield Candidate(f"note/{id}", "requested notes", "recommended", note=id, missing=f"missing: {WHY}")
+
+
+def _candidate(
+    id: str, kind: str, priority: str, title: str, text: str, trust: str = "data", value: float = 1.0,
+    note: str = "",
+) -> Candidate:  # fmt: skip
+    return Candidate(id, kind, priority, title, pieces_of(redact(text)), trust, value, note)
+
+
+# -- the work under way
+
+
+def _changes(known: Gathered) -> Iterator[Candidate]:
+    """What is uncommitted, what this work touched first."""
+    if repository.find(known.root) is None:
+        return
+    found = known.changes()
+    mine = _edited(known)
+    for at, one in enumerate(sorted(found.files, key=lambda one: (mine.get(one.path, 10**6), one.path))):
+        priority = "essential" if one.path in mine else "recent"
+        title = f"{one.path}{', a new file' if one.new else ', changed and not committed'}"
+        yield _candidate(
+            f"change/{one.path}", "work under way", priority, title, one.text, "data", 1 / (1 + at / 20)
+        )
+    if found.cut:
+        yield Candidate("changes", "work under way", "essential", missing="git did not tell all in time")
+
+
+def _edited(known: Gathered) -> dict[str, int]:
+    """Files that the last run edited, and the focus: path to rank."""
+    found: dict[str, None] = {}
+    if known.state is not None and known.state.focus.file:
+        found[known.state.focus.file] = None
+    for digest in known.digests[:1]:
+        for path, use in sorted(digest.files.items(), key=lambda pair: -pair[1].edited):
+            if use.edits:
+                found[_within(path, digest.cwd, known.root)] = None
+    return {path: at for at, path in enumerate(found)}
+
+
+def _within(path: str, cwd: str, root: Path) -> str:
+    full = Path(path) if path.startswith("/") else Path(cwd or root) / path
+    try:
+        return full.relative_to(root).as_posix()
+    except ValueError:
+        return path
+
+
+def _failing(segue: Segue, state: SessionState) -> Iterator[Candidate]:
+    """Checks that fail, with what they said."""
+    from ...core.features.evidence import CheckRan
+    from ...core.journal import event as ev
+    from ...effects.files.check_outputs import Outputs
+    from ..sessions.repository import stream_of
+
+    outputs = Outputs(segue.home.evidence)
+    for id, feature in state.features.items():
+        for check in feature.checks:
+            ran = feature.ran.get(check.hash)
+            if ran is None or ran.ok:
+                continue
+            text = ran.first
+            events = segue.journal.read(stream_of(state.id), after=ran.version - 1, limit=1)
+            body = ev.read_body(events[0]) if events else None
+            if isinstance(body, CheckRan) and body.output and not segue.place.bare:
+                kept = outputs.read(body.output)
+                text = (
+                    _end(kept.decode("utf-8", "replace"))
+                    if kept is not None
+                    else f"{text}\n(the output is gone)"
+                )
+            name = f"check/{id}/{check.hash[:8]}"
+            yield _candidate(name, "failing checks", "essential", f"feature {id}: {ran.first}", text)
+
+
+def _end(text: str) -> str:
+    """The end of an output: there it says what failed."""
+    return text if len(text) <= OUTPUT_CHARS else text[-OUTPUT_CHARS:].partition("\n")[2]
+
+
+def _decided(state: SessionState, most: int) -> Iterator[Candidate]:
+    """The newest decisions, of the last days."""
+    since = (datetime.now(UTC) - timedelta(days=DECISION_DAYS)).isoformat().replace("+00:00", "Z")
+    recent = [one for one in reversed(list(state.decisions)) if not one.at or one.at >= since][:most]
+    for at, one in enumerate(recent):
+        text = f"{one.text} (because {one.why})" if one.why else one.text
+        trust = "yours" if one.actor in ("", "user") else "agent"
+        title = f"decided {one.at[:10]} by {one.actor or 'user'}"
+        id = f"decision/{hashlib.sha256(one.text.encode()).hexdigest()[:8]}"
+        yield _candidate(id, "decisions", "essential", title, text, trust, 1 / (1 + at / 20))
+
+
+# -- notes
+
+
+def _notes(segue: Segue, known: Gathered, wanted: tuple[str, ...]) -> Iterator[Candidate]:
+    library = known.library
+    seen: set[str] = set()
+    for note in library.index_notes():
+        seen.add(note.id)
+        yield _note(library, note, "index notes", "essential", 0.95)
+    for id in wanted:
+        yield from _asked(library, id, "requested notes", "recommended", 1.0, seen)
+    for id, value in _recommended(known.state):
+        yield from _asked(library, id, "recommended notes", "recommended", value, seen)
+    said = sorted(words(known.query), key=lambda word: (-len(word), word))[:WORDS_MAX]
+    for at, note in enumerate(library.matching(said, NOTES_MAX) if said else []):
+        if note.id not in seen:
+            seen.add(note.id)
+            kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
+            yield _note(library, note, kind, "recommended", 0.8 / (1 + at / 10))
+    for id in _loaded_before(known.state):
+        yield from _asked(library, id, "notes loaded before", "expanded", 1.0, seen)
+
+
+def _recommended(state: SessionState | None) -> list[tuple[str, float]]:
+    """The note in focus, those of open threads, and the five used most."""
+    if state is None:
+        return []
+    found: dict[str, float] = {}
+    if state.focus.note_id:
+        found[state.focus.note_id] = 1.0
+    for thread in state.threads.values():
+        if thread.status == "in_progress":
+            found.update((id, 0.95) for id in thread.notes)
+    used = sorted(state.notes.items(), key=lambda pair: (-pair[1].count, pair[0]))[:NOTES_MAX]
+    for at, (id, _) in enumerate(used):
+        found.setdefault(id, 0.9 / (1 + at / 20))
+    return list(found.items())
+
+
+def _loaded_before(state: SessionState | None) -> list[str]:
+    return sorted(state.notes, key=lambda id: (-state.notes[id].count, id)) if state else []
+
+
+def _asked(
+    library: Library, id: str, kind: str, priority: str, value: float, seen: set[str]
+) -> Iterator[Candidate]:
+    """A note by its id; a line in the log if there is none."""
+    if id in seen:
+        return
+    seen.add(id)
+    note = library.find(id)
+    if note is None:
+        yield Candidate(f"note/{id}", kind, priority, note=id, missing="missing: no such note")
+    elif note.id == id or note.id not in seen:
+        seen.add(note.id)
+        yield _note(library, note, kind, priority, value)
+
+
+def _note(library: Library, note: Note, kind: str, priority: str, value: float) -> Candidate:
+    from ...effects.notes import body_of
+
+    text = library.text(note)
+    if text is None:
+        return Candidate(
+            f"note/{note.id}", kind, priority, note=note.id, missing="missing: it cannot be read"
+        )
+    return _candidate(
+        f"note/{note.id}",
+        kind,
+        priority,
+        f"{note.title} ({note.path})",
+        body_of(text),
+        "data",
+        value,
+        note.id,
+    )
+
+
+# -- memories
+
+
+def _recalled(segue: Segue, known: Gathered) -> list[tuple[str, str, str]]:
+    """(id, text, trust) of the memories that bear on the work; by full text unless a model is set."""
+    query = known.query
+    if not query:
+        return []
+    try:
+        service = _service(segue)
+        found = service.search(query, top_k=MEMORIES_MAX * 2, session=known.state.id if known.state else "")
+    except (SegueError, OSError):
+        return []
+    good = [one for one in found if not one.quoted and one.score >= MEMORY_SCORE_MIN][:MEMORIES_MAX]
+    return [(one.id, one.content, _trust(one.memory.trust)) for one in good]
+
+
+def _service(segue: Segue) -> Any:
+    from ...effects.vectors.embedder import TextOnly
+    from ..memories.remembering import memories_of
+
+    if segue._embedder is not None or segue.settings.text("embedder") in ("minilm", "endpoint"):
+        return segue.memories
+    return memories_of(segue, TextOnly())
+
+
+def _trust(trust: str) -> str:
+    return {"user": "yours", "agent": "agent"}.get(trust, "data")
+
+
+def _strategies(segue: Segue, known: Gathered, seen: set[str]) -> Iterator[Candidate]:
+    query = known.query
+    if not query:
+        return
+    try:
+        found = _service(segue).playbook(query, top_k=PLAYBOOKS_MAX)
+    except (SegueError, OSError):
+        return
+    for one in found:
+        if one.id not in seen and not one.quoted:
+            title = f"playbook {one.id}"
+            yield _candidate(
+                f"playbook/{one.id}",
+                "playbooks",
+                "recommended",
+                title,
+                one.content,
+                _trust(one.memory.trust),
+                0.85,
+            )
+
+
+# -- the code around
+
+
+def _related(known: Gathered) -> Iterator[Candidate]:
+    """Files that the edited ones refer to: what they declare."""
+    from ...effects.related import outline, references
+
+    edited = list(_edited(known))[:RELATED_MAX]
+    told: dict[str, str] = {}
+    for path in edited:
+        for other in references(known.root, path):
+            if other not in edited:
+                told.setdefault(other, path)
+        if len(told) >= RELATED_MAX:
+            break
+    for at, (path, by) in enumerate(list(told.items())[:RELATED_MAX]):
+        text = outline(known.root, path)
+        if text:
+            title = f"{path}, which {by} refers to: what it declares"
+            yield _candidate(
+                f"file/{path}", "related files", "expanded", title, text, "data", 1 / (1 + at / 10)
+            )

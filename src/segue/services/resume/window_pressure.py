@@ -1,0 +1,112 @@
+"""The pressure of a run, from its transcript; and the windows that agents told us of.
+
+Looking makes no store. What an agent says about the size of a model's window in one place (a status line, a
+result) is remembered in ``$SEGUE_HOME/windows.json`` for those places where it does not say it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...core.runs.digest import RunDigest
+from ...core.runs.window_pressure import THRESHOLD_DEFAULT, Pressure, pressure_of, window_of, windows_set
+from ...effects.files.atomic import write_whole
+from ...errors import BadSettings, SegueError, UsageError
+from ...settings import Settings
+from ..workspace.data_folder import Home
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+LEARNT_MAX = 256
+
+
+def pressure(
+    segue: Segue, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
+) -> Pressure:
+    """How full a window is: of so many tokens, of a run, or of the newest run here."""
+    limit = _threshold(threshold or segue.settings.number("pressure_threshold"))
+    if tokens_used is not None:
+        return pressure_of(tokens_used, window or _any(segue.settings), limit, source="given")
+    from ...agents import agent as agent_of
+    from ..runs.read_transcript import final
+
+    capture = segue.observed.capture()
+    found = capture.find_run(run) if run else next((one for one in capture.found() if not one.parent), None)
+    if found is None:
+        return pressure_of(0, window or _any(segue.settings), limit, source="default")
+    digest = final(capture.reading(found), agent_of(found.agent))
+    if window:
+        return pressure_of(
+            digest.context, window, limit, model=digest.model, run=found.native, agent=found.agent,
+            source="given",
+        )  # fmt: skip
+    return of_digest(digest, segue.settings, segue.home, run=found.native, agent=found.agent, threshold=limit)
+
+
+def of_digest(
+    digest: RunDigest, settings: Settings, home: Home, *, run: str = "", agent: str = "",
+    threshold: float = 0.0, used: int = 0, said: int = 0,
+) -> Pressure:  # fmt: skip
+    """The pressure that a digest tells; ``used`` and ``said`` are what a hook knows better."""
+    tokens = used or digest.context
+    told = said or digest.window or learnt(home).get(digest.model, 0)
+    seen = tokens if told else max(tokens, digest.context_max)
+    window = window_of(digest.model, said=told, set_to=_set(settings), seen=seen)
+    limit = _threshold(threshold or settings.number("pressure_threshold"))
+    return pressure_of(
+        tokens, window.tokens, limit, model=digest.model, run=run, agent=agent, source=window.source
+    )
+
+
+def _any(settings: Settings) -> int:
+    return _set(settings).get("", 0)
+
+
+def _set(settings: Settings) -> dict[str, int]:
+    try:
+        return windows_set(settings.text("windows"))
+    except ValueError as fault:
+        hint = "for example: claude-opus=1000000 gpt-5=400000"
+        raise BadSettings(f"windows: {fault}", hint=hint) from fault
+
+
+def _threshold(share: float) -> float:
+    if not 0 < share <= 1:
+        raise UsageError(f"a threshold of {share} is no share of a window", hint="for example 0.8")
+    return share if share else THRESHOLD_DEFAULT
+
+
+# -- what agents told ------------------------------------------------------------------------------
+
+
+def _file(home: Home) -> Path:
+    return home.path / "windows.json"
+
+
+def learnt(home: Home) -> dict[str, int]:
+    """Model to the size of its window, as agents told it."""
+    try:
+        told = msgspec.json.decode(_file(home).read_bytes())
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+        return {}
+    if not isinstance(told, dict):
+        return {}
+    return {str(model): size for model, size in told.items() if isinstance(size, int) and size > 0}
+
+
+def learn(home: Home, model: str, window: int) -> bool:
+    """Remember what an agent told; says whether that was new. A data folder is not made for it."""
+    known = learnt(home)
+    if not model or window <= 0 or known.get(model) == window or not home.path.is_dir():
+        return False
+    known.pop(model, None)
+    newest = dict(list({**known, model: window}.items())[-LEARNT_MAX:])
+    with suppress(OSError, SegueError):
+        write_whole(_file(home), msgspec.json.format(msgspec.json.encode(newest), indent=1))
+        return True
+    return False

@@ -1,0 +1,4 @@
+"""Runs, done: finding them, reading them, choosing one, keeping them.
+
+``segue sync`` is ``sync.py``.
+"""

@@ -1,0 +1,83 @@
+"""Which run asks, and for which session: for a server that an agent started.
+
+The agent's environment says it, or the agent's process is our ancestor: its registry names the process, or it
+has the transcript open, or the program is the agent's and wrote a transcript since it began. A run
+that no session knows yet is taken in first.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...agents import agent as agent_of
+from ...agents import agents
+from ...core.base.values import Value
+from ...effects.processes.identity import ancestors, began_at, command_of
+from ...errors import SegueError
+
+if TYPE_CHECKING:
+    from ...agents.base import Found
+    from ...api.segue import Segue
+    from .discovery import Capture
+
+_LOOKS_MAX = 64
+
+
+class Asker(Value):
+    """Who asks; each is empty where it cannot be told."""
+
+    agent: str = ""
+    run: str = ""
+    session: str = ""
+
+
+def asker(segue: Segue) -> Asker:
+    """The run that asks, and its session."""
+    given = segue.environment.get("SEGUE_SESSION", "")
+    capture = segue.observed.capture()
+    runs = islice(capture.found(), _LOOKS_MAX)
+    found = next((one for one in runs if not one.parent and capture.asks(one)), None)
+    if found is None:
+        name, began = parent_agent()
+        found = _written_since(capture, name, began) if name else None
+        if found is None:
+            return Asker(name, session=given)
+    return Asker(found.agent, found.native, given or _session(segue, capture, found))
+
+
+def parent_agent() -> tuple[str, float]:
+    """The agent whose program is the nearest of our ancestors, and when that process began."""
+    programs = {
+        launcher.command: one.name for one in agents() if (launcher := getattr(one, "launcher", None))
+    }
+    for pid in ancestors(os.getpid())[1:]:
+        for word in command_of(pid)[:2]:  # an interpreter, maybe, and its program
+            name = programs.get(os.path.basename(word).removesuffix(".js"), "")
+            if name:
+                return name, began_at(pid)
+    return "", 0.0
+
+
+def _written_since(capture: Capture, agent: str, began: float) -> Found | None:
+    newest = next((one for one in capture.found(agent) if not one.parent), None)
+    return newest if newest is not None and newest.changed >= began else None
+
+
+def _session(segue: Segue, capture: Capture, found: Found) -> str:
+    row = capture.row(found)
+    if row is not None and row.session:
+        return row.session
+    if segue.brake.in_force():
+        return ""
+    try:
+        if agent_of(found.agent).form == "database":
+            segue.sync(agent=found.agent)
+        else:
+            segue.sync(paths=[Path(found.path)])
+    except SegueError:
+        return ""
+    row = capture.row(found)
+    return row.session if row is not None else ""

@@ -1,0 +1,92 @@
+"""Runs as they are listed: those on the disk as they stand now, and those that only we still have.
+
+Nothing here writes. What the store knows and has not changed is not read again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...agents import agent as agent_of
+from ...agents.base import Found
+from ...core.runs.steps import Step
+from ...effects.redaction.redact import redact_bytes
+from ...errors import SegueError
+from . import cursor
+from .discovery import Capture, found_of
+from .read_transcript import final
+from .run import Run, facts_of, run_in, run_of, seen
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+
+def list_runs(segue: Segue, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list[Run]:
+    """The runs of a project, or of all, the newest first; those that cannot be read are left out."""
+    capture = segue.observed.capture(everywhere=everywhere)
+    archived = segue.observed.archive.sessions()
+    rows = {row.key: row for row in segue.observed.runs.rows()}
+    keys = set(segue.place.project_keys(segue.settings))
+    listed: dict[str, Run] = {}
+    for found in capture.found(agent):
+        if limit and len(listed) >= limit:
+            break
+        key = capture.key(found)
+        if key not in listed and (run := _as_it_stands(capture, found, key in rows)) is not None:
+            listed[key] = replace(run, archived=key in archived)
+    for key, row in rows.items():
+        run = run_in(row)
+        wanted = everywhere or row.project in keys
+        if run is not None and wanted and key not in listed and agent in ("", row.agent):
+            present = cursor.stamp_of(found_of(row), agent_of(row.agent)).inode > 0
+            listed[key] = replace(run, archived=key in archived, present=present)
+    newest = sorted(listed.values(), key=lambda run: run.last, reverse=True)
+    return newest[:limit] if limit else newest
+
+
+def _as_it_stands(capture: Capture, found: Found, known: bool) -> Run | None:
+    """A run from the store if nothing changed since, else from its transcript; None if that fails."""
+    row = capture.row(found) if known else None
+    facts = facts_of(row) if row is not None else None
+    agent = agent_of(found.agent)
+    now = time.time()
+    if facts is not None and cursor.is_unchanged(facts.stamp, cursor.stamp_of(found, agent), agent):
+        return seen(facts.run, found, now=now)
+    try:
+        reading = capture.reading(found)
+    except SegueError as fault:
+        capture.faults.append(fault)
+        return facts.run if facts is not None else None
+    run = run_of(found, reading, final(reading, agent), host=capture.host, now=now)
+    if row is None:
+        return run
+    return replace(run, project=row.project, session=row.session)
+
+
+def one_run(segue: Segue, id: str) -> Run:
+    """A run by its id, or the beginning of it."""
+    capture = segue.observed.capture()
+    found = capture.find_run(id)
+    key = capture.key(found)
+    archived = key in segue.observed.archive.sessions()
+    shared = capture.shelf is not None and capture.shelf.has(key)
+    row = segue.observed.runs.get(key)
+    present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
+    known = run_in(row) if row is not None else None
+    if not present and known is not None:
+        return replace(known, archived=archived, shared=shared, present=False)
+    run = _as_it_stands(capture, found, row is not None)
+    if run is None:
+        raise capture.faults[-1]
+    return replace(run, archived=archived, shared=shared, present=present)
+
+
+def steps_of(segue: Segue, run: Run) -> list[Step]:
+    """What a run did, step by step, masked, from its transcript or its copy."""
+    capture = segue.observed.capture()
+    found = Found(run.agent, run.path, run.id, 0.0, 0, run.cwd)
+    mask = redact_bytes if segue.settings["redact"] else None
+    return list(capture.steps(found, mask))

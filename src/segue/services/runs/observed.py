@@ -1,0 +1,76 @@
+"""What is kept of runs, for the services of one Segue: rows, copies, and a look at what agents left.
+
+Nothing is opened or imported before it is asked for: most commands have to do with sessions only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...effects.files.archive import Archive
+    from ...stores.base import Runs
+    from .discovery import Capture
+    from .shared_copies import Shelf
+
+
+class Observed:
+    """The observed side of a data folder."""
+
+    def __init__(self, segue: Segue) -> None:
+        self._segue = segue
+        self._looked: Capture | None = None
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The rows of runs; in memory, if the store keeps nothing of the kind."""
+        kept: Runs | None = getattr(self._segue.journal, "runs", None)
+        if kept is not None:
+            return kept
+        from ...stores.memory.journal import VolatileRuns
+
+        return VolatileRuns()
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The copies of transcripts."""
+        from ...effects.files.archive import Archive
+
+        return Archive(self._segue.home.transcripts)
+
+    @property
+    def shelf(self) -> Shelf | None:
+        """Copies in a store that machines share; None for one of this machine."""
+        if not self._segue.home.elsewhere:
+            return None
+        from .shared_copies import Shelf
+
+        return Shelf(self._segue.journal)
+
+    def capture(self, *, everywhere: bool = False) -> Capture:
+        """The runs that agents left on this machine: of this project, or of all."""
+        if self._looked is not None and not everywhere:
+            return self._looked
+        from .discovery import Capture
+
+        segue = self._segue
+        return Capture(
+            segue.folder, segue.environment, runs=self.runs, archive=self.archive, shelf=self.shelf,
+            everywhere=everywhere,
+        )  # fmt: skip
+
+    @contextmanager
+    def one_look(self) -> Iterator[None]:
+        """Within it, transcripts are looked for once: for a command that asks several services."""
+        before = self._looked
+        if before is None:
+            self._looked = self.capture()
+            self._looked.remember()
+        try:
+            yield
+        finally:
+            self._looked = before

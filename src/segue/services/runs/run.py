@@ -1,0 +1,217 @@
+"""A run as it is listed and kept: facts of its digest, how it ended, and under which key it is found.
+
+One transcript is one run. Its segments (a start, resume, clear or fork within the transcript) are counted
+as ``stretches`` and are not rows of their own: agents append to the same file when they go on, and what
+a brief needs is the fold of the whole file. Where an agent begins a new file for the same conversation,
+that file is a run of its own with the same id; an id then means the newest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+from ...agents.base import Found, Sign
+from ...core.base.values import Value, iso, msgpack_decoder, seconds_of
+from ...core.runs.digest import FORMAT, RunDigest
+from ...stores.base import RunRow
+from .cursor import Stamp
+from .read_transcript import Reading
+
+ALIVE_SECONDS = 120.0
+"""A transcript that was written so recently may still be written."""
+WAITING_SECONDS = 86_400.0
+"""Whoever has waited longer than this for an answer waits no more."""
+GOAL_CHARS = 160
+SUBSTANTIAL_CHARS = 12
+
+
+class Run(Value):
+    """One stretch of an agent's work, as its transcript tells it."""
+
+    id: str
+    """The agent's own id."""
+    agent: str
+    key: str
+    host: str = ""
+    project: str = ""
+    session: str = ""
+    path: str = ""
+    """The transcript, as the agent keeps it."""
+    cwd: str = ""
+    branch: str = ""
+    began: str = ""
+    last: str = ""
+    """When it was last active."""
+    ended: str = ""
+    """alive, waiting (for the user), ended, interrupted or crashed."""
+    left: str = ""
+    """How the transcript leaves off: middle, turn, ended, interrupted or crashed."""
+    model: str = ""
+    context: int = 0
+    """Tokens in the window at the last response."""
+    window: int = 0
+    """Size of the window; 0 where it is not known."""
+    goal: str = ""
+    """The beginning of the first prompt, masked."""
+    parent: str = ""
+    """The id of the run that it was forked from, or whose sub-agent it is."""
+    side: bool = False
+    """Whether it is a sub-agent's."""
+    stretches: int = 0
+    compactions: int = 0
+    steps: int = 0
+    calls: int = 0
+    malformed: int = 0
+    """Records that could not be read."""
+    pid: int = 0
+    """Of its process, while it lives and where that is known."""
+    archived: bool = False
+    shared: bool = False
+    """Whether a copy is in a store that machines share; told of a single run only."""
+    present: bool = True
+    """Whether the transcript is where the agent keeps it."""
+
+    @property
+    def used(self) -> str:
+        """How full the window is, in a few characters."""
+        if self.window and self.context:
+            return f"{min(999, round(100 * self.context / self.window))} %"
+        return f"{self.context / 1000:.0f}k" if self.context else ""
+
+
+def key_of(agent: str, native: str, path: str) -> str:
+    """The name of a run in stores and archive. The host is a fact, not a part of the name: a container gets
+    a new one at every start, and finds the same transcripts."""
+    told = "\0".join((agent, native, path))
+    return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:20]
+
+
+def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now: float) -> Run:
+    """What a reading says of a run; project, session and archive come from elsewhere."""
+    last, left = digest.last or found.changed, left_of(digest)
+    parent = (found.parent if found.parent != "?" else "") or digest.parent
+    return Run(
+        id=found.native or digest.native,
+        agent=found.agent,
+        key=key_of(found.agent, found.native, found.path),
+        host=host,
+        path=found.path,
+        cwd=found.cwd or digest.cwd,
+        branch=digest.branch,
+        began=iso(digest.began or last),
+        last=iso(last),
+        ended=ending(left, found.sign, now - max(found.changed, digest.last), side=bool(found.parent)),
+        left=left,
+        model=digest.model,
+        context=digest.context,
+        window=digest.window,
+        goal=goal_of(digest),
+        parent=parent,
+        side=bool(found.parent),
+        stretches=digest.stretches,
+        compactions=digest.compactions,
+        steps=digest.steps,
+        calls=digest.calls,
+        malformed=reading.malformed,
+        pid=found.pid if found.sign == "alive" else 0,
+    )
+
+
+def goal_of(digest: RunDigest) -> str:
+    """The first prompt that says something, in a line; empty if there was none."""
+    first = [digest.first_prompt.text] if digest.first_prompt else []
+    prompts = [*first, *(words.text for words in digest.prompts)]
+    lines = (" ".join(text.split()) for text in prompts)
+    wanted = (text for text in lines if len(text) >= SUBSTANTIAL_CHARS and " " in text)
+    text = next(wanted, "") or " ".join(next(filter(str.strip, prompts), "").split()) or digest.title
+    if len(text) <= GOAL_CHARS:
+        return text
+    return text[:GOAL_CHARS].rpartition(" ")[0] or text[:GOAL_CHARS]
+
+
+def left_of(digest: RunDigest) -> str:
+    """How a transcript leaves off: interrupted, crashed, ended, after a turn, or in the middle of one."""
+    if _interrupted(digest):
+        return "interrupted"
+    how = digest.ended.text if digest.ended else ""
+    if how in ("error", "aborted"):
+        return "crashed" if how == "error" else "interrupted"
+    if how in ("exit", "complete"):
+        return "ended"
+    return "middle" if not how and _in_the_middle(digest) else "turn"
+
+
+def ending(left: str, sign: Sign, age_seconds: float, *, side: bool = False) -> str:
+    """How a run stands, from its agent's registries, from how it leaves off and from its age."""
+    if sign in ("alive", "crashed"):
+        return sign
+    if left == "middle":
+        return "alive" if age_seconds < ALIVE_SECONDS and sign != "ended" else "crashed"
+    if left == "turn":
+        return "ended" if side or sign == "ended" or age_seconds > WAITING_SECONDS else "waiting"
+    return left
+
+
+def seen(run: Run, found: Found, *, now: float) -> Run:
+    """A run that was read before, as it stands now."""
+    age_seconds = now - max(found.changed, seconds_of(run.last))
+    stands = ending(run.left, found.sign, age_seconds, side=run.side)
+    pid = found.pid if found.sign == "alive" else 0
+    return msgspec.structs.replace(run, ended=stands, present=True, pid=pid)
+
+
+def _interrupted(digest: RunDigest) -> bool:
+    return digest.interrupted is not None and digest.interrupted.at >= max(_asked(digest), digest.steps - 2)
+
+
+def _asked(digest: RunDigest) -> int:
+    """When the user spoke last; what was open before that is over."""
+    return digest.prompts[-1].at if digest.prompts else 0
+
+
+def _in_the_middle(digest: RunDigest) -> bool:
+    """A call without its result, a fault, or words of the user without an answer."""
+    if any(call.at > _asked(digest) for call in digest.pending.values()):
+        return True
+    if digest.fault is not None and digest.fault.at >= digest.steps - 1:
+        return True
+    return bool(digest.tail) and digest.tail[-1].kind not in ("say", "report")
+
+
+class Facts(msgspec.Struct):
+    """What a row holds beside its columns."""
+
+    run: Run
+    stamp: Stamp = Stamp()
+    format: int = FORMAT
+    """Of the digest."""
+
+
+_facts = msgpack_decoder(Facts)
+
+
+def row_of(run: Run, stamp: Stamp, reading: bytes | None) -> RunRow:
+    """The row that keeps a run."""
+    facts = msgspec.msgpack.encode(Facts(run, stamp))
+    last = seconds_of(run.last)
+    return RunRow(
+        run.key, run.agent, run.id, run.project, run.session, run.path, run.cwd, last, facts, reading
+    )
+
+
+def facts_of(row: RunRow) -> Facts | None:
+    """What a row holds; None if another version of this module wrote it."""
+    try:
+        facts = _facts.decode(row.facts)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    facts.run = msgspec.structs.replace(facts.run, session=row.session, project=row.project)
+    return facts
+
+
+def run_in(row: RunRow) -> Run | None:
+    """The run of a row."""
+    facts = facts_of(row)
+    return facts.run if facts is not None else None

@@ -1,0 +1,1 @@
+"""What clients of Aegis Memory mean, in our terms."""

@@ -1,0 +1,271 @@
+"""How far a session is, in the words of Aegis Memory's clients.
+
+An update says how things are, not what happened: what must be done so that they are so is found out from the
+state, and made durable in one commit. If somebody else was faster it is found out anew, so that nobody's
+write is lost: ``completed`` adds, in order, and ``next`` and ``blocked`` take the place of what was there.
+A word for the status that means more than is known is refused.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ....core.base.values import Value
+from ....core.journal import pieces
+from ....core.sessions import commands as do
+from ....core.sessions.commands import Command
+from ....core.sessions.state import OPEN, SessionState, key
+from ....errors import SessionOver, UnknownSession, UsageError
+
+if TYPE_CHECKING:
+    from ....api.segue import Segue
+
+LABEL = "aegis"
+"""The agent state that holds what those clients say beyond what Segue knows: a `Label`."""
+STATUSES = {
+    "active": "active", "in_progress": "active", "started": "active", "resumed": "active",
+    "paused": "paused", "blocked": "active", "completed": "completed", "complete": "completed",
+    "abandoned": "abandoned", "failed": "abandoned",
+}  # fmt: skip
+ITEMS_MAX = 10_000
+_LABELS_MAX = 1_024
+
+Items = Sequence[str] | None
+Blocked = Iterable[Mapping[str, str]] | None
+
+
+class Label(Value, omit_defaults=True):
+    """What a client calls things; it changes nothing of what they are."""
+
+    status: str = ""
+    total: int = 0
+    namespace: str = ""
+    agent: str = ""
+    user: str = ""
+
+
+class BlockedItem(Value):
+    """An item that waits, and for what."""
+
+    item: str
+    reason: str
+
+
+class Progress(Value):
+    """How far a session is."""
+
+    id: str
+    session_id: str
+    status: str
+    completed_count: int
+    total_items: int
+    progress_percent: float
+    completed_items: list[str]
+    next_items: list[str]
+    blocked_items: list[BlockedItem]
+    updated_at: str
+    in_progress_item: str | None = None
+    summary: str | None = None
+    last_action: str | None = None
+    agent_id: str | None = None
+
+
+class Update(Value):
+    """How things are; what is None stays as it is."""
+
+    completed: Items = None
+    in_progress: str | None = None
+    next: Items = None
+    blocked: Blocked = None
+    summary: str | None = None
+    last_action: str | None = None
+    status: str | None = None
+    total: int | None = None
+
+
+def create(segue: Segue, session: str, label: Label | None = None, update: Update | None = None) -> Progress:
+    """A session of this id; if there is one already, that one as it is, with what the update says."""
+    update = update or Update()
+    known_status(update.status)
+    try:
+        if segue.book.cached(session) is not None:
+            return change(segue, session, update, label)
+    except UnknownSession:
+        segue.book.forget(session)
+    segue.start(update.summary or session, id=session)
+    return change(segue, session, update, label)
+
+
+def get(segue: Segue, session: str) -> Progress:
+    """How far it is, as of now; UnknownSession."""
+    state = segue.book.state(session)
+    return shown(state, label_of(segue, state))
+
+
+def change(segue: Segue, session: str, update: Update, label: Label | None = None) -> Progress:
+    """Bring a session to where it is said to be, in one commit; UnknownSession."""
+    known_status(update.status)
+    look = STATUSES.get(update.status or "") == "completed"
+    _, state = segue.book.commit_made(
+        session, lambda state: _wishes(segue, state, update, label or Label()), look=look
+    )
+    return shown(state, label_of(segue, state))
+
+
+def known_status(status: str | None) -> None:
+    """UsageError if this is no word for a status."""
+    if status is not None and status not in STATUSES:
+        raise UsageError(f"unknown status: {status[:40]!r}", hint="one of " + ", ".join(STATUSES))
+
+
+def shown(state: SessionState, label: Label) -> Progress:
+    """A state in those words."""
+    items = state.items.flat()
+    done = [items[place].text for place in state.done.flat()]
+    active = [items[place].text for place in state.active]
+    waits = [items[place].text for place in state.next]
+    stuck = [BlockedItem(items[place].text, items[place].reason) for place in state.blocked]
+    total = max(len(done) + len(active) + len(waits) + len(stuck), label.total)
+    return Progress(
+        id=state.id, session_id=state.id, status=_word(state, label), completed_count=len(done),
+        total_items=total, progress_percent=round(100.0 * len(done) / total, 2) if total else 0.0,
+        completed_items=done, next_items=waits, blocked_items=stuck, updated_at=state.updated,
+        in_progress_item=active[-1] if active else None, last_action=state.last_action or None,
+        summary=state.summary or (state.goal if state.goal != state.id else None),
+        agent_id=label.agent or None,
+    )  # fmt: skip
+
+
+def _word(state: SessionState, label: Label) -> str:
+    if state.status != "completed" and STATUSES.get(label.status) == state.status:
+        return label.status
+    return "active" if state.status == "created" else state.status
+
+
+# -- what must be done -----------------------------------------------------------------------------
+
+
+def _wishes(
+    segue: Segue, state: SessionState, update: Update, more: Label
+) -> tuple[list[Command], Mapping[str, bytes]]:
+    wishes = _plan(state, update)
+    if update.summary is not None and update.summary != state.summary:
+        wishes.append(do.Describe(summary=update.summary))
+    if update.last_action:
+        wishes.append(do.Note(update.last_action))
+    fresh = _relabel(segue, state, update, more, wishes)
+    if update.status is not None:
+        wishes += _move(segue, state, STATUSES[update.status], update.summary or "")
+    return wishes, fresh
+
+
+def _plan(state: SessionState, update: Update) -> list[Command]:
+    """What must be done so that the plan is as it is said to be."""
+    done, waiting = update.completed or (), update.next or ()
+    stuck = {str(one["item"]): str(one.get("reason") or "") for one in update.blocked or ()}
+    if len(done) + len(waiting) + len(stuck) > ITEMS_MAX:
+        raise UsageError(f"more than {ITEMS_MAX:,} items at once", hint="say only what is new")
+    named = {*done, *stuck, *([update.in_progress] if update.in_progress else ())}
+    gone: list[str] = []
+    if update.blocked is not None:
+        gone += [state.items[place].text for place in state.blocked]
+    if update.next is not None:
+        gone += [text for place in state.next if (text := state.items[place].text) not in waiting]
+    if update.in_progress is not None:
+        gone += [state.items[place].text for place in state.active]
+    gone = [text for text in gone if text not in named]
+    wishes: list[Command] = [do.Drop(text) for text in gone]
+    wishes += [
+        do.Add(text)  # one that was dropped is added where it waits
+        for text in waiting
+        if text in gone or _status(state, text) in ("", "dropped")
+    ]
+    wishes += [do.Done(text) for text in done if _status(state, text) != "done"]
+    wishes += [do.Block(text, reason, True) for text, reason in stuck.items()]
+    if update.in_progress and _status(state, update.in_progress) != "active":
+        wishes.append(do.Begin(update.in_progress, bool(done)))
+    return wishes
+
+
+def _status(state: SessionState, text: str) -> str:
+    place = state.items.find(key(text), lambda row: row.key or row.text)
+    return state.items[place].status if place >= 0 else ""
+
+
+def _move(segue: Segue, state: SessionState, wanted: str, summary: str) -> list[Command]:
+    """What brings the lifecycle to where it is said to be."""
+    now = state.status
+    if wanted in ("active", "paused") and now not in OPEN:
+        raise SessionOver(f"session {state.id} is {now}", hint="begin a new one, under another id")
+    if wanted == "active":
+        return [do.Resume()] if now in ("paused", "created") else []
+    if wanted == "paused":
+        return [do.Pause()] if now != "paused" else []
+    if wanted == "abandoned":
+        return [do.Abandon(summary)] if now != "abandoned" else []
+    if now == "completed":
+        return []
+    if not state.features:
+        return [do.Complete(summary)]
+    from ....api.session import Session
+    from ....core.features.verdict import gate
+    from ...features.features import Features, unverified
+
+    features = Features(Session(segue, state.id))
+    covered, attest = features.covered(state), features.attest_allowed
+    found = gate(state, covered, attest=attest)
+    if not found.ok:
+        raise unverified(found)
+    return [do.Complete(summary, "", covered, attest)]
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+_labels: OrderedDict[tuple[str, ...], Label] = OrderedDict()
+"""Labels by the addresses of their pieces: those name what they hold, so it never grows old."""
+
+
+def label_of(segue: Segue, state: SessionState) -> Label:
+    """What clients say of a session beyond what is known."""
+    held = state.agents.get(LABEL)
+    if held is None or not held.pieces:
+        return Label()
+    found = _labels.get(held.pieces)
+    if found is None:
+        there = segue.journal.pieces(held.pieces)
+        found = Label()
+        with suppress(KeyError, msgspec.MsgspecError):
+            value = pieces.decode(b"".join(there[address] for address in held.pieces))
+            found = msgspec.convert(value, Label)
+        _labels[held.pieces] = found
+        if len(_labels) > _LABELS_MAX:
+            with suppress(KeyError):
+                _labels.popitem(last=False)
+    return found
+
+
+def _relabel(
+    segue: Segue, state: SessionState, update: Update, more: Label, wishes: list[Command]
+) -> Mapping[str, bytes]:
+    """Add the save of a label that is another one now; gives its pieces."""
+    old = label_of(segue, state)
+    told: dict[str, Any] = {name: value for name, value in msgspec.to_builtins(more).items() if value}
+    if update.total is not None:
+        told["total"] = max(0, update.total)
+    if _word(state, old) != update.status and STATUSES.get(update.status or "") in ("active", "abandoned"):
+        told["status"] = update.status
+    new = msgspec.structs.replace(old, **told) if told else old
+    if new == old or state.status not in OPEN:
+        return {}
+    saving = pieces.save(pieces.Rope(), msgspec.to_builtins(new))
+    held = state.agents.get(LABEL)
+    splices, fresh = saving.splices, saving.fresh
+    if held is not None and held.pieces:
+        splices, fresh = pieces.resplice(held.pieces, saving.settle())
+    wishes.append(do.SaveAgent(LABEL, saving.size, splices))
+    return fresh

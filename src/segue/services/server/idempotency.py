@@ -1,0 +1,93 @@
+"""A request that is sent twice takes effect once.
+
+While a request with an idempotency key is served, its first append carries a mark: an event on a stream of
+the request's own, in the same commit. Whoever serves the same request again finds the stream there, and
+``AlreadyDone`` is raised instead of a second effect. So it holds even if the server died between the commit
+and the answer. Marks are dropped after a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Any
+
+from ...core.journal import event as ev
+from ...errors import AlreadyDone, SegueError, StaleVersion
+from ...stores.base import Append, MemoryChange
+from ...stores.postgres import PostgresJournal
+from ...stores.sqlite import SqliteJournal
+from ..workspace.data_folder import moment, now
+
+PREFIX = "once/"
+KEPT_HOURS = 24
+_DROPPED_AT_ONCE = 200
+
+
+class Mark:
+    """The mark of the request that is served; its first append takes it."""
+
+    __slots__ = ("found", "stream", "taken")
+
+    def __init__(self, request: str) -> None:
+        self.stream = PREFIX + request
+        self.taken = False
+        self.found = False
+        """The request took effect before."""
+
+
+serving: ContextVar[Mark | None] = ContextVar("serving", default=None)
+
+
+class _Once:
+    """Appends of a journal, marked while a request with an idempotency key is served."""
+
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
+        memories: MemoryChange | None = None,
+    ) -> list[ev.Event]:  # fmt: skip
+        mark = serving.get()
+        append: Any = super().append  # type: ignore[misc]
+        if mark is None or mark.taken:
+            return append(*appends, pieces=pieces, memories=memories)  # type: ignore[no-any-return]
+        told = [(wish.stream, wish.expect + len(wish.drafts)) for wish in appends if wish.drafts]
+        body = ev.Served([f"{stream} {version}" for stream, version in told])
+        marking = Append(mark.stream, 0, [ev.draft(body, at=now(), actor="server")])
+        try:
+            events: list[ev.Event] = append(*appends, marking, pieces=pieces, memories=memories)
+        except StaleVersion as stale:
+            if stale.stream == mark.stream or self.head(mark.stream).version:  # type: ignore[attr-defined]
+                mark.found = True
+                raise AlreadyDone(mark.stream) from None
+            raise
+        mark.taken = True
+        return [event for event in events if event.stream != mark.stream]
+
+
+class OnceSqlite(_Once, SqliteJournal):
+    """The embedded store of a server."""
+
+
+class OncePostgres(_Once, PostgresJournal):
+    """The Postgres store of a server."""
+
+
+def done_before(journal: SqliteJournal | PostgresJournal, stream: str) -> list[tuple[str, int]]:
+    """(stream, version) of what a request that took effect left behind."""
+    for event in journal.read(stream, limit=1):
+        body = ev.read_body(event)
+        if isinstance(body, ev.Served):
+            return [(name, int(version)) for name, _, version in (one.rpartition(" ") for one in body.left)]
+    return []
+
+
+def forget_marks(journal: SqliteJournal | PostgresJournal) -> int:
+    """Drop marks that are old enough that nobody sends the request again; says how many."""
+    before, dropped = moment(-3600 * KEPT_HOURS), 0
+    for stream, version in journal.streams(PREFIX)[:_DROPPED_AT_ONCE]:
+        if any(event.at < before for event in journal.read(stream, limit=1)):
+            with suppress(SegueError):
+                journal.drop(Append(stream, version))
+                dropped += 1
+    return dropped

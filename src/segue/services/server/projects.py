@@ -1,0 +1,207 @@
+"""The projects of a server: each is a store of its own, and everything done for a request is done in one.
+
+``default`` is the store that the server was given, so that a person's own sessions are there; any other
+project is a namespace beside it (Postgres) or a file of its own (embedded). Handles are kept by project,
+actor and run, and share the project's store and its connections.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...api.segue import Segue
+from ...core.base.text import clean_name, clean_text
+from ...core.server.access import DEFAULT_PROJECT, Access, clean_project
+from ...errors import BadSettings, DamagedError
+from ...settings import Settings
+from ...stores.base import Append, Desk
+from ...stores.postgres.address import Address, is_postgres, shown
+from ..workspace.data_folder import Home
+from ..workspace.open_store import check_kind
+from ..workspace.working_tree import Place, Tree
+from .idempotency import OncePostgres, OnceSqlite
+from .sent_runs import SentRuns
+from .session_index import SessionIndex
+
+if TYPE_CHECKING:
+    from ...effects.vectors.embedder import Embedder
+
+Store = OncePostgres | OnceSqlite
+HANDLES_MAX = 512
+_COMPARING = ("embedder", "embedder_url", "embedder_model", "embedder_key")
+SESSIONS_MAX = 1_024
+"""How many sessions a handle keeps as last seen: about as many as are worked on at once."""
+POOL_MIN = 16
+
+
+class Projects:
+    """Stores by project, and handles on them."""
+
+    def __init__(
+        self, home: Path, where: str = "", *, settings: Mapping[str, Any] | None = None,
+        busy_timeout_ms: int = 10_000,
+    ) -> None:  # fmt: skip
+        """``settings`` are those of every project: how memories are compared, whether secrets are masked."""
+        check_kind(where)
+        if where.startswith(("http://", "https://")):
+            raise BadSettings("a server needs a store of its own", hint="sqlite:///… or postgresql://…")
+        self.home = Home(home).for_store(where)
+        self.shown = shown(where) if is_postgres(where) else f"sqlite:///{self.home.database}"
+        self._where = where
+        self._busy_timeout_ms = busy_timeout_ms
+        self._settings = dict(settings or {})
+        self._comparing = {name: self._settings.pop(name, "") for name in _COMPARING}
+        self._lock = threading.Lock()
+        self._stores: dict[str, Store] = {}
+        self._indexes: dict[str, SessionIndex] = {}
+        self._handles: OrderedDict[tuple[str, str, str, str], Segue] = OrderedDict()
+        self.main = self.store(DEFAULT_PROJECT)
+        self.folder = self.home.path / "server"
+        """Where the server stands: no project's working tree."""
+
+    @property
+    def desk(self) -> Desk:
+        """The server's own tables."""
+        return self.main.desk
+
+    def store(self, project: str) -> Store:
+        """The store of a project, opened when it is first asked for."""
+        clean_project(project)
+        with self._lock:
+            found = self._stores.get(project)
+            if found is None:
+                found = self._stores[project] = self._open(project)
+            return found
+
+    def index(self, project: str) -> SessionIndex:
+        """What is known of all sessions of a project."""
+        with self._lock:
+            return self._indexes.setdefault(project, SessionIndex())
+
+    def opened(self) -> list[Store]:
+        """The stores that are open."""
+        with self._lock:
+            return list(self._stores.values())
+
+    def _open(self, project: str) -> Store:
+        self.home.make()
+        if is_postgres(self._where):
+            if project == DEFAULT_PROJECT:
+                address = Address(self._where)
+                address.pool_max = max(address.pool_max, POOL_MIN)
+                return OncePostgres(address, busy_timeout_ms=self._busy_timeout_ms)
+            main = self._stores[DEFAULT_PROJECT]
+            assert isinstance(main, OncePostgres)
+            own = main.namespace
+            return main.beside(project if own == DEFAULT_PROJECT else f"{own}.{project}")
+        home = self._home_of(project)
+        lost = home.remains()
+        if lost:
+            raise DamagedError("the store", str(home.database), lost)
+        home.make()
+        return OnceSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
+
+    def _home_of(self, project: str) -> Home:
+        if project == DEFAULT_PROJECT or self.home.elsewhere:
+            return self.home
+        return Home(self.home.path / "projects" / project)
+
+    def segue(self, access: Access, *, actor: str = "", run: str = "", repository: str = "") -> Segue:
+        """The handle for a request: in its project, as its agent or as it says; ``repository`` is the key by
+        which working trees know theirs, so that what was kept there for the project is seen."""
+        name = access.act_as(clean_text(actor, what="actor", limit=256)) or "user"
+        inner = clean_text(repository, what="repository", limit=512).strip()
+        ours = (access.project, name, clean_name(run, what="run id") if run else "", inner)
+        with self._lock:
+            found = self._handles.get(ours)
+            if found is not None:
+                self._handles.move_to_end(ours)
+                return found
+        made = self._made(*ours)
+        with self._lock:
+            kept = self._handles.setdefault(ours, made)
+            while len(self._handles) > HANDLES_MAX:
+                self._handles.popitem(last=False)
+        return kept
+
+    def _made(self, project: str, actor: str, run: str, repository: str) -> Segue:
+        store, home = self.store(project), self._home_of(project)
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        return _Served(
+            home, store, folder=self.folder, actor=actor, run=run, project=repository or project,
+            whole=project, embedder=self.embedder, **self._settings,
+        )  # fmt: skip
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """What compares memories: one for all projects and requests, since a model is large."""
+        from ...effects.vectors.embedder import choose
+
+        name, url, model, key = (self._comparing[one] or "" for one in _COMPARING)
+        return choose(name or "auto", url=url, model=model, key=key)
+
+    def back_up(self) -> None:
+        """Make the backups that are due; beside the requests, since each copies a whole store."""
+        with self._lock:
+            handles = list(self._handles.items())
+        looked: set[str] = set()
+        for (project, *_), segue in handles:
+            if segue.backups.waits and project not in looked:
+                looked.add(project)
+                segue.backups.if_due()
+            segue.backups.looked()
+
+    def close(self) -> None:
+        """Let go of all stores."""
+        with self._lock:
+            for segue in self._handles.values():
+                if "memories" in segue.__dict__:
+                    segue.memories.flush()
+            for store in self._stores.values():
+                store.close()
+
+
+class _Nowhere(Place):
+    """Where a server is: in no working tree; no session is current, and no file of a project counts."""
+
+    bare = True
+
+    def __init__(self, folder: Path, project: str, whole: str) -> None:
+        self.folder = self.root = folder
+        self.repository = None
+        self._project = project
+        self._whole = whole
+
+    def trusted(self) -> bool:
+        return False
+
+    def tree(self, *, fresh: bool = False) -> Tree:
+        return Tree(str(self.root), 0, tuple(dict.fromkeys((self._whole, self._project))))
+
+    def project_key(self, settings: Settings) -> tuple[str, str]:
+        return self._project, ""
+
+    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
+        return None
+
+
+class _Served(Segue):
+    """Sessions of a project, for a request: what concerns a working tree is none of the server's."""
+
+    def __init__(
+        self, home: Home, store: Store, *, folder: Path, project: str, whole: str, **more: Any
+    ) -> None:
+        self._at = _Nowhere(folder, project, whole)
+        super().__init__(store, home=home, folder=folder, project=project, **more)
+        self.observed = SentRuns(self)
+        self.book.sessions_max = SESSIONS_MAX
+        self.backups.later = True
+
+    def _placed(self) -> Place:
+        return self._at

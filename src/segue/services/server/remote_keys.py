@@ -1,0 +1,51 @@
+"""The keys of a server, asked for over HTTP by an admin's key."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import msgspec
+
+from ...core.server.access import PREFIX, AuditLine, KeyRecord, id_in
+from ...stores.remote import RemoteJournal
+from .keys import NewKey
+
+
+class RemoteKeys:
+    """What `Keys` does, on a server that is elsewhere."""
+
+    def __init__(self, journal: RemoteJournal) -> None:
+        self._client = journal.client
+
+    def create(self, *, project: str = "", **wish: str) -> NewKey:
+        """Make a key; without a project, of that of the key that asks."""
+        return msgspec.convert(self._client.ask("POST", "/v1/keys", {"project": project, **wish}), NewKey)
+
+    def list(self) -> list[KeyRecord]:
+        """The keys that this one may manage."""
+        found: Any = self._client.ask("GET", "/v1/keys")
+        return [msgspec.convert({**one, "hash": ""}, KeyRecord) for one in found["keys"]]
+
+    def revoke(self, id: str) -> KeyRecord:
+        """From now on it is not known."""
+        found: Any = self._client.ask("DELETE", f"/v1/keys/{_quoted(id)}")
+        return msgspec.convert({**found, "hash": ""}, KeyRecord)
+
+    def rotate(self, id: str, *, grace: str = "", expires: str = "") -> NewKey:
+        """A new key in the place of another."""
+        wish = {"grace": grace, "expires": expires}
+        return msgspec.convert(self._client.ask("POST", f"/v1/keys/{_quoted(id)}/rotate", wish), NewKey)
+
+    def audit(self, *, project: str = "", limit: int = 100) -> builtins.list[AuditLine]:
+        """What was done with keys, the newest first."""
+        found: Any = self._client.ask("GET", f"/v1/audit?limit={limit}")
+        lines = [msgspec.convert(one, AuditLine) for one in found["lines"]]
+        return [line for line in lines if not project or line.project == project]
+
+
+def _quoted(id: str) -> str:
+    """An id in a path; of a token only its id, since paths are logged on the way."""
+    from urllib.parse import quote
+
+    return quote(id_in(id) if id.startswith(f"{PREFIX}_") else id, safe="")

@@ -1,0 +1,147 @@
+"""What a server knows of working trees and of runs: what was sent to it, and nothing of its own disk.
+
+A server stands in no working tree. Paths in what it is sent are those of other machines: none is ever opened
+here, however it looks. Of runs it has the rows and digests that ``segue sync`` sent; transcripts stay where
+they are. A session's runs are those that were sent for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...agents.base import Found
+from ...core.base.values import seconds_of
+from ...core.brief.compose import BYTES_DEFAULT
+from ...core.runs.digest import RunDigest
+from ...effects.git.trees import Tree
+from ...errors import SegueError, UsageError
+from ..brief import brief as briefs
+from ..runs import cursor
+from ..runs.discovery import Capture
+from ..runs.observed import Observed
+from ..runs.read_transcript import Clean, Reading, final, unreadable
+from ..runs.run import Run, key_of, row_of
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...stores.base import RunRow
+
+RUNS_MAX = briefs.RUNS_MAX
+DIGEST_BYTES_MAX = 4_000_000
+WHY = "a server sees no working tree"
+
+
+class Sent(Capture):
+    """Runs as they were sent; nothing is looked for on this machine."""
+
+    def found(self, agent: str = "") -> Iterator[Found]:
+        """None: no agent works here."""
+        return iter(())
+
+    def asks(self, found: Found) -> bool:
+        return False
+
+    def _read(self, found: Found, clean: Clean | None) -> Reading:
+        row = self.row(found)
+        kept = cursor.unpacked(row.reading) if row is not None else None
+        reading = cursor.reading_of(kept) if kept is not None else None
+        if reading is None:
+            raise unreadable(Path(found.path), "its digest was not sent, or in another form")
+        return reading
+
+    def blocks(self, found: Found) -> Iterator[bytes]:
+        raise unreadable(Path(found.path), "transcripts stay on the machine of their agent")
+
+
+class SentRuns(Observed):
+    """The observed side of a server."""
+
+    def capture(self, *, everywhere: bool = False) -> Capture:
+        segue = self._segue
+        return Sent(segue.folder, segue.environment, runs=self.runs, archive=None, everywhere=everywhere)
+
+
+def digest_in(row: RunRow) -> RunDigest | None:
+    """The digest of a row, masked; None if it has none that can be read."""
+    from ...agents import agent as agent_of
+
+    kept = cursor.unpacked(row.reading)
+    reading = cursor.reading_of(kept) if kept is not None else None
+    if reading is None:
+        return None
+    try:
+        return briefs.masked(final(reading, agent_of(row.agent)))
+    except (SegueError, ValueError):
+        return None
+
+
+def runs_of(segue: Segue, session: str, most: int = RUNS_MAX) -> list[tuple[RunRow, RunDigest]]:
+    """The newest runs that were sent for a session and have a digest, the newest first."""
+    runs = segue.observed.runs
+    found: list[tuple[RunRow, RunDigest]] = []
+    for row in runs.rows(session=session):
+        whole = runs.get(row.key)
+        digest = digest_in(whole) if whole is not None else None
+        if whole is not None and digest is not None:
+            found.append((whole, digest))
+        if len(found) >= most:
+            break
+    return found
+
+
+def keep_run(segue: Segue, run: Run, digest: Mapping[str, Any] | None) -> bool:
+    """Keep a run that was sent, with its digest or with the one that is there; whether it has one then."""
+    from ...agents import agent as agent_of
+
+    segue.brake.check()
+    agent = agent_of(run.agent)
+    right = key_of(run.agent, run.id, run.path)
+    if run.key != right:
+        raise UsageError(f"this run's key is {right}", hint="it is a hash of agent, id and path")
+    for name in ("began", "last"):
+        if getattr(run, name) and not seconds_of(getattr(run, name)):
+            raise UsageError(f"{name} is no time", hint="UTC, as 2026-11-15T10:00:00.000000Z")
+    reading = None
+    if digest is not None:
+        found = Reading(run.agent, "", run.id, digest=_checked(digest))
+        reading = cursor.packed(found, cursor.Stamp(), agent)
+    segue.observed.runs.put([row_of(run, cursor.Stamp(), reading)])
+    kept = segue.observed.runs.get(run.key)
+    return kept is not None and digest_in(kept) is not None
+
+
+def _checked(digest: Mapping[str, Any]) -> RunDigest:
+    """A digest that was sent, masked; UsageError if it is none."""
+    told = msgspec.json.encode(digest)
+    if len(told) > DIGEST_BYTES_MAX:
+        raise UsageError(f"the digest has {len(told):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,}")
+    try:
+        return briefs.masked(msgspec.json.decode(told, type=RunDigest))
+    except (msgspec.MsgspecError, OverflowError) as fault:
+        raise UsageError(f"this is no digest: {fault}", hint="send what was read from a transcript") from None
+
+
+def no_tree(root: Path) -> Tree:
+    """A working tree of no files: what a server sees of any."""
+    return Tree(root, [])
+
+
+def brief_of(segue: Segue, session: str, *, budget: int = BYTES_DEFAULT, form: briefs.Format = "text") -> str:
+    """Where a session stands, from its state, the digests that were sent and memories, without a model."""
+    from ...core.brief.facts import Probe
+    from ..brief.relevant_memories import bearing
+
+    handle = segue.attach(session)
+    state = handle.state
+    sent = runs_of(segue, state.id)
+    told = [one for _, one in sent]
+    return briefs.written(
+        told, agent=sent[0][0].agent if sent else "", session=state,
+        covered=handle.features.covered(state) if state.features else None, probe=Probe(now=time.time()),
+        memories=bearing(segue, state, told), budget=budget, form=form, more=f"segue show {state.id}",
+    )  # fmt: skip

@@ -1,0 +1,97 @@
+"""Which session has a feature, and whose a session is: found out once, kept up with what changes.
+
+A feature belongs to a session, and clients of Aegis Memory name only the feature. The index is made of the
+sessions' own states, so it never says what they do not; a look at the list of streams tells which of them
+moved since, and only those are read again.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ...core.base.text import slug
+from ...core.base.values import Value
+from ...errors import BadName, UnknownSession
+from .aegis.progress import Label, label_of
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+_PREFIX = "session/"
+
+
+class Entry(Value):
+    """What the index knows of a session."""
+
+    version: int
+    updated: str
+    status: str
+    features: tuple[str, ...]
+    label: Label
+
+
+class SessionIndex:
+    """The sessions of a store."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._lock = threading.Lock()
+
+    def sessions(self, segue: Segue) -> dict[str, Entry]:
+        """Every session as of now."""
+        with self._lock:
+            there = dict(segue.journal.streams(_PREFIX))
+            for stream, version in there.items():
+                session = stream.removeprefix(_PREFIX)
+                known = self._entries.get(session)
+                if known is None or known.version != version:
+                    self._look(segue, session)
+            for session in [one for one in self._entries if _PREFIX + one not in there]:
+                del self._entries[session]
+            return dict(self._entries)
+
+    def _look(self, segue: Segue, session: str) -> None:
+        try:
+            state = segue.book.state(session)
+        except (UnknownSession, BadName):  # a stream of a name that no session has is none
+            self._entries.pop(session, None)
+            return
+        self._entries[session] = Entry(
+            state.version, state.updated, state.status, tuple(state.features), label_of(segue, state)
+        )
+
+    def home_of(self, segue: Segue, feature: str, namespace: str = "", *, strict: bool = False) -> str:
+        """The session of a feature, the one that was worked on last if there are several; empty if none.
+
+        Those of the namespace come first; unless ``strict``, then those that others made for their own."""
+        own = home_for(namespace)
+        if self._has(segue, own, feature):
+            return own
+        with self._lock:
+            known = [
+                name
+                for name, entry in self._entries.items()
+                if feature in entry.features and entry.label.namespace == namespace
+            ]
+        if len(known) == 1 and self._has(segue, known[0], feature):
+            return known[0]
+        there = {name: entry for name, entry in self.sessions(segue).items() if feature in entry.features}
+        found = [(one.updated, name) for name, one in there.items() if one.label.namespace == namespace]
+        if not found and not strict:
+            found = [
+                (one.updated, name) for name, one in there.items() if name != home_for(one.label.namespace)
+            ]
+        newest: tuple[str, str] = max(found, default=("", ""))
+        return newest[1]
+
+    def _has(self, segue: Segue, session: str, feature: str) -> bool:
+        try:
+            return feature in segue.book.state(session).features
+        except UnknownSession:
+            return False
+
+
+def home_for(namespace: str) -> str:
+    """The session of features that name none; the namespace that is not named is empty."""
+    return f"features-{slug(namespace)}" if namespace else "features"

@@ -1,0 +1,119 @@
+"""What must be there before a server listens: a store, and keys unless it is told to ask for none.
+
+On this machine alone the first start makes a key and keeps it in a file that only its owner can read, where
+the command line finds it. A server that others can reach needs keys that somebody made on purpose.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...core.base.values import Value
+from ...core.server.access import ALL_PROJECTS
+from ...effects.files.atomic import private_folder
+from ...errors import RefusedError, SegueError
+from ...settings import data_folder, resolve, user_file
+from ..workspace.data_folder import Home, is_remote, now
+from ..workspace.open_store import open_store
+from .keys import Keys
+from .projects import Projects
+
+if TYPE_CHECKING:
+    from .remote_keys import RemoteKeys
+
+TOKEN_FILE = Path("server", "token")
+LOCAL_NAME = "this machine"
+_SETTINGS = ("embedder", "embedder_url", "embedder_model", "embedder_key", "redact")
+
+
+class Place(Value):
+    """Where a server listens."""
+
+    host: str
+    port: int
+    tls: bool = False
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+class Ready(Value):
+    """A server that may listen."""
+
+    projects: Projects
+    token: str = ""
+    """Its first key, if it was made now."""
+    token_file: str = ""
+
+
+def prepared(environment: Mapping[str, str], place: Place, *, keys: bool = True) -> Ready:
+    """Open the store; on loopback, have a key."""
+    settings = resolve(environment=environment, user_config=user_file(environment))
+    projects = Projects(
+        data_folder(environment), settings.text("store"),
+        settings={name: settings[name] for name in _SETTINGS},
+        busy_timeout_ms=int(settings.number("busy_timeout_ms")),
+    )  # fmt: skip
+    if not keys:
+        return Ready(projects)
+    known = Keys(projects.desk)
+    if not place.loopback:
+        if not any(key.state(now()) == "live" for key in known.list()):
+            raise RefusedError(
+                f"there is no key yet, and {place.host} can be reached by others",
+                hint="make one first: segue key create --project '*' --role admin",
+            )
+        return Ready(projects)
+    return _with_token(projects, known)
+
+
+@contextmanager
+def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
+    """The keys of the server that the settings name: of a store that is here, or asked for over HTTP."""
+    settings = resolve(environment=environment, user_config=user_file(environment))
+    where = settings.text("store")
+    if is_remote(where):
+        from ...stores.remote import RemoteJournal
+        from .remote_keys import RemoteKeys
+
+        home = Home(data_folder(environment)).for_store(where)
+        journal = open_store(home, where, key=settings.text("api_key"))
+        assert isinstance(journal, RemoteJournal)
+        yield RemoteKeys(journal)
+        journal.close()
+        return
+    ready = prepared(environment, Place("127.0.0.1", 0), keys=False)
+    yield Keys(ready.projects.desk)
+    ready.projects.close()
+
+
+def _with_token(projects: Projects, keys: Keys) -> Ready:
+    """The key of this machine: the one in the file while it holds, else a new one."""
+    path = projects.home.path / TOKEN_FILE
+    try:
+        keys.check(path.read_text().strip())
+        return Ready(projects, token_file=str(path))
+    except (OSError, SegueError):
+        pass
+    made = keys.create(project=ALL_PROJECTS, role="admin", name=LOCAL_NAME)
+    private_folder(path.parent)
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{made.key}\n")
+        file.flush()
+        os.fsync(descriptor)
+    os.replace(new, path)
+    return Ready(projects, made.key, str(path))

@@ -1,0 +1,1 @@
+"""Sessions, loaded and committed: the only writers of session streams. Nothing here knows a working tree."""

@@ -1,0 +1,171 @@
+"""Holding a session for a run, so that two runs do not do the same work.
+
+The ledger ``hold/<session>`` is a stream like any other; a write under a hold demands, in the
+same transaction, that the ledger still says so. A lease is renewed by every write and by a
+small thread while ``with s.hold():`` lasts. A holder whose process is gone from this host is
+dead, whatever its lease says.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import TracebackType
+
+from ...core.base.text import clean_name, clean_text
+from ...core.journal import event as ev
+from ...core.sessions import holds as core
+from ...core.sessions.holds import Holder, HoldState
+from ...effects.processes.identity import host_name, is_dead, start_of
+from ...errors import SegueError, SessionHeld, StaleVersion, UsageError
+from ...stores.base import Append, Journal
+from ..workspace.data_folder import moment, now
+from ..workspace.working_tree import Brake
+
+
+def hold_stream(session: str) -> str:
+    """The ledger of a session's holds."""
+    return "hold/" + clean_name(session, what="session id")
+
+
+def new_run() -> str:
+    """A name for a run that has none of its own."""
+    return f"run-{os.urandom(6).hex()}"
+
+
+class Holds:
+    """The ledgers of all sessions of a store."""
+
+    def __init__(self, journal: Journal, *, brake: Brake, lease_seconds: float = core.LEASE_SECONDS) -> None:
+        self.journal = journal
+        self.brake = brake
+        self.lease_seconds = lease_seconds
+
+    def state(self, session: str) -> HoldState:
+        """Who holds a session, in force or not."""
+        state = HoldState()
+        for event in self.journal.read(hold_stream(session)):
+            state = core.fold(state, event)
+        return state
+
+    def living(self, session: str) -> tuple[Holder, ...]:
+        """The holders whose lease runs and whose process is not known to be gone."""
+        state = self.state(session)
+        return core.in_force(state, now=now(), dead=_dead(state))
+
+    def crashed(self, session: str) -> tuple[Holder, ...]:
+        """Holders that never let go and hold no more."""
+        state = self.state(session)
+        living = core.in_force(state, now=now(), dead=_dead(state))
+        return tuple(h for h in state.holders if h not in living)
+
+    def take(
+        self, session: str, *, holder: str, run: str, share: bool = False, lease_seconds: float | None = None,
+        pid: int | None = None, host: str | None = None,
+    ) -> Hold:  # fmt: skip
+        """The hold for a run, or SessionHeld. Of another ``host`` the lease alone tells how long."""
+        self.brake.check()
+        lease = lease_seconds if lease_seconds is not None else self.lease_seconds
+        if not 0 <= lease <= 1e9:
+            raise UsageError(f"a lease of {lease:g} seconds", hint="give a number of seconds")
+        process = pid if pid is not None else os.getpid()
+        name = clean_text(holder, what="holder", limit=256)
+        clean_name(run, what="run id")
+        while True:
+            state = self.state(session)
+            until = moment(lease)
+            here, began = (host_name(), start_of(process)) if host is None else (host, "")
+            wish = Holder(name, run, here, process, began, 0, "", until, share)
+            taken = core.take(state, wish, now=now(), dead=_dead(state))
+            if not isinstance(taken, ev.HoldTaken):
+                first = taken[0]
+                raise SessionHeld(
+                    session, f"{first.holder} ({first.run} on {first.host})", first.since, first.until
+                )
+            draft = ev.draft(taken, at=now(), actor=name, run=run)
+            try:
+                self.journal.append(Append(hold_stream(session), state.version, [draft]))
+            except StaleVersion:
+                continue
+            return Hold(self, session, run, taken.fence, lease, until)
+
+    def append(self, session: str, body: ev.Body, *, actor: str, run: str) -> None:
+        """Add to a ledger, whatever others added meanwhile."""
+        while True:
+            version = self.journal.head(hold_stream(session)).version
+            try:
+                draft = ev.draft(body, at=now(), actor=actor, run=run)
+                self.journal.append(Append(hold_stream(session), version, [draft]))
+                return
+            except StaleVersion:
+                continue
+
+
+def _dead(state: HoldState) -> frozenset[str]:
+    return frozenset(h.run for h in state.holders if is_dead(h.host, h.pid, h.pid_start))
+
+
+class Hold:
+    """A session held for a run; a context manager that lets go at its end."""
+
+    def __init__(self, holds: Holds, session: str, run: str, fence: int, lease: float, until: str) -> None:
+        self._holds = holds
+        self.session = session
+        self.run = run
+        self.fence = fence
+        self._lease = lease
+        self.until = until
+        self._done = threading.Event()
+        self._pid = os.getpid()
+
+    def guard(self) -> list[Append]:
+        """What a write under this hold demands of the ledger; SessionHeld if it was lost."""
+        state = self._holds.state(self.session)
+        mine = next((h for h in state.holders if h.run == self.run), None)
+        if mine is None or mine.fence != self.fence:
+            other = state.holders[0] if state.holders else None
+            by = f"{other.holder} ({other.run} on {other.host})" if other else "nobody: the hold was let go"
+            raise SessionHeld(self.session, by, other.since if other else "", other.until if other else "")
+        return [Append(hold_stream(self.session), state.version)]
+
+    def renew(self) -> None:
+        """Prolong the lease; SessionHeld if the hold was lost meanwhile."""
+        while True:
+            (demand,) = self.guard()
+            until = moment(self._lease)
+            draft = ev.draft(ev.HoldRenewed(self.run, until), at=now(), actor=self.run, run=self.run)
+            try:
+                self._holds.journal.append(Append(demand.stream, demand.expect, [draft]))
+            except StaleVersion:
+                continue
+            self.until = until
+            return
+
+    def renew_if_due(self) -> None:
+        """Prolong the lease once a third of it is gone."""
+        if self.until < moment(self._lease * 2 / 3):
+            self.renew()
+
+    def release(self) -> None:
+        """Let go; letting go of what was lost is no fault."""
+        self._done.set()
+        if any(h.run == self.run and h.fence == self.fence for h in self._holds.state(self.session).holders):
+            self._holds.append(self.session, ev.HoldReleased(self.run), actor=self.run, run=self.run)
+
+    def _keep_renewing(self) -> None:
+        while not self._done.wait(max(self._lease / 3, 0.01)):
+            try:
+                if os.getpid() != self._pid:
+                    return
+                self.renew()
+            except SegueError:
+                continue
+
+    def __enter__(self) -> Hold:
+        threading.Thread(target=self._keep_renewing, name="segue-hold", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()

@@ -1,0 +1,140 @@
+"""Taking the last command back, with all that came of it, or saying why it stays.
+
+What Segue saw (a check that ran, a text that was erased) is nobody's command: it is passed over, and stays.
+What was declared of features, spent or counted is a command that stays: an undo says so instead of taking
+something else back. A memory that the command left counts no more, and an offer that nobody took is
+withdrawn, both in the commit of the undo. An offer that was taken stays taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from ...core.journal import event as ev
+from ...core.sessions import commands as do
+from ...core.sessions.rewind import STAYS
+from ...core.sessions.state import SessionState
+from ...errors import NothingToUndo
+from ..workspace.data_folder import now
+from .repository import fold_all
+
+if TYPE_CHECKING:
+    from ...api.session import Session
+    from ...core.handover.events import Offer
+    from ...stores.base import MemoryChange
+    from .repository import Saved
+
+REASON = "taken back by an undo"
+_SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
+_KINDS_SEEN = {body.KIND for body in _SEEN}
+_FEATURES = "`segue feature` changes and removes features, on the record"
+_WORDS: dict[type[ev.Body], tuple[Callable[[Any], str], str]] = {
+    ev.FeatureAdded: (lambda b: f"feature {b.id} was added", _FEATURES),
+    ev.FeatureChanged: (lambda b: f"feature {b.id} was changed", _FEATURES),
+    ev.FeatureRemoved: (lambda b: f"feature {b.id} was removed", _FEATURES),
+    ev.FeatureMoved: (lambda b: f"feature {b.id} is {b.status}", _FEATURES),
+    ev.StepAttested: (lambda b: f"{b.who} attested a step of feature {b.feature}", _FEATURES),
+    ev.BudgetSpent: (lambda b: "something was spent", "`segue budget` shows what, and of what"),
+}
+
+
+def undo(session: Session) -> Saved:
+    """Take the last command back; NothingToUndo if there is none, or if it is one that stays."""
+    events = session.log()
+    first, last = _last_command(events)
+    if not first:
+        raise NothingToUndo(f"nothing in {session.id} can be taken back", hint="see `segue log`")
+    taken = events[first - 1 : last]
+    bodies = [ev.read_body(event) for event in taken]
+    if {event.kind for event in taken} <= STAYS:
+        raise _stays(bodies)
+    then = fold_all(events[: first - 1])
+    handoffs, offer = session._segue.handoffs, _offer(session, bodies)
+    saved = session._go_back(
+        do.Rewind(first - 1, then, lifecycle=True), since=len(events),
+        memories=_forgotten(session, bodies, then, offer),
+        guards=(lambda: [handoffs.withdrawal(offer, REASON)]) if offer is not None else None,
+    )  # fmt: skip
+    if offer is not None:
+        handoffs.forget_rules(offer)
+    return saved
+
+
+def still_taken(session: Session, notes: Collection[str]) -> list[Offer]:
+    """Offers that were taken with what an undo took back: who has one has it."""
+    return session._segue.handoffs.taken_with(session.id, notes)
+
+
+def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:
+    """The versions of the newest command that was not taken back yet; (0, 0) if there is none."""
+    version = len(events)
+    while version > 0:
+        body = ev.read_body(events[version - 1])
+        if isinstance(body, ev.Rewound) and not body.name:
+            version = body.to
+            continue
+        start = version
+        while start > 1 and events[start - 2].left > 0:
+            start -= 1
+        kinds = {event.kind for event in events[start - 1 : version]}
+        if kinds & {ev.Created.KIND, ev.Gap.KIND}:
+            return 0, 0
+        if kinds <= _KINDS_SEEN:
+            version = start - 1
+            continue
+        return (start, version) if start > 1 else (0, 0)
+    return 0, 0
+
+
+def _stays(bodies: Sequence[ev.Body | None]) -> NothingToUndo:
+    what, hint = "something was counted", "see `segue log`"
+    for body in bodies:
+        if body is not None and type(body) in _WORDS:
+            tell, hint = _WORDS[type(body)]
+            what = tell(body)
+            break
+    return NothingToUndo(
+        f"the last command cannot be taken back: {what}",
+        hint=f"{hint}; `segue rewind NAME` goes back to a named checkpoint",
+    )
+
+
+def _offer(session: Session, bodies: Sequence[ev.Body | None]) -> Offer | None:
+    """The open offer that these events made; NothingToUndo if somebody took it."""
+    marks = {body.name for body in bodies if isinstance(body, ev.Marked)}
+    if not marks or not any(isinstance(body, ev.Handed) for body in bodies):
+        return None
+    offer = next((one for one in session._segue.handoffs.of(session.id) if one.mark in marks), None)
+    if offer is not None and offer.status == "taken":
+        raise NothingToUndo(
+            f"the last command cannot be taken back: {offer.taker} took what was offered",
+            hint="`segue handoff --to NAME` offers the session anew",
+        )
+    return offer if offer is not None and offer.status == "open" else None
+
+
+def _forgotten(
+    session: Session, bodies: Sequence[ev.Body | None], then: SessionState, offer: Offer | None
+) -> MemoryChange | None:
+    """That memories which came of it count no more, unless the same had been learnt before as well."""
+    before = {finding.text for finding in then.findings}
+    texts = {body.text for body in bodies if isinstance(body, ev.Learnt)} - before
+    shared = offer.memories if offer is not None else ()
+    if not (texts or shared) or session._book.learnt is None:
+        return None
+    from ...core.memories.model import Where
+    from ...stores.base import Kept, MemoryChange
+
+    service, at = session._segue.memories, now()
+    reader = service.reader(session=session.id)
+    where = Where(types=("learnt",), sessions=(session.id,))
+    found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []
+    found += [one for one in service.store.get(shared, reader) if one.live]
+    puts = [
+        replace(one, deprecated=at, reason=REASON, updated=at, revision=one.revision + 1) for one in found
+    ]
+    trail = [service.trace(one, "deprecate", REASON) for one in puts]
+    return MemoryChange(puts=[Kept(one) for one in puts], trail=trail) if puts else None

@@ -1,0 +1,1 @@
+"""`segue run`: agents started, watched and started again until the checks prove the work."""

@@ -1,0 +1,158 @@
+"""Following a run while it works: which transcript is it, what does it say by now, and is anything wrong.
+
+The transcript is read on from where the last look ended. Which one it is comes from the id that was given
+to the agent, from what it printed, or from what is new in the project since it began.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from ...agents import agent as agent_of
+from ...core.base.values import Value
+from ...core.runs.digest import RunDigest
+from ...core.runs.steps import Compact, Fault, Say, Step, Usage
+from ...core.runs.window_pressure import window_of, windows_set
+from ...core.supervision.decide import Trouble, trouble_of
+from ...errors import SegueError
+from ..runs.read_transcript import Reading, final, read_on
+
+if TYPE_CHECKING:
+    from ...agents.base import Found
+    from ...api.segue import Segue
+
+_LOOK_SECONDS = 0.5
+
+
+class Look(Value):
+    """What is seen of a run now."""
+
+    native: str = ""
+    path: str = ""
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    share: float = 0.0
+    filled: float = 0.0
+    """The largest share since the last compaction: also of what came and went between two looks."""
+    in_call: bool = False
+    ended: bool = False
+    """Its turn ended in order."""
+    last_said: str = ""
+    trouble: Trouble = ""
+    fault: str = ""
+
+
+class Following:
+    """One run, from its launch on."""
+
+    def __init__(self, segue: Segue, agent: str, native: str, *, began: float, known: frozenset[str]) -> None:
+        self._segue, self._agent = segue, agent_of(agent)
+        self.native = native
+        self._began, self._known = began, known
+        self._reading: Reading | None = None
+        self._stamp = (0.0, 0)
+        self._searched = 0.0
+        self._trouble: Trouble = ""
+        self._fault = ""
+        self._filled = 0
+        self.troubled = 0.0
+        """Since when (monotonic) it tries in vain; 0 if it does not."""
+        self.changed = time.monotonic()
+        """When it last did something, as far as its transcript says."""
+        self._look = Look(native)
+
+    def look(self, *, now: bool = False) -> Look:
+        """Read what is new; ``now``: also if the transcript was looked for a moment ago."""
+        self._searched = 0.0 if now else self._searched
+        if self._reading is None and not self._find():
+            return self._look
+        assert self._reading is not None
+        stamp = self._stamp_now()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                read_on(self._reading, self._agent, also=self._step)
+            except SegueError:
+                return self._look
+            self.changed = time.monotonic()
+            self._look = self._seen(final(self._reading, self._agent))
+        return self._look
+
+    def hear(self, retrying: str) -> None:
+        """Why it tries again, of an agent that prints it and writes it nowhere; empty: it does not."""
+        if retrying and not self.troubled:
+            self._fault, self._trouble = retrying, trouble_of(retrying)
+            self.troubled = time.monotonic()
+            self._look = replace(self._look, trouble=self._trouble, fault=self._fault)
+
+    def _find(self) -> bool:
+        if time.monotonic() < self._searched:
+            return False
+        self._searched = time.monotonic() + _LOOK_SECONDS
+        found = next(
+            (one for one in self._segue.observed.capture().found(self._agent.name) if self._is(one)), None
+        )
+        if found is None:
+            return False
+        self.native = found.native
+        self._reading = Reading(self._agent.name, found.path, found.native)
+        return True
+
+    def _is(self, found: Found) -> bool:
+        if self.native:
+            return found.native == self.native and not found.parent
+        return not found.parent and found.native not in self._known and found.changed >= self._began - 2
+
+    def _stamp_now(self) -> tuple[float, int]:
+        assert self._reading is not None
+        stamps = []
+        for end in ("", "-wal"):
+            try:
+                stat = Path(self._reading.path + end).stat()
+                stamps.append((stat.st_mtime, stat.st_size))
+            except OSError:
+                continue
+        return (max((at for at, _ in stamps), default=0.0), sum(size for _, size in stamps))
+
+    def _step(self, step: Step) -> None:
+        if isinstance(step, Usage):
+            self._filled = max(self._filled, step.context)
+        elif isinstance(step, Compact):
+            self._filled = 0
+        if isinstance(step, Fault):
+            self._fault = step.text
+            self._trouble = trouble_of(step.text, step.status)
+            self.troubled = self.troubled or time.monotonic()
+        elif isinstance(step, Say) or (isinstance(step, Usage) and step.output):
+            self._trouble, self._fault, self.troubled = "", "", 0.0
+
+    def _seen(self, digest: RunDigest) -> Look:
+        assert self._reading is not None
+        set_to = windows_set(self._segue.settings.text("windows"))
+        window = window_of(digest.model, said=digest.window, set_to=set_to, seen=digest.context)
+        return Look(
+            native=self.native,
+            path=self._reading.path,
+            steps=digest.steps,
+            calls=digest.calls,
+            tokens=digest.context_max + digest.output,
+            cost=digest.cost,
+            share=digest.context / window.tokens if window.tokens else 0.0,
+            filled=self._filled / window.tokens if window.tokens else 0.0,
+            in_call=bool(digest.pending),
+            ended=digest.ended is not None and digest.ended.text in ("turn", "exit", "complete"),
+            last_said=digest.says[-1].text if digest.says else "",
+            trouble=self._trouble,
+            fault=self._fault or (digest.fault.text if digest.fault else ""),
+        )
+
+
+def known_runs(segue: Segue, agent: str) -> frozenset[str]:
+    """The runs that an agent has in this project before a launch."""
+    return frozenset(one.native for one in segue.observed.capture().found(agent))

@@ -1,0 +1,40 @@
+"""Which agents can be launched here, by name or by the name of their program."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...agents import agents
+from ...errors import NotInstalled, UsageError
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+
+def launchable() -> dict[str, str]:
+    """The name of each agent that can be launched, and its program."""
+    return {one.name: one.launcher.command for one in agents() if hasattr(one, "launcher")}
+
+
+def chosen(segue: Segue, wanted: Sequence[str]) -> tuple[str, ...]:
+    """The agents that were asked for; else the one that worked here last, else the first that is
+    installed."""
+    known = launchable()
+    by_word = {**{command: name for name, command in known.items()}, **{name: name for name in known}}
+    path = segue.environment.get("PATH")
+    there = [name for name, command in known.items() if shutil.which(command, path=path)]
+    for word in wanted:
+        if word not in by_word:
+            raise UsageError(f"{word} cannot be launched", hint="one of " + ", ".join(known.values()))
+        if by_word[word] not in there:
+            raise NotInstalled(
+                f"{known[by_word[word]]} is not on PATH", hint="install it, or name another agent"
+            )
+    if wanted:
+        return tuple(dict.fromkeys(by_word[word] for word in wanted))
+    last = next((run.agent for run in segue.runs(limit=8) if run.agent in there), "")
+    if not last and not there:
+        raise NotInstalled("no agent is on PATH", hint="install one of " + ", ".join(known.values()))
+    return (last or there[0],)

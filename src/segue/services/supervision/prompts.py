@@ -1,0 +1,73 @@
+"""What a launched agent is told: the goal at first, later the brief and why the run before it ended.
+
+The brief stands in its own marks, so that readers know it from the user's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...effects.redaction.redact import redact
+from ...errors import SegueError
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...api.session import Session
+    from ...effects.processes.launch import LeftBehind
+
+ITEMS_MAX = 20
+NOT_PROVEN = "not proven"
+PROOF = (
+    "Nobody watches: do not ask, decide and go on. Stop when all of it is done; Segue then runs the checks "
+    "itself, and what they do not prove is not done."
+)
+
+
+def first_prompt(segue: Segue, session: Session) -> str:
+    """The goal, the plan, and what must be proven; with a brief if there was work before."""
+    state, status = session.state, session.status()
+    lines = [state.goal]
+    items = [*status.active, *status.next]
+    if items:
+        lines += ["", "Plan:", *(f"- {item}" for item in items[:ITEMS_MAX])]
+    if state.features:
+        lines += ["", "It is done when this is proven:"]
+        for feature in state.features.values():
+            checks = "; ".join(check.text for check in feature.checks)
+            lines.append(f"- {feature.description}" + (f" ({checks})" if checks else ""))
+    text = "\n".join([*lines, "", PROOF])
+    if status.done or state.decisions:
+        return f"{_brief(segue)}\n\n{text}"
+    return text
+
+
+def next_prompt(segue: Segue, session: Session, why: str, left: Sequence[LeftBehind]) -> str:
+    """For a fresh window: the brief, and how it came to be."""
+    told = f"Go on with this work where it stopped. Why there is a new run: {why or 'the last one stopped'}."
+    brief = _brief(segue) or session.state.goal
+    return "\n\n".join([brief, "\n".join([told, *_left(left), PROOF])])
+
+
+def resume_prompt(why: str, left: Sequence[LeftBehind]) -> str:
+    """For the same conversation."""
+    told = f"Go on with the work; your process was started again ({why or 'it had stopped'})."
+    if why.startswith(NOT_PROVEN):
+        told = f"You stopped, but it is {why}\nGo on with the work."
+    return "\n".join([told, *_left(left), PROOF])
+
+
+def _left(left: Sequence[LeftBehind]) -> list[str]:
+    if not left:
+        return []
+    names = "; ".join(f"pid {one.pid}: {redact(one.command)[:160]}" for one in left[:5])
+    return [f"Still running from it, look before you start the same again: {names}."]
+
+
+def _brief(segue: Segue) -> str:
+    from ..brief import brief as briefs
+
+    try:
+        return briefs.of_place(segue.folder, segue.environment)
+    except SegueError:
+        return ""

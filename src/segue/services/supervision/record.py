@@ -1,0 +1,103 @@
+"""What a supervisor must not forget: its policy, what was spent, and the launch that is under way or waits.
+
+It is the state of an agent named ``supervisor`` in the session, so it is as durable as the rest of it. A
+launch is written before the process is started and again when its pid is known: whichever moment the
+supervisor dies at, the next one finds the child, by its pid or by the mark in its environment.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...core.base.values import Value
+from ...core.supervision.decide import Policy, Tally, Waiting
+
+if TYPE_CHECKING:
+    from ...api.session import Session
+
+NAME = "supervisor"
+LAUNCHES_MAX = 50
+
+
+class Launched(Value):
+    """One start of an agent."""
+
+    mark: str
+    number: int
+    agent: str
+    how: str
+    """``fresh`` or ``resume``."""
+    why: str
+    began: float
+    native: str = ""
+    pid: int = 0
+    started: str = ""
+    """Of the process, in the system's words."""
+    known: tuple[str, ...] = ()
+    """The agent's newest runs before this one."""
+    calls: int = 0
+    """In the conversation before."""
+    tokens: int = 0
+    cost: float = 0.0
+    ended: str = ""
+    """The cause; empty while it is under way."""
+    seconds: float = 0.0
+    detail: str = ""
+
+
+class Options(Value):
+    """How agents are started."""
+
+    full_access: bool = False
+    screen: bool = False
+    more: tuple[str, ...] = ()
+    """Words for the agent's command line."""
+
+
+class Supervision(Value):
+    """A piece of supervised work."""
+
+    policy: Policy
+    options: Options = Options()
+    tally: Tally = Tally()
+    launches: tuple[Launched, ...] = ()
+    outcome: str = ""
+    """How it ended; empty while it has not."""
+    why: str = ""
+    waiting: Waiting | None = None
+    """What is launched when a limit has ended."""
+
+    @property
+    def under_way(self) -> Launched | None:
+        """The launch whose end nobody has seen."""
+        last = self.launches[-1] if self.launches else None
+        return last if last is not None and not last.ended else None
+
+    def with_launch(self, launch: Launched) -> Supervision:
+        """The same with this launch added, or changed."""
+        others = tuple(one for one in self.launches if one.mark != launch.mark)
+        return msgspec.structs.replace(self, launches=(*others, launch)[-LAUNCHES_MAX:])
+
+
+def load(session: Session) -> Supervision | None:
+    """What is known of a session's supervision; None if there was none, or another version wrote it."""
+    if NAME not in session.state.agents:
+        return None
+    try:
+        return msgspec.convert(session.load_agent(NAME), Supervision)
+    except msgspec.ValidationError:
+        return None
+
+
+def save(session: Session, kept: Supervision) -> None:
+    """Make it durable."""
+    session.save_agent(NAME, msgspec.to_builtins(kept))
+
+
+def new_mark() -> str:
+    """A name for a launch that no other has."""
+    return f"{int(time.time()):x}-{os.urandom(6).hex()}"

@@ -1,0 +1,480 @@
+"""`segue run`: launches agents, watches them, and goes on until the work is proven or cannot go on.
+
+What to do is decided in ``core/supervision/decide.py``; here it is done and told. Everything that the next
+supervisor needs is durable before it counts, so this one may be killed at any moment. The work is done when
+the gate of the features says so, and when nothing of the plan is left.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...agents import agent as agent_of
+from ...core.base.values import Value, count
+from ...core.runs import window_pressure
+from ...core.supervision.decide import (
+    End,
+    Gone,
+    Launch,
+    Living,
+    Policy,
+    Prove,
+    Stop,
+    Waiting,
+    once_gone,
+    picked_up,
+    trouble_of,
+    while_living,
+)
+from ...effects.processes.launch import UNKNOWN_EXIT, Child, LeftBehind, found_again, kill, left_behind, spawn
+from ...errors import NotInstalled, SegueError, UsageError
+from . import record, waits
+from .follow import Following, Look, known_runs
+from .prompts import first_prompt, next_prompt, resume_prompt
+from .record import Launched, Options, Supervision, new_mark
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...agents.base import Heard, Launcher
+    from ...api.segue import Segue
+    from ...api.session import Session
+
+TICK_SECONDS = 0.1
+TELL_SECONDS = 1.0
+
+
+class Notice(Value):
+    """Something that happened, for whoever looks on."""
+
+    kind: str
+    """launched, working, ended, left behind, proving, waiting, stopped."""
+    run: int
+    agent: str
+    text: str
+    seconds: float = 0.0
+    share: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+    native: str = ""
+
+
+class Finished(Value):
+    """How it ended."""
+
+    session: str
+    outcome: str
+    why: str
+    runs: int
+    seconds: float
+    tokens: int
+    cost: float
+    proven: bool
+
+
+Tell = Callable[[Notice], None]
+
+
+def launcher_of(name: str) -> Launcher:
+    """How an agent is started; UsageError for one that cannot be."""
+    found: Launcher | None = getattr(agent_of(name), "launcher", None)
+    if found is None:
+        raise UsageError(f"{name} cannot be launched", hint="claude-code, codex, opencode and gemini-cli can")
+    return found
+
+
+class Supervisor:
+    """One piece of supervised work on a session."""
+
+    def __init__(
+        self, segue: Segue, session: Session, policy: Policy, options: Options = Options(),  # noqa: B008
+        tell: Tell = lambda notice: None,
+    ) -> None:  # fmt: skip
+        for name in policy.agents:
+            launcher_of(name)
+        self.segue, self.session, self._tell = segue, session, tell
+        kept = record.load(session)
+        going_on = kept is not None and not kept.outcome
+        before = kept if kept is not None and going_on else Supervision(policy)
+        self.kept = msgspec.structs.replace(before, policy=policy, options=options)
+        self._asked_to_stop = False
+        self._unproven = -1
+        self._covered: dict[str, str] = {}
+        self._left: list[LeftBehind] = []
+        self._before = self.kept.tally
+
+    def ask_to_stop(self) -> None:
+        """End the agent gently and pause; also from a signal handler."""
+        self._asked_to_stop = True
+
+    @property
+    def policy(self) -> Policy:
+        return self.kept.policy
+
+    def run(self) -> Finished:
+        """Until it is done or cannot go on."""
+        with self.session.hold(holder="segue run"):
+            action = self._picked_up()
+            while isinstance(action, Launch):
+                gone = self._one(action)
+                action = self._next(gone)
+            return self._finish(action)
+
+    # -- one launch ----------------------------------------------------------------------------
+
+    def _picked_up(self) -> Launch | Stop:
+        """What an earlier supervisor left: a living child, a dead one, or nothing."""
+        launch = self.kept.under_way
+        if launch is None:
+            waited = self.kept.waiting
+            action = picked_up(self.policy, self.kept.tally, waited, time.time())
+            if waited is not None and isinstance(action, Launch) and action.agent != waited.agent:
+                self._hand_over(action)
+            self._save()
+            return action
+        child = found_again(launch.pid, launch.started, launch.mark, self._output(launch.mark))
+        if child is not None:
+            self._say("launched", launch, "still at work: picked up")
+        else:
+            child = Child(launch.pid, "gone", self._output(launch.mark))
+        return self._next(self._watched(launch, child))
+
+    def _one(self, action: Launch) -> Gone:
+        self._wait(action)
+        if self._asked_to_stop:
+            return Gone(action.agent, "paused", detail="you asked to stop")
+        began = time.monotonic()
+        last = self.kept.launches[-1] if self.kept.launches else None
+        resume = last.native if action.how == "resume" and last is not None else ""
+        launch = Launched(
+            mark=new_mark(), number=self.kept.tally.runs + 1, agent=action.agent, how=action.how,
+            why=action.why, began=time.time(), native=resume or str(uuid.uuid4()),
+            known=self._known(action.agent),
+            calls=last.calls if resume and last is not None else 0,
+        )  # fmt: skip
+        prompt = self._prompt(action)
+        self._keep(launch, runs=1)
+        try:
+            child = self._spawn(launch, prompt, resume)
+        except NotInstalled as fault:
+            self._say("ended", launch, fault.message)
+            return self._gone(launch, Look(), "auth", fault.message)
+        self._before = self.kept.tally
+        launch = msgspec.structs.replace(launch, pid=child.pid, started=child.started)
+        self._keep(launch)
+        took = time.monotonic() - began
+        word = "resumed" if resume else "started"
+        self._say("launched", launch, f"{word} in {took:.1f} s", seconds=took)
+        return self._watched(launch, child)
+
+    def _spawn(self, launch: Launched, prompt: str, resume: str) -> Child:
+        starter, options = launcher_of(launch.agent), self.kept.options
+        if options.screen:
+            words = starter.interactive(prompt, resume=resume, more=options.more)
+        else:
+            words = starter.headless(
+                prompt, native="" if resume else launch.native, resume=resume,
+                full_access=options.full_access, more=options.more,
+            )  # fmt: skip
+        environment = {**self.segue.environment, "SEGUE_SESSION": self.session.id, "SEGUE_SUPERVISED": "1"}
+        return spawn(
+            words, folder=self.segue.place.root, environment=environment, mark=launch.mark,
+            output=self._output(launch.mark), screen=options.screen,
+        )  # fmt: skip
+
+    def _watched(self, launch: Launched, child: Child) -> Gone:
+        """Look at a child until it is gone; why it is gone."""
+        following = self._following(launch, child)
+        began, told, printed, changed = time.monotonic(), 0.0, -1, time.monotonic()
+        self._before = self.kept.tally
+        while True:
+            code = child.exit_code()
+            look = following.look()
+            if code is not None:
+                return self._ended(launch, child, following, code)
+            now = time.monotonic()
+            if child.printed() != printed:
+                printed, changed = child.printed(), now
+                if not following.native or getattr(launcher_of(launch.agent), "prints_retries", False):
+                    heard = self._heard(launch, child)
+                    following.native = following.native or heard.native
+                    following.hear(heard.retrying)
+            self._spend(launch, look)
+            seen = Living(
+                silent_seconds=now - max(changed, following.changed), in_call=look.in_call, share=look.share,
+                trouble=look.trouble,
+                troubled_seconds=now - following.troubled if following.troubled else 0.0,
+                asked_to_stop=self._asked_to_stop or bool(self.segue.brake.in_force()),
+            )  # fmt: skip
+            action = while_living(self.policy, self.kept.tally, seen)
+            if isinstance(action, End):
+                child.end()
+                look = following.look(now=True)
+                retry = waits.told(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0
+                return self._gone(launch, look, action.cause, action.why, retry)
+            if now - told > TELL_SECONDS:
+                told = now
+                self._say("working", launch, look.last_said, now - began, look)
+            time.sleep(TICK_SECONDS)
+
+    def _following(self, launch: Launched, child: Child) -> Following:
+        chosen = launch.how == "resume" or launch.agent in ("claude-code", "gemini-cli")
+        native = (
+            launch.native if chosen and not self.kept.options.screen else self._heard(launch, child).native
+        )
+        return Following(
+            self.segue, launch.agent, native, began=launch.began, known=frozenset(launch.known)
+        )  # fmt: skip
+
+    def _ended(self, launch: Launched, child: Child, following: Following, code: int) -> Gone:
+        heard = self._heard(launch, child)
+        following.native = following.native or heard.native
+        look = following.look(now=True)
+        fault = heard.fault or ("" if code == 0 else look.fault)
+        trouble = trouble_of(fault, heard.status) if fault else look.trouble
+        if heard.cost:
+            look = msgspec.structs.replace(look, cost=heard.cost)
+        if trouble:
+            retry = waits.told(fault or look.fault, heard) if trouble == "rate" else 0.0
+            return self._gone(launch, look, trouble, fault or look.fault, retry)
+        ended_well = code == 0 or (code == UNKNOWN_EXIT and look.ended and not look.in_call)
+        if ended_well and not heard.fault:
+            return self._gone(launch, look, "done", "")
+        how = f"killed by signal {-code}" if code < 0 else f"exit {code}" if code < UNKNOWN_EXIT else "killed"
+        return self._gone(launch, look, "crashed", f"{how}: {fault[:200]}" if fault else how)
+
+    def _gone(
+        self, launch: Launched, look: Look, cause: str, detail: str, retry_seconds: float = 0.0
+    ) -> Gone:
+        """Take in what it left, and say so."""
+        heard_native = look.native or (launch.native if launch.how == "resume" else "")
+        seconds = time.time() - launch.began
+        self._spend(launch, look)
+        self._take_in(launch, look)
+        self._left = self._orphans(launch)
+        progressed = look.calls > launch.calls
+        tally = self.kept.tally
+        fruitless = 0 if progressed or cause in ("paused", "rate", "full") else tally.fruitless + 1
+        fruitless = (
+            tally.fruitless if cause == "done" else fruitless
+        )  # the gate decides what a "done" is worth
+        waits = tally.waits if cause == "rate" else 0
+        out = (*tally.out, launch.agent) if cause == "auth" else tally.out
+        self.kept = msgspec.structs.replace(
+            self.kept, tally=msgspec.structs.replace(tally, fruitless=fruitless, waits=waits, out=out)
+        )
+        ended = msgspec.structs.replace(
+            launch, native=heard_native, ended=cause, seconds=seconds, detail=detail, calls=look.calls,
+            tokens=look.tokens, cost=look.cost,
+        )  # fmt: skip
+        self._keep(ended)
+        self._output(launch.mark).unlink(missing_ok=True)
+        words = {"done": "says it is done", "full": f"{detail}: handed over"}.get(
+            cause, f"{cause} ({detail})"
+        )
+        self._say("ended", ended, f"{words} after {_span(seconds)}", seconds, look)
+        for one in self._left:
+            self._say("left behind", ended, f"pid {one.pid} still runs: {one.command[:120]}")
+        return msgspec.convert(
+            {
+                "agent": launch.agent, "cause": cause, "native": heard_native if look.path else "",
+                "share": look.share, "filled": look.filled, "progressed": progressed,
+                "resumed": launch.how == "resume", "retry_seconds": retry_seconds, "detail": detail,
+            },
+            Gone,
+        )  # fmt: skip
+
+    # -- what comes next -----------------------------------------------------------------------
+
+    def _next(self, gone: Gone) -> Launch | Stop:
+        action = once_gone(self.policy, self.kept.tally, gone)
+        if isinstance(action, Prove):
+            action = once_gone(self.policy, self.kept.tally, self._proven(gone))
+            assert not isinstance(action, Prove)
+        if isinstance(action, Launch) and action.agent != gone.agent:
+            self._hand_over(action)
+        return action
+
+    def _proven(self, gone: Gone) -> Gone:
+        """Whether a "done" is one: checks are run, the plan is looked at."""
+        features = self.session.features
+        state = self.session.state
+        if state.features:
+            self._say(
+                "proving",
+                self.kept.launches[-1],
+                f"running the checks of {count(len(state.features), 'feature')}",
+            )
+            with suppress(SegueError):
+                features.verify()
+        gate, status = features.gate(), self.session.status()
+        left = [*status.active, *status.next]
+        if gate.ok and (not left or state.features):
+            proven = (
+                f"{gate.counts.passing} of {gate.counts.total} proven"
+                if state.features
+                else "nothing to prove"
+            )
+            checked = bool(state.features)
+            return msgspec.structs.replace(gone, proven=True, checked=checked, detail=proven)
+        covered = dict(features.covered(self.session.state)) if state.features else {}
+        unproven = len(gate.unproven) + len(left)
+        moved = unproven != self._unproven or covered != self._covered
+        tally = self.kept.tally
+        fruitless = 0 if moved else tally.fruitless + 1
+        self.kept = msgspec.structs.replace(
+            self.kept, tally=msgspec.structs.replace(tally, fruitless=fruitless)
+        )
+        self._unproven, self._covered = unproven, covered
+        why = gate.text if not gate.ok else "left of the plan: " + ", ".join(left[:8])
+        return msgspec.structs.replace(gone, proven=False, why_not=why)
+
+    def _hand_over(self, action: Launch) -> None:
+        with suppress(SegueError):
+            self.session.hand(action.agent, action.why)
+        self.kept = msgspec.structs.replace(
+            self.kept, tally=msgspec.structs.replace(self.kept.tally, fruitless=0, waits=0)
+        )
+
+    def _wait(self, action: Launch) -> None:
+        if not action.wait_seconds:
+            return
+        launch = self.kept.launches[-1]
+        text = f"{action.why}: waiting {_span(action.wait_seconds)}"
+        self._keep_waiting(Waiting(action.agent, action.how, action.why, time.time() + action.wait_seconds))
+        self._say("waiting", launch, text, action.wait_seconds)
+        until = time.monotonic() + action.wait_seconds
+        while time.monotonic() < until and not self._asked_to_stop:
+            time.sleep(min(TICK_SECONDS, max(0.0, until - time.monotonic())))
+        self._add(seconds=action.wait_seconds - max(0.0, until - time.monotonic()))
+        tally = msgspec.structs.replace(self.kept.tally, waits=self.kept.tally.waits + 1)
+        self.kept = msgspec.structs.replace(self.kept, tally=tally)
+
+    def _keep_waiting(self, waiting: Waiting) -> None:
+        """A limit outlives whoever waits for its end."""
+        self.kept = msgspec.structs.replace(self.kept, waiting=waiting)
+        self._save()
+
+    def _finish(self, stop: Stop) -> Finished:
+        tally = self.kept.tally
+        self.kept = msgspec.structs.replace(
+            self.kept, outcome=stop.outcome if stop.outcome != "paused" else "", why=stop.why
+        )
+        with suppress(SegueError):
+            self._save()
+            if stop.outcome == "done":
+                self.session.complete(f"segue run: {stop.why}")
+            elif self.session.state.status == "active":
+                cause = (
+                    "budget" if stop.outcome == "budget" else "user" if stop.outcome == "paused" else "error"
+                )
+                self.session.pause(f"segue run: {stop.outcome}: {stop.why}", cause=cause)
+        proven = bool(self.session.state.features) and stop.outcome == "done"
+        if self.kept.launches:
+            self._say("stopped", self.kept.launches[-1], f"{stop.outcome}: {stop.why}", tally.seconds)
+        return Finished(
+            self.session.id, stop.outcome, stop.why, tally.runs, round(tally.seconds, 3), tally.tokens,
+            tally.cost, proven,
+        )  # fmt: skip
+
+    # -- small things --------------------------------------------------------------------------
+
+    def _prompt(self, action: Launch) -> str:
+        if not self.kept.launches:
+            return first_prompt(self.segue, self.session)
+        if action.how == "resume":
+            return resume_prompt(action.why, self._left)
+        return next_prompt(self.segue, self.session, action.why, self._left)
+
+    def _take_in(self, launch: Launched, look: Look) -> None:
+        """Digest, copy and manifest of what it left; none of it is worth losing the work for."""
+        from pathlib import Path
+
+        from ..resume.prepare import prepare
+
+        with suppress(SegueError, OSError):
+            if look.path and agent_of(launch.agent).form != "database":
+                self.segue.sync(paths=[Path(look.path)], session=self.session.id)
+            elif look.path:
+                self.segue.sync(agent=launch.agent, session=self.session.id)
+            path = look.path if look.path and not look.path.endswith(".db") else None
+            prepare(
+                self.segue,
+                self.session,
+                reason=window_pressure.BEFORE_EXIT,
+                transcript=path,
+                agent=launch.agent,
+            )
+
+    def _orphans(self, launch: Launched) -> list[LeftBehind]:
+        """What a dead agent left running. Its own program, without a launcher, is ended: two would write."""
+        command, left = launcher_of(launch.agent).command, []
+        for one in left_behind(launch.mark):
+            program = one.command.split(" ")[0].rpartition("/")[2]
+            if program == command or f"/{command}.js" in one.command.split(" -")[0]:
+                kill(one.pid)
+            else:
+                left.append(one)
+        if left:
+            told = "; ".join(f"pid {one.pid}: {one.command[:100]}" for one in left[:5])
+            with suppress(SegueError):
+                self.session.note(f"run {launch.number} left processes running: {told}")
+        return left
+
+    def _known(self, agent: str) -> tuple[str, ...]:
+        return tuple(sorted(known_runs(self.segue, agent)))[-200:]
+
+    def _heard(self, launch: Launched, child: Child) -> Heard:
+        return launcher_of(launch.agent).hear(child.tail())
+
+    def _output(self, mark: str) -> Path:
+        return self.segue.home.path / "launches" / f"{mark}.out"
+
+    def _spend(self, launch: Launched, look: Look) -> None:
+        """What this run has cost so far, on top of those before it; a conversation that goes on counts
+        once."""
+        before = self._before
+        earlier = next((one for one in reversed(self.kept.launches[:-1]) if one.native == look.native), None)
+        tokens = look.tokens - (earlier.tokens if earlier and look.native else 0)
+        cost = look.cost - (earlier.cost if earlier and look.native else 0.0)
+        tally = msgspec.structs.replace(
+            before, seconds=before.seconds + time.time() - launch.began,
+            tokens=before.tokens + max(0, tokens), cost=before.cost + max(0.0, cost),
+        )  # fmt: skip
+        self.kept = msgspec.structs.replace(self.kept, tally=tally)
+
+    def _add(self, *, seconds: float = 0.0, runs: int = 0) -> None:
+        tally = self.kept.tally
+        tally = msgspec.structs.replace(tally, seconds=tally.seconds + seconds, runs=tally.runs + runs)
+        self.kept = msgspec.structs.replace(self.kept, tally=tally)
+
+    def _keep(self, launch: Launched, *, runs: int = 0) -> None:
+        self._add(runs=runs)
+        self.kept = msgspec.structs.replace(self.kept.with_launch(launch), waiting=None)
+        self._save()
+
+    def _save(self) -> None:
+        record.save(self.session, self.kept)
+
+    def _say(
+        self, kind: str, launch: Launched, text: str, seconds: float = 0.0, look: Look | None = None
+    ) -> None:
+        look = look or Look()
+        self._tell(
+            Notice(
+                kind, launch.number, launch.agent, text, round(seconds, 3), round(look.share, 4), look.tokens,
+                round(look.cost, 6), look.native or launch.native,
+            )
+        )  # fmt: skip
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""Keeping a store in order: backups, rebuild, cleanup, migrate, scrub, doctor, recover."""

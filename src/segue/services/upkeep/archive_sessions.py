@@ -1,0 +1,233 @@
+"""Sessions that are over, out of the store and into compressed files; never silently gone.
+
+An archive is written, synced, read back and proven before anything leaves the store: at every
+moment the session is in the store, in its archive, or in both. Archiving and restoring hold
+the session, so that two processes never do both at once.
+"""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..._failpoints import trip
+from ...api.session import Session
+from ...core.base.values import Value
+from ...core.runs.shared_copies import PREFIX
+from ...core.sessions.status import Card
+from ...effects.files.atomic import sync_folder, write_whole
+from ...errors import (
+    AccessError,
+    BadImport,
+    ConflictError,
+    DamagedError,
+    RefusedError,
+    SegueError,
+    SessionHeld,
+    StaleVersion,
+    StoreFull,
+    StoreUnavailable,
+    UnknownSession,
+    UsageError,
+)
+from ...stores.base import Append
+from ..handoff.export import Parcel, deliver, named_pieces, pack, unpack
+from ..runs.shared_copies import leaving
+from ..sessions.holds import Hold, hold_stream, new_run
+from ..sessions.repository import fold_all, stream_of
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+Progress = Callable[[int, int, str], None]
+Cards = list[Card]
+_HOLDER = "segue cleanup"
+
+
+class Archived(Value):
+    """A session in the archive."""
+
+    id: str
+    goal: str
+    path: Path
+    size: int
+    """Bytes of the file."""
+    events: int
+    archived_at: str
+    damage: str = ""
+    """Why the file cannot be read; empty if it can."""
+
+
+class Cleanup:
+    """The archive of a data folder."""
+
+    def __init__(self, seg: Segue) -> None:
+        self._seg = seg
+
+    def candidates(self, days: float | None = None) -> Cards:
+        """Sessions that were completed or abandoned longer ago than the settings say."""
+        age_days = self._seg.settings.number("cleanup_days") if days is None else days
+        if age_days < 0:
+            raise UsageError(f"{age_days:g} days are no age", hint="0 means all sessions that are over")
+        before = _text(datetime.now(UTC) - timedelta(days=age_days))
+        over = ("completed", "abandoned")
+        return [card for card in self._seg.book.cards() if card.status in over and "" < card.ended < before]
+
+    def run(self, days: float | None = None, progress: Progress | None = None) -> builtins.list[Archived]:
+        """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
+        what stands in the way of another is raised when all the rest is archived."""
+        self._seg.brake.check()
+        if self._seg.home.elsewhere:
+            raise RefusedError(
+                "sessions of a shared store are not archived on one machine",
+                hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
+            )
+        cards = self.candidates(days)
+        archived: builtins.list[Archived] = []
+        faults: builtins.list[SegueError] = []
+        for done, card in enumerate(cards):
+            if progress:
+                progress(done, len(cards), card.id)
+            try:
+                archived.append(self._archive(card.id))
+            except (SessionHeld, StaleVersion):
+                continue
+            except (ConflictError, DamagedError) as fault:
+                faults.append(fault)
+        if progress and cards:
+            progress(len(cards), len(cards), "")
+        if faults:
+            raise faults[0]
+        return archived
+
+    def list(self) -> builtins.list[Archived]:
+        """All archives, by id."""
+        return [_described(path) for path in sorted(self._seg.home.archive.glob("*.jsonl.gz"))]
+
+    def restore(self, id: str) -> Session:
+        """Bring a session back into the store, then remove its archive."""
+        self._seg.brake.check()
+        path = self._seg.home.archived(id)
+        if not path.is_file():
+            raise UnknownSession(
+                f"no session {id!r} is archived", hint="`segue cleanup --list` names those that are"
+            )
+        with self._held(id) as hold, _file_faults(path):
+            session = deliver(self._seg, _read(path))
+            trip("cleanup.after_restore")
+            path.unlink()
+            sync_folder(path.parent)
+            hold.release()
+        return session
+
+    # -- one session ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _held(self, id: str) -> Iterator[Hold]:
+        hold = self._seg.holds.take(id, holder=_HOLDER, run=new_run())
+        try:
+            yield hold
+        except BaseException:
+            hold.release()
+            raise
+
+    def _archive(self, id: str) -> Archived:
+        seg, path = self._seg, self._seg.home.archived(id)
+        seg.brake.check()
+        with self._held(id), _file_faults(path):
+            ledger = Append(hold_stream(id), seg.journal.head(hold_stream(id)).version)
+            events = seg.journal.read(stream_of(id))
+            body = pack(id, events, seg.journal)
+            self._write(path, unpack(body), body)
+            parcel = _read(path)
+            if parcel.head != events[-1].hash:
+                raise DamagedError("the archive", str(path), "it does not hold what was written")
+            trip("cleanup.after_archive")
+            self._drop(parcel, ledger)
+            trip("cleanup.after_drop")
+            seg.book.forget(id)
+            return _described(path, parcel)
+
+    def _write(self, path: Path, parcel: Parcel, body: bytes) -> None:
+        """Write an archive, unless it is there; one that holds anything else is left alone."""
+        if path.exists():
+            old = _read(path)
+            if not _continues(parcel, old):
+                raise ConflictError(
+                    f"{path} holds another session {old.session}: nothing was overwritten",
+                    hint="move that file away, or restore it in another data folder",
+                )
+            if gzip.decompress(path.read_bytes()) == body:
+                return
+        write_whole(path, gzip.compress(body, mtime=int(datetime.now(UTC).timestamp())))
+
+    def _drop(self, parcel: Parcel, ledger: Append) -> None:
+        """Out of the store: the stream, its holds, pieces that no other session names, and the copies of
+        its runs' transcripts."""
+        journal, stream = self._seg.journal, stream_of(parcel.session)
+        whole = Append(stream, parcel.events[-1].version)
+        while True:
+            beside = {name: version for name, version in journal.streams("session/") if name != stream}
+            others: set[str] = set()
+            for name in beside:
+                others.update(named_pieces(journal.read(name)))
+            own = [address for address in parcel.pieces if address not in others]
+            copies, theirs = leaving(self._seg, parcel.session)
+            try:
+                journal.drop(whole, ledger, *copies, pieces=[*own, *theirs], beside=beside)
+                return
+            except StaleVersion as stale:
+                if stale.stream != "session/" and not stale.stream.startswith(PREFIX):
+                    raise
+
+
+def _continues(parcel: Parcel, old: Parcel) -> bool:
+    """Whether a session holds everything that an archive of it holds."""
+    count = len(old.events)
+    same = len(parcel.events) >= count and parcel.events[count - 1].hash == old.head
+    return same and old.pieces.keys() <= parcel.pieces.keys()
+
+
+def _read(path: Path) -> Parcel:
+    """The session in an archive, proven."""
+    try:
+        return unpack(gzip.decompress(path.read_bytes()))
+    except (gzip.BadGzipFile, EOFError, zlib.error, BadImport) as fault:
+        raise DamagedError("the archive", str(path), str(fault)) from fault
+
+
+def _described(path: Path, parcel: Parcel | None = None) -> Archived:
+    with path.open("rb") as file:
+        moment = datetime.fromtimestamp(int.from_bytes(file.read(8)[4:], "little"), UTC)
+    size, id = path.stat().st_size, path.name.removesuffix(".jsonl.gz")
+    try:
+        parcel = parcel or _read(path)
+    except DamagedError as fault:
+        return Archived(id, "", path, size, 0, _text(moment), fault.reason)
+    return Archived(id, fold_all(parcel.events).goal, path, size, len(parcel.events), _text(moment))
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+@contextmanager
+def _file_faults(path: Path) -> Iterator[None]:
+    """Our error for one of the file system."""
+    try:
+        yield
+    except OSError as fault:
+        if isinstance(fault, PermissionError) or fault.errno == errno.EROFS:
+            raise AccessError(
+                f"cannot write {path}: {fault.strerror}", hint="mend the permissions of the data folder"
+            ) from fault
+        if fault.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreFull(f"no space left for {path}", hint="free some space, then try again") from fault
+        raise StoreUnavailable(f"cannot write {path}: {fault.strerror}", hint="see `segue doctor`") from fault

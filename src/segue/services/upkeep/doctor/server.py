@@ -1,0 +1,74 @@
+"""The doctor's look at a Segue server: does it answer, what may our key do, is the project whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ....core.base.values import count
+from ....effects.files.spool import Spool
+from ....errors import SegueError
+from ....settings import Settings
+from ...server.store_over_http import own_version
+from ...workspace.data_folder import Home
+from ...workspace.open_store import open_store
+from .checkup import Finding, further, proven
+
+if TYPE_CHECKING:
+    from ....stores.base import Journal
+    from ....stores.remote.wire import About
+
+_MAY = {
+    "reader": "may only read: nothing of this machine is stored there",
+    "writer": "may read and write; scrub and the moving of a store need an admin",
+    "admin": "may do everything in this project",
+}
+
+
+def look(home: Home, settings: Settings) -> Iterator[Finding]:
+    """Everything worth a look; writes nothing."""
+    yield _pending(home)
+    timeout_ms = int(settings.number("busy_timeout_ms"))
+    where, key = settings.text("store"), settings.text("api_key")
+    try:
+        journal = open_store(home, where, busy_timeout_ms=timeout_ms, key=key)
+    except SegueError as fault:
+        yield Finding("server", "bad", fault.message, further(fault.hint))
+        return
+    try:
+        yield from _server(home, journal.about())  # type: ignore[attr-defined]
+        yield _whole(journal)
+    except SegueError as fault:
+        yield Finding("server", "bad", fault.message, further(fault.hint))
+    finally:
+        journal.close()
+
+
+def _pending(home: Home) -> Finding:
+    records, size = Spool(home.pending, "commands").count()
+    if not records:
+        return Finding("pending", "ok", "nothing waits for the server")
+    waiting = f"{count(records, 'command')}, {size:,} bytes"
+    return Finding("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
+
+
+def _server(home: Home, found: About) -> Iterator[Finding]:
+    detail = f"{home.elsewhere}: Segue {found.segue}, project {found.project}"
+    own = own_version()
+    if found.segue.split(".")[:2] != own.split(".")[:2]:
+        hint = "bring both to the same version; until then each reads what it knows"
+        yield Finding("server", "warn", f"{detail}; this one is {own}", hint)
+    else:
+        yield Finding("server", "ok", detail)
+    bound = f", as the agent {found.agent} only" if found.agent else ""
+    yield Finding("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
+    yield Finding("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
+
+
+def _whole(journal: Journal) -> Finding:
+    try:
+        for stream, _ in journal.streams():
+            journal.read(stream)
+        return proven(journal, "as this key sees it")
+    except SegueError as fault:
+        return Finding("store", "bad", fault.message, "the server's store is mended there, from its backup")

@@ -1,0 +1,330 @@
+"""A store copied into another: every event as it is, with its hash, and what is kept beside the journal.
+
+The source is only read. A stream is copied in whole commits behind what the target has of it already, so that
+a migration that was killed goes on where it stopped, and one that was done finds nothing to do. Pieces come
+before the events that name them: at every moment what the target has is whole. A session that the target
+has with another history is left alone, and named. At the end every session is folded anew from the events of
+the target and compared with the source, byte for byte.
+
+What belongs to a machine (which session is current in a working tree, what was trusted) has another name in a
+store that machines share; it is written anew under that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ..._failpoints import trip
+from ...core.base.values import Value
+from ...core.journal import event as ev
+from ...core.journal.event import Draft, Event
+from ...core.runs.shared_copies import PREFIX
+from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
+from ...settings import Settings
+from ...stores.base import Append, Journal, Memories, MemoryChange, Runs
+from ..handoff.export import named_pieces
+from ..memories.service import searched
+from ..runs.shared_copies import named
+from ..sessions.repository import fold_all, snapshot_of
+from ..workspace.data_folder import Home, is_remote
+from ..workspace.open_store import KINDS, check_kind, machine_of, open_store, shown
+from ..workspace.working_tree import TRUST_STREAM, Brake, tree_stream
+
+Progress = Callable[[int, int, str], None]
+BATCH_EVENTS = 400
+BATCH_PIECES = 100
+BATCH_MEMORIES = 200
+BATCH_RUNS = 50
+
+
+class Migrated(Value):
+    """What a migration did, and what it found."""
+
+    source: str
+    target: str
+    sessions: int
+    """Of the source."""
+    events: int
+    """Copied by this call."""
+    events_there: int
+    """That the target had already."""
+    pieces: int
+    runs: int
+    memories: int
+    verified: int
+    """Sessions that are the same in both, folded anew from their events."""
+    conflicts: list[str] = []
+    """Sessions that the target has with another history: left alone."""
+    kept: list[str] = []
+    """Other streams of which the target has its own: left alone."""
+    behind: list[str] = []
+    """Sessions that somebody wrote to meanwhile: the same call once more takes the rest."""
+
+
+def migrate(
+    source: str, target: str, home: Home, settings: Settings, *, dry_run: bool = False,
+    progress: Progress | None = None,
+) -> Migrated:  # fmt: skip
+    """Copy all of a store into another; addresses as in SEGUE_STORE, an empty one is the home's own."""
+    if not dry_run:
+        Brake([home.path / "PAUSE"]).check()
+    for where in (source, target):
+        check_kind(where)
+    if is_remote(target):
+        raise RefusedError(
+            "a Segue server takes a store in where it keeps its own",
+            hint="run `segue migrate` there, with --to the store that the server uses",
+        )
+    timeout_ms = int(settings.number("busy_timeout_ms"))
+    places = [home.for_store(where) for where in (source, target)]
+    names = [place.elsewhere or str(place.database) for place in places]
+    if names[0] == names[1]:
+        raise UsageError(f"source and target are the same store: {names[0]}", hint=KINDS)
+    _must_exist(places[0], source)
+    there = open_store(places[0], source, busy_timeout_ms=timeout_ms, key=settings.text("api_key"))
+    if dry_run and not places[1].has_store():
+        from ...stores.memory.journal import VolatileJournal
+
+        here: Journal = VolatileJournal()
+    else:
+        here = open_store(places[1], target, busy_timeout_ms=timeout_ms)
+    try:
+        move = _Move(there, here, dry_run, progress)
+        return move.all(names[0], names[1])
+    finally:
+        there.close()
+        here.close()
+
+
+def _must_exist(place: Home, where: str) -> None:
+    if not place.has_store():
+        text = shown(where) if where else str(place.database)
+        raise UsageError(f"there is no store at {text}", hint=f"give the one to copy with --from {KINDS}")
+
+
+class _Move:
+    """One migration."""
+
+    def __init__(self, source: Journal, target: Journal, dry_run: bool, progress: Progress | None) -> None:
+        self.source, self.target = source, target
+        self.dry_run = dry_run
+        self.progress = progress or (lambda *_: None)
+        self.events = self.events_there = self.pieces = 0
+        self.conflicts: list[str] = []
+        self.kept: list[str] = []
+
+    def all(self, source: str, target: str) -> Migrated:
+        heads = self.source.streams()
+        owns = _owned(self.source, machine_of(self.source), machine_of(self.target))
+        for done, (stream, version) in enumerate(heads):
+            self.progress(done, len(heads), stream)
+            if stream in owns:
+                self._write_anew(stream, owns[stream])
+            else:
+                self._copy(stream, version)
+        runs = self._runs(_port(self.source, "runs"), _port(self.target, "runs"))
+        memories = self._memories(_port(self.source, "memories"), _port(self.target, "memories"))
+        sessions = [name for name, _ in heads if name.startswith("session/")]
+        verified, behind = (0, []) if self.dry_run else self._verify(sessions)
+        return Migrated(
+            source, target, len(sessions), self.events, self.events_there, self.pieces, runs, memories,
+            verified, self.conflicts, self.kept, behind,
+        )  # fmt: skip
+
+    # -- events --------------------------------------------------------------------------------
+
+    def _copy(self, stream: str, version: int) -> None:
+        """One stream, behind what the target has of it."""
+        head = self.target.head(stream)
+        if head.version:
+            same = self.source.read(stream, after=head.version - 1, limit=1)
+            if not same or same[0].hash != head.hash:
+                self._differs(stream)
+                return
+        self.events_there += head.version
+        after = head.version
+        while after < version:
+            batch = self._whole_commits(stream, after)
+            if stream.startswith("session/"):
+                self._copy_pieces(named_pieces(batch))
+            elif stream.startswith(PREFIX):
+                self._copy_pieces(named(batch))
+            if not self.dry_run:
+                try:
+                    _copy_in(self.target, stream, after, batch)
+                except StaleVersion:  # another migration, or somebody who writes there already
+                    self._differs(stream)
+                    return
+                trip("migrate.after_batch")
+            self.events += len(batch)
+            after = batch[-1].version
+
+    def _differs(self, stream: str) -> None:
+        (self.conflicts if stream.startswith("session/") else self.kept).append(
+            stream.removeprefix("session/")
+        )
+
+    def _whole_commits(self, stream: str, after: int) -> list[Event]:
+        """The next events, up to the end of a commit; of one that a recovery tore, what there is."""
+        limit = BATCH_EVENTS
+        while True:
+            batch = self.source.read(stream, after=after, limit=limit)
+            ends = [place for place, event in enumerate(batch, 1) if not event.left]
+            if len(batch) < limit:
+                return batch
+            if ends:
+                return batch[: ends[-1]]
+            limit *= 2
+
+    def _copy_pieces(self, addresses: Sequence[str]) -> None:
+        for at in range(0, len(addresses), BATCH_PIECES):
+            wanted = addresses[at : at + BATCH_PIECES]
+            there = self.target.pieces(wanted)
+            found = self.source.pieces(address for address in wanted if address not in there)
+            if found and not self.dry_run:
+                _copy_pieces(self.target, found)
+            self.pieces += len(found)
+
+    def _write_anew(self, stream: str, own: str) -> None:
+        """A stream of this machine, under its name in the target."""
+        events, there = self.source.read(stream), self.target.read(own)
+        if [_said(e) for e in there] != [_said(e) for e in events[: len(there)]]:
+            self.kept.append(own)
+            return
+        self.events_there += len(there)
+        rest = [Draft(e.kind, e.body, e.at, e.actor, e.run, e.format) for e in events[len(there) :]]
+        if rest and not self.dry_run:
+            self.target.append(Append(own, len(there), rest))
+        self.events += len(rest)
+
+    # -- beside the journal --------------------------------------------------------------------
+
+    def _runs(self, source: Runs | None, target: Runs | None) -> int:
+        if source is None or target is None:
+            return 0
+        rows = source.rows()
+        waiting, count = [], 0
+        for done, listed in enumerate(rows):
+            self.progress(done, len(rows), "runs")
+            row = source.get(listed.key)
+            if row is not None and target.get(listed.key) != row:
+                waiting.append(row)
+                count += 1
+            if waiting and (len(waiting) >= BATCH_RUNS or done == len(rows) - 1) and not self.dry_run:
+                target.put(waiting)
+                waiting = []
+        if waiting and not self.dry_run:
+            target.put(waiting)
+        return count
+
+    def _memories(self, source: Memories | None, target: Memories | None) -> int:
+        if source is None or target is None:
+            return 0
+        there = {kept.memory.id for kept in target.everything()}
+        count, after = 0, 0
+        while found := source.carried(after, BATCH_MEMORIES):
+            after = found[-1].no
+            self.progress(after, after, "memories")
+            new = [one for one in found if one.kept.memory.id not in there]
+            count += len(new)
+            if not new or self.dry_run:
+                continue
+            adds = [replace(one.kept, words=searched(one.kept.memory)) for one in new]
+            votes = [vote for one in new for vote in one.votes]
+            target.write(MemoryChange(adds=adds, votes=votes, trail=[t for one in new for t in one.trail]))
+            trip("migrate.after_memories")
+        return count
+
+    # -- proof ---------------------------------------------------------------------------------
+
+    def _verify(self, sessions: Sequence[str]) -> tuple[int, list[str]]:
+        """How many sessions a refold of the target gives as the source has them; those that moved on."""
+        verified, behind = 0, []
+        for done, stream in enumerate(sessions):
+            self.progress(done, len(sessions), f"proving {stream}")
+            session = stream.removeprefix("session/")
+            if session in self.conflicts:
+                continue
+            theirs, ours = self.source.read(stream), self.target.read(stream)
+            if len(theirs) != len(ours):
+                behind.append(session)
+                continue
+            made = snapshot_of(session, fold_all(ours))
+            addresses = named_pieces(theirs)
+            same = ours == theirs and made == snapshot_of(session, fold_all(theirs))
+            if not same or self.source.pieces(addresses) != self.target.pieces(addresses):
+                raise DamagedError("the copy", stream, "a refold of it is not what the source gives")
+            self.target.keep(made)
+            verified += 1
+        return verified, behind
+
+
+# -- what belongs to a machine ---------------------------------------------------------------------
+
+
+def _owned(source: Journal, theirs: str, ours: str) -> dict[str, str]:
+    """Streams of this machine in the source, and what they are called in the target."""
+    if theirs == ours:
+        return {}
+    ledger = f"{TRUST_STREAM}/{{}}"
+    owns = {ledger.format(theirs) if theirs else TRUST_STREAM: ledger.format(ours) if ours else TRUST_STREAM}
+    for stream, path in _trees(source):
+        if stream == tree_stream(path, theirs):
+            new = tree_stream(path, ours)
+            owns[stream] = new
+            owns[stream.replace("tree/", "handover/", 1)] = new.replace("tree/", "handover/", 1)
+    return owns
+
+
+def _trees(journal: Journal) -> Iterator[tuple[str, str]]:
+    for stream, _ in journal.streams("tree/"):
+        for event in journal.read(stream):
+            body = ev.read_body(event)
+            if isinstance(body, ev.TreeBound):
+                yield stream, body.path
+                break
+
+
+def _said(event: Event) -> tuple[Any, ...]:
+    return event.kind, event.body, event.at, event.actor
+
+
+def _port(journal: Journal, name: str) -> Any:
+    return getattr(journal, name, None)
+
+
+# -- writing as it is ------------------------------------------------------------------------------
+
+
+def _copy_in(target: Journal, stream: str, after: int, events: Sequence[Event]) -> None:
+    from ...stores.sqlite import SqliteJournal
+
+    if isinstance(target, SqliteJournal):
+        from ...stores.sqlite.upkeep import copy_in
+
+        copy_in(target, stream, after, events)
+        return
+    from ...stores.postgres import PostgresJournal
+    from ...stores.postgres.upkeep import copy_in as copy_to_server
+
+    if not isinstance(target, PostgresJournal):
+        raise UsageError("this kind of store cannot be migrated to", hint=KINDS)
+    copy_to_server(target, stream, after, events)
+
+
+def _copy_pieces(target: Journal, pieces: Mapping[str, bytes]) -> None:
+    from ...stores.sqlite import SqliteJournal
+
+    if isinstance(target, SqliteJournal):
+        from ...stores.sqlite.upkeep import copy_pieces
+
+        copy_pieces(target, pieces)
+        return
+    from ...stores.postgres import PostgresJournal
+    from ...stores.postgres.upkeep import copy_pieces as copy_to_server
+
+    assert isinstance(target, PostgresJournal)
+    copy_to_server(target, pieces)

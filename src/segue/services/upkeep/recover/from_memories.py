@@ -1,0 +1,216 @@
+"""Memories in a recovery: brought back from whatever holds them, and the last rung of the ladder.
+
+A memory is taken from the damaged file, its log and the backups, in its newest revision; a tombstone wins
+over what it stands for. Where a session's own events are gone everywhere, the memories that it is named in
+tell its goal, what was done, what is next and what was decided. The session then says of itself that it was
+reconstructed; nothing else is made up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ....core.base.text import clean_command
+from ....core.base.values import Value, count
+from ....core.journal.chain import Missing
+from ....core.memories.model import Audience, Memory, audience_of, hash_of
+from ....core.memories.words import words
+from ....core.sessions import commands as do
+from ....core.sessions.commands import Command, Refusal, decide_all
+from ....core.sessions.state import SessionState
+from ....effects.redaction.redact import redact
+from ....errors import BadName, SegueError, StaleVersion
+from ....stores.base import Append, Journal, Kept, MemoryChange
+from ....stores.sqlite import SqliteJournal
+from ....stores.sqlite.salvage import salvage
+from ...memories.service import said
+from ...sessions.repository import stream_of
+from ...workspace.data_folder import Home, now
+
+ACTOR = "segue recover"
+TEXT_CHARS = 300
+TELLING = ("session-init", "task-result", "task-failure", "history-summary")
+"""Types that only a session's own memories have."""
+
+
+class Told(Value):
+    """What memories say of a session that is gone."""
+
+    session: str
+    memories: list[Memory]
+
+
+def gathered(places: Iterable[Path]) -> list[Memory]:
+    """Every memory that these files still hold, each in its newest revision, oldest first."""
+    found: dict[str, Memory] = {}
+    for place in places:
+        for memory in (*_readable(place), *_carved(place)):
+            there = found.get(memory.id)
+            if there is None or memory.revision > there.revision:
+                found[memory.id] = memory
+    return sorted(found.values(), key=lambda memory: (memory.created, memory.id))
+
+
+def _readable(place: Path) -> list[Memory]:
+    """As SQLite gives them, with votes and recalls; none if it does not. Of a copy: looking must not change
+    a backup or a damaged file, and opening a store may."""
+    if not place.exists():
+        return []
+    with tempfile.TemporaryDirectory(prefix="segue-look-") as folder:
+        copy = Path(folder) / "segue.db"
+        try:
+            shutil.copyfile(place, copy)
+            log = place.with_name(f"{place.name}-wal")
+            if log.exists():
+                shutil.copyfile(log, copy.with_name(f"{copy.name}-wal"))
+            journal = SqliteJournal(copy)
+            try:
+                return [kept.memory for kept in journal.memories.everything()]
+            finally:
+                journal.close()
+        except (SegueError, OSError):
+            return []
+
+
+def _carved(place: Path) -> list[Memory]:
+    """From the pages themselves."""
+    found = []
+    for body in salvage(place).memories:
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            found.append(msgspec.json.decode(body, type=Memory))
+    return found
+
+
+def put_back(path: Path, memories: Sequence[Memory]) -> None:
+    """Keep these in a store that was made anew; vectors are made when they are needed."""
+    if not memories:
+        return
+    journal = SqliteJournal(path)
+    try:
+        kept = [Kept(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
+        journal.memories.write(MemoryChange(adds=kept))
+        if journal.database.journal_mode == "wal":
+            journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        journal.close()
+
+
+def scrubbed(kept: Iterable[Kept], clean: Callable[[Any], Any]) -> list[Kept]:
+    """Those that hold a text, without it, as puts; names of agents, sessions and projects stay.
+
+    The same words are kept once: one that now says what another one says lives on in that one.
+    """
+    changed: list[Memory] = []
+    saying: dict[tuple[Audience, bytes], str] = {}
+    for one in kept:
+        cleaned = _cleaned(one.memory, clean)
+        if cleaned != one.memory:
+            changed.append(cleaned)
+        elif cleaned.live:
+            saying[audience_of(cleaned), hash_of(cleaned)] = cleaned.id
+    found = []
+    for memory in changed:
+        if memory.live:
+            other = saying.setdefault((audience_of(memory), hash_of(memory)), memory.id)
+            if other != memory.id:
+                reason = "says what another one says, since a text was erased"
+                memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
+        found.append(Kept(memory, " ".join(words(said(memory)[:20_000])) if memory.live else ""))
+    return found
+
+
+def _cleaned(memory: Memory, clean: Callable[[Any], Any]) -> Memory:
+    """The memory without a text, one revision later; the memory itself if it does not hold it."""
+    names = ("content", "reason", "error_pattern", "correct_approach", "metadata")
+    fields = {name: clean(getattr(memory, name)) for name in names}
+    source = memory.provenance
+    said_of = {name: clean(getattr(source, name)) for name in ("file", "commit", "source")}
+    changed = replace(memory, provenance=replace(source, **said_of), **fields)
+    if changed == memory:
+        return memory
+    content = "" if memory.forgotten else changed.content or "[scrubbed]"
+    return replace(changed, revision=memory.revision + 1, content=content)
+
+
+# -- the rung --------------------------------------------------------------------------------------
+
+
+def lost_sessions(home: Home, path: Path, there: Collection[str]) -> list[Told]:
+    """Sessions that memories tell of and that are nowhere else."""
+    by_session: dict[str, list[Memory]] = {}
+    for memory in _readable(path):
+        if memory.session and memory.session not in there and not memory.forgotten:
+            by_session.setdefault(memory.session, []).append(memory)
+    found = []
+    for session, memories in by_session.items():
+        with contextlib.suppress(BadName):
+            telling = any(memory.type in TELLING for memory in memories)
+            if telling and not home.archived(session).is_file():
+                found.append(Told(session, sorted(memories, key=lambda m: (m.created, m.id))))
+    return found
+
+
+def bring_back(journal: Journal, told: Told) -> bool:
+    """A session made of what its memories say; False if that is nothing."""
+    clean = [clean_command(wish, redact) for wish in wishes_of(told)]
+    outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
+    if isinstance(outcome, Refusal):
+        return False
+    try:
+        journal.append(Append(stream_of(told.session), 0, outcome.drafts))
+    except StaleVersion:
+        return False
+    return True
+
+
+def wishes_of(told: Told) -> list[Command]:
+    """The session as commands: goal, plan, decisions, findings, summary, and where it all comes from."""
+    first = next((m for m in told.memories if m.type == "session-init"), told.memories[0])
+    goal = _short(str(first.metadata.get("goal") or first.content)) or f"session {told.session}"
+    wishes: list[Command] = [
+        do.Create(told.session, goal, first.organization or "personal", first.project or "unknown")
+    ]
+    planned = [_short(str(item)) for item in first.metadata.get("items") or [] if str(item).strip()]
+    wishes += [do.Add(item) for item in dict.fromkeys(planned)]
+    for memory in told.memories:
+        wishes += _wishes(memory)
+    source = count(len(told.memories), "memory", "memories")
+    wishes.append(do.Describe(summary=f"reconstructed from {source}; what was declared is lost"))
+    wishes.append(do.Note(f"reconstructed from {source}, the newest of {told.memories[-1].created[:16]}"))
+    return wishes
+
+
+def _wishes(memory: Memory) -> list[Command]:
+    text = _short(memory.content)
+    item = _short(str(memory.metadata.get("item") or ""))
+    if not text:
+        return []
+    match memory.type:
+        case "task-result" if item:
+            return [do.Done(item)]
+        case "task-failure" if item:
+            return [do.Add(item), do.Fail(f"{item}: {text}")]
+        case "decision":
+            return [do.Decide(text)]
+        case "session-init" | "task-result" | "task-failure":
+            return []
+        case _:
+            return [do.Learn(text)]
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
+
+
+def missing(told: Told) -> Missing:
+    """How a recovery names what it could not bring back."""
+    return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; memories told the rest")

@@ -1,0 +1,177 @@
+"""The rung of transcripts: a session that no store, backup or emergency file has, as its runs tell it.
+
+The archive knows which session each run belonged to. What was declared is lost then; goal, plan and
+decisions come back as the agents wrote them down, in a session that says so. Nothing else is made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from ....agents import agent as agent_of
+from ....agents.base import Found
+from ....core.base.text import clean_command
+from ....core.base.values import Value, iso
+from ....core.journal.chain import Missing
+from ....core.runs import sentences as telling
+from ....core.runs.digest import RunDigest
+from ....core.runs.shared_copies import PREFIX, stream_of
+from ....core.sessions import commands as do
+from ....core.sessions.commands import Command, Refusal, decide_all
+from ....core.sessions.state import SessionState
+from ....effects.files.archive import About, Archive, Copy
+from ....effects.redaction.redact import redact
+from ....errors import SegueError, StaleVersion
+from ....settings import resolve
+from ....stores.base import Append
+from ...runs.discovery import Capture
+from ...runs.read_transcript import final
+from ...runs.run import goal_of, run_in
+from ...runs.shared_copies import Shelf
+from ...sessions.repository import stream_of as session_stream
+from ...workspace.data_folder import Home, now
+
+if TYPE_CHECKING:
+    from ....stores.base import Journal, Runs
+
+ACTOR = "segue recover"
+TEXT_CHARS = 300
+DECISIONS_MAX = 12
+
+
+class Told(Value):
+    """What the runs of a lost session say."""
+
+    session: str
+    copies: list[Copy]
+    digests: list[RunDigest]
+    unreadable: int = 0
+
+
+def lost_sessions(home: Home, there: Collection[str], journal: Journal | None = None) -> list[Told]:
+    """Sessions that copies of transcripts name and that are nowhere else; with a ``journal`` that machines
+    share, copies in it too."""
+    archive = Archive(home.transcripts)
+    found: dict[str, list[Copy]] = {}
+    copies = archive.copies()
+    if journal is not None:
+        own = {copy.about.key for copy in copies}
+        copies += [copy for copy in _shared(journal) if copy.about.key not in own]
+    for copy in copies:
+        ours = copy.about.store in ("", str(home.database))
+        if copy.session and ours and copy.session not in there and not home.archived(copy.session).is_file():
+            found.setdefault(copy.session, []).append(copy)
+    shelf = Shelf(journal) if journal is not None else None
+    capture = Capture(home.path, {}, archive=archive, shelf=shelf)
+    return [_told(session, copies, capture) for session, copies in found.items()]
+
+
+def _shared(journal: Journal) -> list[Copy]:
+    """Copies that are in the store, the oldest first. Those of a session that was archived left with it."""
+    runs: Runs | None = getattr(journal, "runs", None)
+    there = {name for name, _ in journal.streams(PREFIX)}
+    if runs is None or not there:
+        return []
+    found = []
+    for row in sorted(runs.rows(), key=lambda row: row.last):
+        if stream_of(row.key) in there:
+            run = run_in(row)
+            parent = run.parent if run is not None and run.side else ""
+            about = About(row.key, row.agent, row.native, row.path, row.cwd, row.project, parent=parent)
+            found.append(Copy(about, row.session, row.last, (), b"", b""))
+    return found
+
+
+def _told(session: str, copies: list[Copy], capture: Capture) -> Told:
+    digests: list[RunDigest] = []
+    unreadable = 0
+    for copy in copies:
+        about = copy.about
+        if about.parent:
+            continue  # a sub-agent's: what it did stands in its parent's
+        agent = agent_of(about.agent)
+        try:
+            reading = capture.reading(Found(about.agent, about.path, about.native, copy.last))
+            digests.append(final(reading, agent))
+        except SegueError:
+            unreadable += 1
+    return Told(session, copies, sorted(digests, key=lambda one: one.began), unreadable)
+
+
+def bring_back(journal: Journal, told: Told) -> bool:
+    """A session made of what its runs say; False if they say nothing of use."""
+    wishes = wishes_of(told)
+    if not wishes:
+        return False
+    clean = [clean_command(wish, redact) for wish in wishes]
+    outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
+    if isinstance(outcome, Refusal):
+        return False
+    try:
+        journal.append(Append(session_stream(told.session), 0, outcome.drafts))
+    except StaleVersion:
+        return False  # it is there after all
+    return True
+
+
+def wishes_of(told: Told) -> list[Command]:
+    """The session as commands: goal, plan with states, decisions, and where it all comes from."""
+    goal = next(filter(None, map(goal_of, told.digests)), "")
+    if not goal:
+        return []
+    about = told.copies[-1].about
+    runs = ", ".join(
+        f"{copy.about.agent} {copy.about.native}" for copy in told.copies if not copy.about.parent
+    )
+    source = f"recovered from the transcript of {runs}, last active {iso(told.copies[-1].last)[:16]}"
+    organization = resolve().text("organization")
+    wishes: list[Command] = [
+        do.Create(told.session, goal, organization, about.project, project_name=about.project_name)
+    ]
+    wishes += _plan(told.digests)
+    decided = dict.fromkeys(text for digest in told.digests for text in _decisions(digest))
+    wishes += [do.Decide(text) for text in decided if text]
+    wishes.append(do.Note(f"{source}; what was declared is lost"))
+    return wishes
+
+
+def _decisions(digest: RunDigest) -> list[str]:
+    """What was decided: answers of the user, what the run was given, and choices that the agent told."""
+    told = (one for words in digest.says for one in telling.sentences(words.text))
+    choices = [one for one in told if len(one) <= TEXT_CHARS and telling.is_choice(one)]
+    answers = [words.text for words in digest.decided]
+    return [_short(text) for text in [*digest.inherited.decided, *answers, *choices[-DECISIONS_MAX:]]]
+
+
+def _plan(digests: list[RunDigest]) -> list[Command]:
+    """The plan that was made last, with its states."""
+    planned = next((digest for digest in reversed(digests) if digest.plan), None)
+    if planned is not None:
+        rows = [(_short(item[0]), item[1]) for item in planned.plan]
+    else:
+        drawn = next((digest for digest in reversed(digests) if digest.sketch or digest.sketch_done), None)
+        if drawn is None:
+            return []
+        rows = [(_short(text), "done") for text in drawn.sketch_done]
+        rows += [(_short(text), "pending") for text in drawn.sketch]
+    wishes: list[Command] = []
+    for text, state in rows:
+        if text:
+            wishes.append(do.Add(text))
+            if state in _STATES:
+                wishes.append(_STATES[state](text))
+    return wishes
+
+
+_STATES: dict[str, Callable[[str], Command]] = {"done": do.Done, "active": do.Begin, "dropped": do.Drop}
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split()).lstrip("#").strip()
+    return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
+
+
+def missing(told: Told) -> Missing:
+    """How a recovery names what it could not bring back."""
+    return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; a transcript told the rest")

@@ -1,0 +1,469 @@
+"""The recovery ladder: from what is on disk, the best store that can be made of it.
+
+Rungs, each tried only where those above it do not hold:
+
+1. *store*: it opens, SQLite finds nothing wrong, every chain is proven.
+2. *refold*: the journal is whole, snapshots are not: they are made anew.
+3. *backup*: the newest backup plus every later event that is still readable in the damaged
+   file, its log, older backups and originals that were kept since, merged by stream and version and
+   checked by their hashes (``recover_sources``).
+4. *emergency*: files of dying processes, which may also hold the state of a session that no
+   other source has.
+5. *transcript*: a session that nothing above has, as the transcripts of its runs, or their archived
+   copies, tell it (``recover_runs``).
+6. *git*: a session that no transcript tells, from the state that a handover left in the working tree, or
+   from the history of that file (``recover_git``).
+7. *memories*: a session that none of these tells, from the memories that name it
+   (``recover_memories``). Memories themselves are brought back with the events.
+
+A new file is built beside the damaged one and put in its place only when it is proven; the
+original is kept, and a backup is made of what came back. What no source had is named by session and
+version, never papered over; what left no trace can only be told by the time of the newest that came back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from ...._failpoints import trip
+from ....core.base.values import Value, count
+from ....core.journal import event as ev
+from ....core.journal.chain import Missing, faults
+from ....core.sessions.rewind import difference
+from ....core.sessions.state import SessionState
+from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
+from ....effects.processes.identity import start_of
+from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
+from ....settings import Settings
+from ....stores.base import Append, Journal
+from ....stores.sqlite import SqliteJournal, alone
+from ....stores.sqlite.upkeep import integrity
+from ...resume import emergency
+from ...sessions.repository import fold_all, stream_of
+from ...workspace.data_folder import Home, now
+from ...workspace.working_tree import Brake
+from ..backups import Backups
+from ..refold import stale_snapshots
+from . import sources
+from .from_memories import gathered, put_back
+from .sources import ACTOR
+
+Progress = Callable[[int, int, str], None]
+Tree = tuple[Path, str]
+"""A working tree, and its folder of Markdown layers."""
+TROUBLES_MAX = 2
+OF_A_STATE = "of an agent's state"
+"""So ends what is said of pieces that are lost: no fault of the store that is rebuilt without them."""
+
+
+class Rung(Value):
+    """What one rung of the ladder gave."""
+
+    name: str
+    status: str
+    """ok, used, damaged or none."""
+    detail: str = ""
+
+
+class Recovery(Value):
+    """What a recovery found and did."""
+
+    rungs: list[Rung]
+    sessions: int
+    events: int
+    missing: list[Missing]
+    kept: str
+    """Where the damaged original is."""
+    changed: bool
+    memories: int = 0
+    """Brought back, beside the sessions; counted where a store was made anew."""
+    doubt: str = ""
+    """What may be lost without a trace; empty if nothing was made anew."""
+    backup: str = ""
+    """The backup that was made of what came back."""
+
+
+def recover(
+    home: Home, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None,
+    folder: Path | None = None, memory_dir: str = "memory",
+) -> Recovery:  # fmt: skip
+    """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``."""
+    if not dry_run:
+        Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
+    home = home.for_store(settings.text("store"))
+    tree = (folder, memory_dir) if folder is not None else None
+    if home.elsewhere:
+        from .remote import recover_server
+
+        return recover_server(home, settings, dry_run=dry_run)
+    if dry_run:
+        return _climb(home, settings, tree, dry_run=True, progress=progress)
+    private_folder(home.database.parent)
+    with alone(home.database):
+        return _climb(home, settings, tree, dry_run=False, progress=progress)
+
+
+def _climb(
+    home: Home, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
+) -> Recovery:  # fmt: skip
+    path, remains = home.database, home.remains()
+    if not dry_run:
+        _remove_leftovers(path)
+    trouble = [remains] if remains else []
+    if not trouble and path.exists():
+        trouble = inspect(path) or _behind_backup(home)
+    rungs = [Rung("store", "damaged" if trouble else "ok", _in_short(trouble))]
+    missing: list[Missing] = []
+    kept, sessions, events = "", 0, 0
+    rebuilt: set[str] | None = None
+    built: _Built | None = None
+    if trouble:
+        built = _build(home, path, progress)
+        missing, new = built.missing, built.path
+        rungs += built.rungs
+        sessions, events = _count(new)
+        rebuilt = _sessions(new)
+        if not dry_run:
+            kept = _swap(home, path, new)
+        _remove(new)
+    elif path.exists():
+        stale = _snapshots(path, mend=not dry_run)
+        detail = f"{stale} snapshots made anew" if stale else "every snapshot equals a refold"
+        rungs.append(Rung("refold", "used" if stale else "ok", detail))
+    rung, restored = _emergency(home, path, dry_run=dry_run)
+    rungs.append(rung)
+    there = rebuilt if dry_run and rebuilt is not None else _sessions(path)
+    rung, told = _transcripts(home, path, there, dry_run=dry_run)
+    rungs.append(rung)
+    missing += told
+    if tree is not None:
+        rung, told = _git(home, path, *tree, there if dry_run else _sessions(path), dry_run=dry_run)
+        rungs.append(rung)
+        missing += told
+    rung, told = _memories(home, path, dry_run=dry_run)
+    rungs.append(rung)
+    missing += told
+    if not (dry_run and trouble):
+        sessions, events = _count(path)
+    back = bool(built) or restored or any(r.status == "used" for r in rungs if r.name != "refold")
+    changed = not dry_run and (back or any(r.status == "used" for r in rungs))
+    made = _back_up(home, settings) if back and not dry_run else ""
+    memories, doubt = (built.memories, built.doubt) if built else (0, "")
+    return Recovery(rungs, sessions, events, missing, kept, changed, memories, doubt, made)
+
+
+def _in_short(trouble: list[str]) -> str:
+    """What is wrong, for a line: a damage of SQLite has many words."""
+    more = f"; and {len(trouble) - TROUBLES_MAX} more" if len(trouble) > TROUBLES_MAX else ""
+    return "; ".join(trouble[:TROUBLES_MAX]) + more
+
+
+def _back_up(home: Home, settings: Settings) -> str:
+    """The name of a backup of what came back: it may be nowhere else. Empty if none could be made."""
+    journal = SqliteJournal(home.database)
+    try:
+        return Backups(home, journal, settings, Brake([])).make().path.name
+    except SegueError:
+        return ""
+    finally:
+        journal.close()
+
+
+def inspect(path: Path) -> list[str]:
+    """What is wrong with a store, in words; empty if it is proven whole."""
+    journal = SqliteJournal(path)
+    try:
+        found = integrity(journal.database)
+        if not found:
+            found = [
+                f"{fault.stream} version {fault.version}: {fault.reason}"
+                for stream, _ in journal.streams()
+                for fault in faults(stream, journal.read(stream))
+            ]
+            found += [
+                f"{session}: {count(lost, 'piece')} {OF_A_STATE}" for session, lost in lost_pieces(journal)
+            ]
+    except (SchemaTooNew, StoreBusy, StoreFull):
+        raise
+    except AccessError:
+        if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            raise
+        found = ["SQLite takes the file for one that cannot be written"]
+    except SegueError as fault:
+        found = [fault.message]
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+    return found
+
+
+def _behind_backup(home: Home) -> list[str]:
+    """Sessions of which the newest backup knows more than the store: it was lost and begun anew."""
+    newest = next(iter(sources.backups(home)), None)
+    if newest is None:
+        return []
+    store, backup = SqliteJournal(home.database), SqliteJournal(newest)
+    try:
+        now_there = dict(store.streams("session/"))
+        return [
+            f"{name} is at version {now_there.get(name, 0)}, and at {version} in {newest.name}"
+            for name, version in backup.streams("session/")
+            if now_there.get(name, 0) < version and not home.archived(name.removeprefix("session/")).exists()
+        ]
+    except SegueError:
+        return []
+    finally:
+        store.close()
+        backup.close()
+
+
+def lost_pieces(journal: Journal) -> list[tuple[str, int]]:
+    """(session, how many) pieces that states name and the store does not have."""
+    lost: list[tuple[str, int]] = []
+    for stream, _ in journal.streams("session/"):
+        for agent in fold_all(journal.read(stream)).agents.values():
+            have = journal.pieces(agent.pieces)
+            gone = sum(address not in have for address in agent.pieces)
+            if gone:
+                lost.append((stream.removeprefix("session/"), gone))
+    return lost
+
+
+# -- building a new store from what is left --------------------------------------------------------
+
+
+class _Built(Value):
+    """A new store, not yet in place."""
+
+    path: Path
+    missing: list[Missing]
+    rungs: list[Rung]
+    memories: int
+    doubt: str
+
+
+def _build(home: Home, path: Path, progress: Progress | None) -> _Built:
+    read: list[sources.Source] = []
+    rungs: list[Rung] = []
+    places = sources.places(home)
+    for done, place in enumerate(places):
+        if progress:
+            progress(done, len(places), place.name)
+        found = sources.read_wreck(place)
+        read.append(found)
+        number = sum(len(events) for events in found.streams.values())
+        detail = "; ".join([f"{place.name}: {count(number, 'event')}", *found.notes])
+        rungs.append(Rung(place.kind, "used" if number else "none", detail))
+    new = path.with_name(f"{path.name}.recovering-{os.getpid()}")
+    _remove(new)
+    missing = sources.write(new, read)
+    memories = gathered(place.path for place in places)
+    put_back(new, memories)
+    problems = [p for p in inspect(new) if OF_A_STATE not in p and "rest of its commit" not in p]
+    if problems:
+        _remove(new)
+        raise SegueError(f"the rebuilt store does not verify: {problems[0]}", hint="report this as a bug")
+    live = sum(not memory.forgotten for memory in memories)
+    return _Built(new, missing, rungs, live, sources.doubt(home, read, memories))
+
+
+# -- putting it in place ---------------------------------------------------------------------------
+
+
+def _swap(home: Home, path: Path, new: Path) -> str:
+    """Copies of the damaged files aside, the new one in their place.
+
+    From the moment in which the old log goes until the new file stands there, a marker names the
+    copies: whoever opens the store then is told, and the next recovery begins from the copies.
+    """
+    aside = home.aside(now())
+    originals = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]
+    for original in originals:
+        if original.exists():
+            private_folder(aside)
+            shutil.copy2(original, aside / original.name)
+            os.chmod(aside / original.name, 0o600)
+            with open(aside / original.name, "rb") as copy:
+                sync_file(copy.fileno())
+    if aside.exists():
+        sync_folder(aside)
+        if not home.swapping.exists():
+            write_whole(home.swapping, str(aside).encode())
+    kept = str(aside) if aside.exists() else home.swapping.read_text() if home.swapping.exists() else ""
+    trip("recover.before_swap")
+    for suffix in ("-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    os.replace(new, path)
+    sync_folder(path.parent)
+    home.swapping.unlink(missing_ok=True)
+    trip("recover.after_swap")
+    return kept
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Files that a recovery was building when it was killed."""
+    for left in path.parent.glob(f"{path.name}.recovering-*"):
+        pid = left.name.rpartition("recovering-")[2].partition("-")[0]
+        if not pid.isdecimal() or not start_of(int(pid)):
+            left.unlink(missing_ok=True)
+
+
+def _remove(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+# -- the other rungs -------------------------------------------------------------------------------
+
+
+def _snapshots(path: Path, *, mend: bool) -> int:
+    """How many snapshots are not what a refold gives; made anew if asked."""
+    journal = SqliteJournal(path)
+    try:
+        return len(stale_snapshots(journal, mend=mend))
+    finally:
+        journal.close()
+
+
+def _emergency(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, bool]:
+    files = emergency.pending(home.emergency)
+    whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
+    if not files:
+        return Rung("emergency", "none", "no emergency files"), False
+    detail = f"{len(whole)} of {len(files)} files are whole"
+    if dry_run or not whole:
+        return Rung("emergency", "damaged" if not whole else "ok", detail), False
+    from ....api.segue import Segue
+
+    did: list[str] = []
+    with Segue(home=home.path, store=f"sqlite://{path}", folder=home.path) as segue:
+        for file, found in whole:
+            did += restore_state(segue.journal, found)
+            did += emergency.merge(segue, file)
+    return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
+
+
+def restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
+    """A session that the journal has lost, or only the beginning of, from a file's state."""
+    state = emergency.state_in(found)
+    stream = stream_of(found.session_id)
+    head = journal.head(stream)
+    if state is None or not state.version or head.version >= state.version:
+        return []
+    now_state = fold_all(journal.read(stream)) if head.version else SessionState()
+    reason = f"from the emergency file of {found.time}"
+    if any(isinstance(g, ev.Gap) and g.reason == reason for g in map(ev.read_body, journal.read(stream))):
+        return []
+    bodies: list[ev.Body] = []
+    if not head.version:
+        bodies.append(
+            ev.Created(
+                found.session_id,
+                state.goal,
+                state.organization,
+                state.project,
+                state.type,
+                state.project_name,
+            )
+        )
+    bodies.append(ev.Gap(head.version + 1, state.version, reason))
+    bodies.append(ev.Rewound(state.version, difference(now_state, state, lifecycle=True), "emergency"))
+    drafts = [ev.draft(body, at=now(), actor=ACTOR) for body in bodies]
+    journal.append(Append(stream, head.version, drafts))
+    return [f"the state of {found.session_id} at version {state.version}"]
+
+
+def _transcripts(home: Home, path: Path, there: set[str], *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+    """Sessions that only transcripts still know."""
+    if not home.transcripts.is_file():
+        return Rung("transcript", "none", "no transcripts are archived"), []
+    from . import from_runs
+
+    try:
+        lost = from_runs.lost_sessions(home, there)
+    except SegueError as fault:
+        return Rung("transcript", "damaged", fault.message), []
+    if not lost:
+        return Rung("transcript", "ok", "no session is known from transcripts alone"), []
+    names = ", ".join(told.session for told in lost)
+    if dry_run:
+        return Rung("transcript", "ok", f"could bring back: {names}"), []
+    journal = SqliteJournal(path)
+    try:
+        back = [told for told in lost if from_runs.bring_back(journal, told)]
+    finally:
+        journal.close()
+    if not back:
+        return Rung("transcript", "none", f"the transcripts say nothing of {names}"), []
+    names = ", ".join(told.session for told in back)
+    return Rung("transcript", "used", f"recovered from a transcript: {names}"), list(
+        map(from_runs.missing, back)
+    )
+
+
+def _git(
+    home: Home, path: Path, folder: Path, memory_dir: str, there: set[str], *, dry_run: bool
+) -> tuple[Rung, list[Missing]]:
+    """Sessions that only the state of a handover still tells."""
+    from . import from_git as rung
+
+    lost = rung.lost_sessions(home, folder, memory_dir, there)
+    if not lost:
+        return Rung("git", "none", "no session is known from a handover's state alone"), []
+    names = ", ".join(f"{found.told.session} ({found.where})" for found in lost)
+    if dry_run:
+        return Rung("git", "ok", f"could bring back: {names}"), []
+    journal = SqliteJournal(path)
+    try:
+        back = [found for found in lost if rung.bring_back(journal, found)]
+    finally:
+        journal.close()
+    if not back:
+        return Rung("git", "none", f"what stands there is no session: {names}"), []
+    names = ", ".join(f"{found.told.session} ({found.where})" for found in back)
+    return Rung("git", "used", f"recovered from git: {names}"), list(map(rung.missing, back))
+
+
+def _memories(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+    """Sessions that only memories still know."""
+    from . import from_memories as rung
+
+    lost = rung.lost_sessions(home, path, _sessions(path)) if path.exists() else []
+    if not lost:
+        return Rung("memories", "none", "no session is known from memories alone"), []
+    if dry_run:
+        names = ", ".join(told.session for told in lost)
+        return Rung("memories", "ok", f"could bring back: {names}"), []
+    journal = SqliteJournal(path)
+    try:
+        back = [told for told in lost if rung.bring_back(journal, told)]
+    finally:
+        journal.close()
+    names = ", ".join(told.session for told in back)
+    return Rung("memories", "used", f"reconstructed from memories: {names}"), list(map(rung.missing, back))
+
+
+def _heads(path: Path) -> list[tuple[str, int]]:
+    if not path.exists():
+        return []
+    journal = SqliteJournal(path)
+    try:
+        return journal.streams()
+    except SegueError:
+        return []
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+
+
+def _sessions(path: Path) -> set[str]:
+    return {name.removeprefix("session/") for name, _ in _heads(path) if name.startswith("session/")}
+
+
+def _count(path: Path) -> tuple[int, int]:
+    heads = _heads(path)
+    return sum(name.startswith("session/") for name, _ in heads), sum(version for _, version in heads)

@@ -1,0 +1,158 @@
+"""What a recovery reads: the damaged file, originals that were kept, backups; and what can be made of them.
+
+The pages of each file are read one by one, without trusting its header or any tree. A row counts only if it
+has the hash that it was stored with; what several files have is merged by stream and version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from ....core.base.values import Value, count
+from ....core.journal.chain import Missing, assemble
+from ....core.journal.event import Event
+from ....core.memories.model import Memory
+from ....stores.sqlite.salvage import salvage
+from ....stores.sqlite.upkeep import restore
+from ...sessions.repository import fold_all
+from ...workspace.data_folder import Home, now
+
+ACTOR = "segue recover"
+_STAMP_DIGITS = 14
+"""Of a time, down to the second."""
+
+
+class Source(Value):
+    """Streams and pieces from one place."""
+
+    name: str
+    streams: dict[str, list[Event]]
+    pieces: dict[str, bytes]
+    erased: frozenset[str] = frozenset()
+    heads: dict[str, int] = {}
+    """Versions that streams are known to have had."""
+    notes: list[str] = []
+    is_backup: bool = False
+
+    def all(self) -> Iterator[Event]:
+        """Every event."""
+        for events in self.streams.values():
+            yield from events
+
+
+class Place(Value):
+    """A file that is read."""
+
+    name: str
+    kind: str
+    path: Path
+
+
+def places(home: Home) -> list[Place]:
+    """Whatever may hold events, the best first.
+
+    An original that an earlier recovery kept is read only if it is newer than every backup: that recovery
+    made one of all that it had found, and what was erased since then must not come back.
+    """
+    path = home.database
+    found = []
+    if path.exists() or log_of(path).exists():
+        found.append(Place("the damaged store", "damaged file", path))
+    aside = Path(home.swapping.read_text()) / path.name if home.swapping.exists() else None
+    if aside is not None:
+        found.append(Place(f"the original in {aside.parent.name}", "damaged file", aside))
+    made = backups(home)
+    newest = _stamp(made[0].name) if made else ""
+    found += [
+        Place(f"the original kept in {one.parent.name}", "damaged file", one)
+        for one in home.originals()
+        if _stamp(one.parent.name) > newest and one != aside
+    ]
+    return found + [Place(f"backup {one.name}", "backup", one) for one in made]
+
+
+def backups(home: Home) -> list[Path]:
+    """The backups, the newest first."""
+    return sorted(home.backups.glob("segue-*.db"), reverse=True)
+
+
+def _stamp(name: str) -> str:
+    """The digits of the time in a name."""
+    return "".join(filter(str.isdecimal, name))[:_STAMP_DIGITS]
+
+
+def doubt(home: Home, sources: Sequence[Source], memories: Iterable[Memory]) -> str:
+    """What may be lost without a trace: whatever was written after the newest that came back."""
+    saved = {
+        (event.stream, event.version) for source in sources if source.is_backup for event in source.all()
+    }
+    last = next(iter(backups(home)), None)
+    made = _stamp(last.name) if last is not None else ""
+    later = [
+        event.at for source in sources for event in source.all() if (event.stream, event.version) not in saved
+    ]
+    later += [at for one in memories if _stamp(at := max(one.created, one.updated)) > made]
+    if later:
+        when = max(later)[:19].replace("T", " ")
+        return f"the newest that came back is of {when} UTC: what was written later, if anything was, is lost"
+    if not made:
+        return "nothing was found"
+    day, clock = f"{made[:4]}-{made[4:6]}-{made[6:8]}", f"{made[8:10]}:{made[10:12]}:{made[12:14]}"
+    told = f"nothing after the backup of {day} {clock} UTC was found"
+    return f"{told}: what was written later is lost, memories too"
+
+
+def read_wreck(place: Place) -> Source:
+    """All that a file still holds."""
+    wreck = salvage(place.path)
+    streams: dict[str, list[Event]] = {}
+    for loose in sorted(wreck.events, key=lambda loose: (not loose.sure, loose.event.version)):
+        streams.setdefault(loose.event.stream, []).append(loose.event)
+    heads = {wreck.names[n]: version for n, version in wreck.heads.items() if n in wreck.names}
+    is_backup = place.kind == "backup"
+    return Source(place.name, streams, wreck.pieces, wreck.erased_pieces, heads, wreck.notes, is_backup)
+
+
+def write(path: Path, sources: list[Source]) -> list[Missing]:
+    """A new store of what these have; what none of them had."""
+    names = sorted({name for source in sources for name in source.streams})
+    pieces: dict[str, bytes] = {}
+    erased: set[str] = set()
+    for source in sources:
+        for address, body in source.pieces.items():
+            if address not in pieces:
+                pieces[address] = body
+                erased |= {address} & source.erased
+    missing: list[Missing] = []
+    streams: list[tuple[str, list[Event]]] = []
+    for name in names:
+        whole = assemble(name, [s.streams.get(name, []) for s in sources], at=now(), actor=ACTOR)
+        if whole.events:
+            streams.append((name, whole.events))
+        missing += whole.missing + _missing_end(name, whole.events, sources)
+        if name.startswith("session/"):
+            missing += _missing_pieces(name, whole.events, pieces)
+    restore(path, streams, pieces, frozenset(erased))
+    return missing
+
+
+def _missing_end(stream: str, events: list[Event], sources: list[Source]) -> list[Missing]:
+    """Versions behind the last readable one that the stream is known to have had."""
+    known = max((source.heads.get(stream, 0) for source in sources), default=0)
+    last = max((event.version for s in sources for event in s.streams.get(stream, ())), default=0)
+    return [Missing(stream, last + 1, known, "no source had them")] if known > last else []
+
+
+def _missing_pieces(stream: str, events: list[Event], pieces: dict[str, bytes]) -> list[Missing]:
+    gone = []
+    for name, agent in fold_all(events).agents.items():
+        lost = sum(address not in pieces for address in agent.pieces)
+        if lost:
+            gone.append(Missing(stream, 0, 0, f"{count(lost, 'piece')} of the state of agent {name}"))
+    return gone
+
+
+def log_of(path: Path) -> Path:
+    """The write-ahead log of a store."""
+    return path.with_name(path.name + "-wal")

@@ -1,0 +1,366 @@
+"""Erasing a text from everything that Segue keeps: journal, pieces, runs, backups, archive, files.
+
+An event keeps its place and its hash; its body is rewritten, and an event at the end of the
+stream records which bodies changed and what their hashes are now: the chain still verifies,
+and an unrecorded change still shows. Pieces and foreign files are overwritten byte for byte,
+so that nothing moves. Afterwards the files are compacted: deleted bytes are gone too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from ...api.segue import Segue
+from ...core.base import canonical
+from ...core.base.values import Value
+from ...core.journal import event as ev
+from ...core.runs.shared_copies import PREFIX
+from ...core.sessions.fold import fold
+from ...core.sessions.state import SessionState
+from ...effects.files.atomic import write_whole
+from ...effects.files.check_outputs import Outputs
+from ...errors import SegueError, StaleVersion, UsageError
+from ...stores.base import Append, Carried, Journal, Memories, MemoryChange, Rewrite, RunRow, Runs
+from ...stores.sqlite import SqliteJournal
+from ...stores.sqlite.upkeep import compact
+from ..resume import emergency
+from ..runs import cursor
+from ..runs.run import facts_of, row_of
+from ..runs.shared_copies import scrub_pieces
+from ..workspace.data_folder import now
+
+SCRUBBED = "[scrubbed]"
+LENGTH_MIN = 4
+_RETRIES = 5
+Progress = Callable[[int, int, str], None]
+
+
+class Scrubbed(Value):
+    """What a scrub found, and unless it was a dry run, erased."""
+
+    events: int
+    pieces: int
+    files: list[str]
+    """Backups, archives and other files that held the text."""
+    sessions: list[str]
+    stays: list[str] = []
+    """Where the text cannot be erased: ids, and names of actors and runs."""
+    runs: int = 0
+    """Runs whose digest or whose copy in the archive held it."""
+    originals: list[str] = []
+    """Transcripts of agents that hold it: not ours to change."""
+    memories: int = 0
+    """Memories that held it."""
+    beyond: list[str] = []
+    """Where it may be that is not ours to reach: of a server."""
+
+
+def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
+    """Erase a text wherever it is kept."""
+    if len(text) < LENGTH_MIN:
+        raise UsageError(f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must go")
+    if not dry_run:
+        segue.brake.check()
+    events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
+    runs = scrub_runs(segue.observed.runs, text, dry_run)
+    memories = scrub_memories(segue.memories.store, text, dry_run)
+    found_any = bool(events or pieces or runs or memories)
+    if not dry_run:
+        _compact(segue, found_any)
+    segue.forget()
+    if segue.offline is not None and not dry_run:
+        segue.offline.forget()
+    files = [path for path in _files(segue) if path.is_file()]
+    hit: list[str] = []
+    for done, path in enumerate(files):
+        if progress:
+            progress(done, len(files), path.name)
+        whole_backup = path.parent == segue.home.backups and path.name.startswith("segue-")
+        scrubbed = _scrub_backup if whole_backup else _scrub_file
+        if scrubbed(path, text, segue.book.actor, dry_run):
+            hit.append(str(path))
+    hit += Outputs(segue.home.evidence).rewrite(partial(mask_all, text=text), dry_run=dry_run)
+    runs |= set(segue.observed.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
+    originals = [path for path in segue.observed.runs.known() if _holds(path, text)]
+    stays = _stays(segue.journal, text)
+    server = "the server's write-ahead log, replicas and backups, until they are recycled"
+    beyond = [server] if segue.home.elsewhere and found_any else []
+    return Scrubbed(events, pieces, hit, sessions, stays, len(runs), sorted(originals), memories, beyond)
+
+
+def _compact(segue: Segue, found_any: bool) -> None:
+    """What was erased is gone from the store's own files, too."""
+    if isinstance(segue.journal, SqliteJournal):
+        compact(segue.journal.database)
+    elif segue.home.elsewhere and found_any:
+        from ...stores.postgres import PostgresJournal
+        from ...stores.postgres.upkeep import compact as compact_server
+
+        if isinstance(segue.journal, PostgresJournal):
+            compact_server(segue.journal.database)
+
+
+def _stays(journal: Journal, text: str) -> list[str]:
+    """Ids and headers that hold the text: they name things, and the chain is made of them."""
+    found: set[str] = set()
+    for stream, _ in journal.streams():
+        if text in stream:
+            found.add(stream)
+        for event in journal.read(stream):
+            found |= {f"{stream}: {name}" for name in (event.actor, event.run, event.kind) if text in name}
+    return sorted(found)
+
+
+# -- a journal -------------------------------------------------------------------------------------
+
+
+def scrub_journal(journal: Journal, text: str, actor: str, dry_run: bool) -> tuple[int, int, list[str]]:
+    """Erase a text from one journal: (events rewritten, pieces masked, sessions touched)."""
+    rewrites: list[Rewrite] = []
+    appends: list[Append] = []
+    pieces: dict[str, bytes] = {}
+    copies = 0
+    for stream, version in journal.streams():
+        events = journal.read(stream)
+        mine = [
+            Rewrite(stream, event.version, body)
+            for event in events
+            if (body := _without(event, text)) != event.body
+        ]
+        if stream.startswith("session/"):
+            pieces.update(_pieces_with(journal, events, text))
+        elif stream.startswith(PREFIX):
+            copies += scrub_pieces(journal, stream, partial(mask_all, text=text), dry_run=dry_run)
+        if mine:
+            rewrites += mine
+            hashes = [canonical.digest(rewrite.body).hex() for rewrite in mine]
+            record = ev.Erased([rewrite.version for rewrite in mine], hashes)
+            appends.append(Append(stream, version, [ev.draft(record, at=now(), actor=actor)]))
+    if not dry_run and (rewrites or pieces):
+        journal.erase(rewrites, pieces, *appends)
+    sessions = sorted(
+        {r.stream.removeprefix("session/") for r in rewrites if r.stream.startswith("session/")}
+    )
+    return len(rewrites), len(pieces) + copies, sessions
+
+
+_FIELDS = frozenset(field for body in ev.BODIES.values() for field in body.__struct_fields__) | frozenset(
+    SessionState.__struct_fields__
+)
+
+
+_NAMING = {ev.Created.KIND: "id", ev.TreeCurrent.KIND: "session"}
+"""Fields that name a session: without them it could not be found."""
+
+
+def _without(event: ev.Event, text: str) -> bytes:
+    try:
+        value = canonical.decode(event.body)
+    except ValueError:
+        return event.body.replace(text.encode(errors="surrogatepass"), b"*" * len(text.encode()))
+    cleaned = _replace(value, text)
+    naming = _NAMING.get(event.kind)
+    if naming and isinstance(value, dict):
+        cleaned[naming] = value.get(naming)
+    return event.body if cleaned == value else canonical.encode(cleaned)
+
+
+def _mask(text: str) -> str:
+    """What stands there instead; it must not hold the text itself."""
+    return "***" if text in SCRUBBED else SCRUBBED
+
+
+def _replace(value: Any, text: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(text, _mask(text))
+    if isinstance(value, list):
+        return [_replace(child, text) for child in value]
+    if isinstance(value, dict):
+        return {
+            k if k in _FIELDS else k.replace(text, _mask(text)): _replace(v, text) for k, v in value.items()
+        }
+    return value
+
+
+def _pieces_with(journal: Journal, events: list[ev.Event], text: str) -> dict[str, bytes]:
+    """Pieces of every saved state that hold the text, or a part of it across a cut, masked."""
+    needle = text.encode(errors="surrogatepass")
+    masked: dict[str, bytes] = {}
+    seen: set[tuple[str, ...]] = set()
+    state = SessionState()
+    for event in events:
+        state = fold(state, event)
+        for agent in state.agents.values():
+            if agent.pieces in seen:
+                continue
+            seen.add(agent.pieces)
+            have = journal.pieces(agent.pieces)
+            bodies = [masked.get(a, have.get(a, b"")) for a in agent.pieces]
+            joined = b"".join(bodies)
+            if needle in joined:
+                _mask_pieces(joined.replace(needle, b"*" * len(needle)), agent.pieces, bodies, masked)
+    return masked
+
+
+def _mask_pieces(
+    joined: bytes, addresses: tuple[str, ...], bodies: list[bytes], masked: dict[str, bytes]
+) -> None:
+    at = 0
+    for address, body in zip(addresses, bodies, strict=True):
+        new = joined[at : at + len(body)]
+        if new != body:
+            masked[address] = new
+        at += len(body)
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def scrub_runs(runs: Runs, text: str, dry_run: bool) -> set[str]:
+    """Erase a text from what is kept of runs; the keys of those that held it. Names stay."""
+    changed: list[RunRow] = []
+    for listed in runs.rows():
+        row, facts = runs.get(listed.key), facts_of(listed)
+        if row is None:
+            continue
+        reading = cursor.masked(row.reading or b"", partial(mask_all, text=text))
+        goal = facts.run.goal.replace(text, "*" * len(text)) if facts is not None else ""
+        if facts is not None and goal != facts.run.goal:
+            facts.run = replace(facts.run, goal=goal)
+            changed.append(row_of(facts.run, facts.stamp, reading))
+        elif reading != row.reading:
+            changed.append(replace(row, reading=reading))
+    if changed and not dry_run:
+        runs.put(changed)
+    return {row.key for row in changed}
+
+
+def scrub_memories(memories: Memories, text: str, dry_run: bool) -> int:
+    """Erase a text from memories, their votes and their trail; how many held it."""
+    from .recover.from_memories import scrubbed
+
+    for attempt in range(_RETRIES):
+        all_kept, beside = [], set()
+        for one in _carried(memories):
+            all_kept.append(one.kept)
+            said = [vote.context for vote in one.votes] + [trace.reason for trace in one.trail]
+            if any(text in words for words in said):
+                beside.add(one.kept.memory.id)
+        changed = scrubbed(all_kept, lambda value: _replace(value, text))
+        if not dry_run:
+            try:
+                if changed:
+                    memories.write(MemoryChange(puts=changed))
+            except StaleVersion:  # somebody changed one meanwhile
+                if attempt < _RETRIES - 1:
+                    continue
+                raise
+            memories.compact(text)
+        return len(beside | {kept.memory.id for kept in changed})
+    raise AssertionError("unreachable")
+
+
+def _carried(memories: Memories) -> Iterator[Carried]:
+    after = 0
+    while page := memories.carried(after):
+        yield from page
+        after = page[-1].no
+
+
+def mask_all(body: bytes, text: str) -> bytes:
+    """The text in every spelling that it may have in JSON, in JSON within JSON, or by itself."""
+    once = _escaped(text)
+    plain = json.dumps(text)[1:-1].encode()
+    for form in {text.encode(errors="surrogatepass"), once, _escaped(once.decode()), plain}:
+        body = body.replace(form, b"*" * len(form))
+    return body
+
+
+def _holds(path: str, text: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            body = file.read()
+    except OSError:
+        return False
+    return mask_all(body, text) != body
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _files(segue: Segue) -> list[Path]:
+    home = segue.home
+    found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
+    raw = home.evidence / "running"
+    folders = [home.archive, home.emergency, home.damaged, home.manifests, home.scenes, raw]
+    folders += [home.handover, home.handoff]
+    for folder in folders:
+        found += sorted(path for path in folder.rglob("*") if path.is_file())
+    return [*found, *home.path.glob("segue.db.recover*"), home.path / "segue.log"]
+
+
+def _scrub_file(path: Path, text: str, actor: str, dry_run: bool) -> bool:
+    body = path.read_bytes()
+    cleaned = _scrub_archive(body, text, actor) or _scrub_emergency(path, text) or _masked(body, text)
+    if cleaned != body and not dry_run:
+        write_whole(path, cleaned)
+    return cleaned != body
+
+
+def _masked(body: bytes, text: str) -> bytes:
+    """Any other file: the text itself, and as JSON would spell it, byte for byte."""
+    for form in (text.encode(errors="surrogatepass"), _escaped(text)):
+        body = body.replace(form, b"*" * len(form))
+    return body
+
+
+def _escaped(text: str) -> bytes:
+    return canonical.encode(text)[1:-1]
+
+
+def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
+    journal = SqliteJournal(path)
+    try:
+        events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
+        runs = scrub_runs(journal.runs, text, dry_run)
+        memories = scrub_memories(journal.memories, text, dry_run)
+        if not dry_run:
+            compact(journal.database)
+            journal.database.connection().pragma("journal_mode", "delete")
+        return bool(events or pieces or runs or memories)
+    except SegueError:  # a damaged one: at least its bytes
+        return _scrub_file(path, text, actor, dry_run)
+    finally:
+        with contextlib.suppress(Exception):
+            journal.close()
+
+
+def _scrub_archive(body: bytes, text: str, actor: str) -> bytes:
+    """An archived session without the text; nothing if this is no archive."""
+    from ..handoff.export import scrub_document
+
+    if body[:2] != b"\x1f\x8b":
+        return b""
+    try:
+        plain = gzip.decompress(body)
+        cleaned = scrub_document(plain, text, actor=actor)
+    except (OSError, EOFError, SegueError):
+        return b""
+    return body if cleaned == plain else gzip.compress(cleaned)
+
+
+def _scrub_emergency(path: Path, text: str) -> bytes:
+    """An emergency file without the text; nothing if this is none."""
+    found = emergency.read(path)
+    if found is None:
+        return b""
+    cleaned = emergency.masked(found, text, lambda value: _replace(value, text))
+    return path.read_bytes() if cleaned == found else emergency.encode(cleaned)

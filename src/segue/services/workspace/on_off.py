@@ -1,0 +1,80 @@
+"""The honest switch: where Segue is off, nothing is captured and nothing is injected.
+
+Off is a file in the data folder, so that the recording hook can look without loading anything and without
+a store: ``off/tree`` mirrors the paths of working trees, ``off/session`` has the ids of sessions. What is
+switched off is asked by hooks, by syncs and by drains.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ...core.base.text import clean_name
+from ...core.base.values import Value
+from ...effects.files.atomic import PRIVATE_FILE, private_folder, sync_folder
+from ...errors import RefusedError
+from .data_folder import Home
+
+MARK = ".off"
+
+
+class Switch(Value):
+    """Whether Segue is on, somewhere."""
+
+    on: bool
+    folder: str = ""
+    session: str = ""
+    changed: bool = False
+    """Whether this command switched it."""
+
+
+def tree_mark(home: Home, root: Path) -> Path:
+    """The file that says that a working tree is off."""
+    return home.path / "off" / "tree" / str(root.absolute()).lstrip("/") / MARK
+
+
+def session_mark(home: Home, session: str) -> Path:
+    """The file that says that a session is off."""
+    return home.path / "off" / "session" / clean_name(session)
+
+
+def is_off(home: Home, folder: Path, session: str = "") -> bool:
+    """Whether Segue is off in a folder, or for a session."""
+    if session and session_mark(home, session).exists():
+        return True
+    if not (home.path / "off" / "tree").exists():
+        return False
+    here = folder.resolve()
+    return any(tree_mark(home, one).exists() for one in (here, *here.parents))
+
+
+def refuse_if_off(home: Home, folder: Path, session: str = "") -> None:
+    """RefusedError where Segue is off: for those who would capture."""
+    if is_off(home, folder, session):
+        what = f"for session {session}" if session and not is_off(home, folder) else f"in {folder}"
+        raise RefusedError(f"Segue is off {what}: nothing is captured", hint="`segue on` switches it on")
+
+
+def switch(home: Home, root: Path, session: str = "", *, on: bool) -> Switch:
+    """Switch Segue on or off, for a session or a working tree; durable when it returns."""
+    mark = session_mark(home, session) if session else tree_mark(home, root)
+    was_on = not mark.exists()
+    if on and not was_on:
+        mark.unlink(missing_ok=True)
+        sync_folder(mark.parent)
+        _prune(mark.parent, home.path)
+    elif not on and was_on:
+        private_folder(mark.parent)
+        os.close(os.open(mark, os.O_CREAT | os.O_WRONLY, PRIVATE_FILE))
+        sync_folder(mark.parent)
+    return Switch(on, "" if session else str(root), session, was_on != on)
+
+
+def _prune(folder: Path, top: Path) -> None:
+    """Empty folders go: the recording hook looks whether there are any."""
+    with suppress(OSError):
+        while folder != top:
+            folder.rmdir()
+            folder = folder.parent

@@ -1,0 +1,261 @@
+"""The place where a command runs: working tree, project, current session, trust, PAUSE.
+
+The working tree is git's, else the folder with ``segue.toml``, else a folder that is known
+already, else the folder itself. Its stream remembers which projects it was bound to (a remote
+added later must not hide older sessions) and which session is current in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from os import F_OK, access
+from pathlib import Path
+from typing import Protocol
+
+from ...core.base.text import slug
+from ...core.base.values import Value
+from ...core.journal import event as ev
+from ...effects.git import repository as git
+from ...errors import Paused, StaleVersion, StoreUnavailable, UsageError
+from ...settings import PROJECT_FILE, Settings, content_hash
+from ...stores.base import Append, Journal
+from .open_store import machine_of
+
+_FOLLOW = access not in os.supports_follow_symlinks
+"""A PAUSE that is a link to nowhere brakes too, where the platform can tell."""
+TRUST_STREAM = "ledger/trust"
+
+
+class Tree(Value):
+    """A working tree as its stream tells it."""
+
+    path: str
+    version: int = 0
+    projects: tuple[str, ...] = ()
+    """Every key this tree was bound to, the newest last."""
+    root_commit: str = ""
+    current: str = ""
+
+
+def tree_stream(path: str, machine: str = "") -> str:
+    """The stream of a working tree; of this machine alone where machines share a store."""
+    told = f"{machine}\0{path}" if machine else path
+    return "tree/" + hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:24]
+
+
+def trust_stream(journal: Journal) -> str:
+    """The ledger of what was accepted here: what a colleague accepts on another machine is not."""
+    machine = machine_of(journal)
+    return f"{TRUST_STREAM}/{machine}" if machine else TRUST_STREAM
+
+
+def fold_tree(tree: Tree, event: ev.Event) -> Tree:
+    """The tree after an event of its stream."""
+    body = ev.read_body(event)
+    projects, root_commit, current = tree.projects, tree.root_commit, tree.current
+    if isinstance(body, ev.TreeBound):
+        projects = (*(p for p in projects if p != body.project), body.project)
+        root_commit = body.root_commit or root_commit
+    elif isinstance(body, ev.TreeCurrent):
+        current = body.session
+    return Tree(tree.path, event.version, projects, root_commit, current)
+
+
+class Last(Protocol):
+    """What was last seen, for when the store cannot be asked."""
+
+    def tree_seen(self, path: str) -> Tree | None: ...
+    def trusted(self, path: str, hash: str) -> bool: ...
+
+
+class Place:
+    """Where we are. Everything is looked up when it is first asked for."""
+
+    bare: bool = False
+    """Whether there is no working tree here: a server's place. Nothing of its disk is told."""
+
+    def __init__(self, folder: Path, journal: Journal, last: Last | None = None) -> None:
+        self._journal = journal
+        self._last = last
+        self.folder = folder
+        self.seen: Tree | None = None
+        """The working tree's own facts, as far as they were asked for."""
+        self.asked = False
+        """Whether the store itself told them."""
+        self.trusted_hash = ""
+        self.repository = git.find(folder)
+        self.root = self._find_root()
+        if not _is_text(str(self.root)):
+            raise UsageError(
+                f"the path of this folder is no UTF-8: {str(self.root)!r}",
+                hint="Segue keeps paths as text: rename the folder, or reach it by another name",
+            )
+
+    def _find_root(self) -> Path:
+        if self.repository is not None:
+            return self.repository.root
+        for top in (self.folder, *self.folder.parents):
+            if (top / PROJECT_FILE).is_file():
+                return top
+        for top in (self.folder, *self.folder.parents):
+            if self._is_known(str(top)):
+                return top
+        return self.folder
+
+    def _is_known(self, path: str) -> bool:
+        try:
+            return self._journal.head(self._stream(path)).version > 0
+        except StoreUnavailable:
+            if self._last is None:
+                raise
+            return self._last.tree_seen(path) is not None
+
+    @property
+    def project_file(self) -> Path:
+        return self.root / PROJECT_FILE
+
+    def trusted(self) -> bool:
+        """Whether the content of the project's file was accepted."""
+        found = content_hash(self.project_file)
+        try:
+            accepted = bool(found) and found in {t.hash for t in _trusted(self._journal)}
+        except StoreUnavailable:
+            if self._last is None:
+                raise
+            return self._last.trusted(str(self.root), found)
+        self.trusted_hash = found if accepted else ""
+        return accepted
+
+    def trust(self, brake: Brake, *, at: str, actor: str) -> str:
+        """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
+        brake.check()
+        found = content_hash(self.project_file)
+        while found and not self.trusted():
+            body = ev.Trusted(str(self.project_file), found)
+            stream = trust_stream(self._journal)
+            version = self._journal.head(stream).version
+            with suppress(StaleVersion):
+                self._journal.append(Append(stream, version, [ev.draft(body, at=at, actor=actor)]))
+        return found
+
+    def tree(self, *, fresh: bool = False) -> Tree:
+        """The working tree's own facts."""
+        if self.seen is None or fresh:
+            try:
+                self.seen, self.asked = self._read(str(self.root)), True
+            except StoreUnavailable:
+                found = self._last.tree_seen(str(self.root)) if self._last is not None else None
+                if found is None:
+                    raise
+                self.seen, self.asked = found, False
+        return self.seen
+
+    def _read(self, path: str) -> Tree:
+        tree = Tree(path)
+        for event in self._journal.read(self._stream(path)):
+            tree = fold_tree(tree, event)
+        return tree
+
+    def _root_commit(self) -> str:
+        """The root commit that the tree was bound by; empty too where nobody can say."""
+        try:
+            return self.tree().root_commit
+        except StoreUnavailable:
+            if self._last is None:
+                raise
+            return ""
+
+    def project_key(self, settings: Settings) -> tuple[str, str]:
+        """(key, root commit if that is what the key is)."""
+        given = settings.text("project")
+        if given:
+            return given, ""
+        if self.repository is not None:
+            url = git.remote_url(self.repository)
+            if url:
+                return git.normalise_url(url), ""
+            commit = self._root_commit() or git.root_commit(self.repository)
+            if commit:
+                return f"commit:{commit}", commit
+        return str(self.root), ""
+
+    def project_name(self, key: str) -> str:
+        """The project in a word, for ids."""
+        if key.startswith("commit:") or key == str(self.root):
+            return slug(self.root.name)
+        return slug(key.rstrip("/").rpartition("/")[2])
+
+    def project_keys(self, settings: Settings) -> tuple[str, ...]:
+        """Every key whose sessions belong to this tree."""
+        key, _ = self.project_key(settings)
+        return (*(p for p in self.tree().projects if p != key), key)
+
+    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
+        """What makes a session the current one here; None if it is already."""
+        return self._binding(self.tree(fresh=True), key, root_commit, session, at, actor)
+
+    def bind_at(
+        self, path: str, key: str, root_commit: str, session: str, *, at: str, actor: str
+    ) -> Append | None:
+        """The same for a working tree that may be another one than this."""
+        return self._binding(self._read(path), key, root_commit, session, at, actor)
+
+    def _binding(
+        self, tree: Tree, key: str, root_commit: str, session: str, at: str, actor: str
+    ) -> Append | None:
+        bodies: list[ev.Body] = []
+        if not tree.projects or tree.projects[-1] != key:
+            bodies.append(ev.TreeBound(tree.path, key, root_commit))
+        if tree.current != session:
+            bodies.append(ev.TreeCurrent(session))
+        if not bodies:
+            return None
+        drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]
+        return Append(self._stream(tree.path), tree.version, drafts)
+
+    def _stream(self, path: str) -> str:
+        return tree_stream(path, machine_of(self._journal))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        return path.isascii() or bool(path.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _trusted(journal: Journal) -> list[ev.Trusted]:
+    bodies = (ev.read_body(event) for event in journal.read(trust_stream(journal)))
+    return [body for body in bodies if isinstance(body, ev.Trusted)]
+
+
+def brakes(folder: Path, data: Path, pause_file: str = "") -> list[Path]:
+    """Where a PAUSE file brakes work in a folder; the project's root is found without a store."""
+    tops = (folder, *folder.parents)
+    root = next((t for t in tops if (t / ".git").exists() or (t / "segue.toml").is_file()), folder)
+    return [data / "PAUSE", root / "PAUSE", *([root / pause_file] if pause_file else [])]
+
+
+class Brake:
+    """The PAUSE file: while one exists, every service write is refused. Reads are not asked."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.paths = [str(path) for path in paths]
+
+    def in_force(self) -> str:
+        """The PAUSE file that brakes, or nothing."""
+        for path in self.paths:
+            if access(path, F_OK, follow_symlinks=_FOLLOW):
+                return path
+        return ""
+
+    def check(self) -> None:
+        """Raise Paused if a PAUSE file exists."""
+        for path in self.paths:
+            if not access(path, F_OK, follow_symlinks=_FOLLOW):
+                continue
+            raise Paused(
+                f"{path} exists: nothing is written until it is gone", hint="ask whoever put it there"
+            )

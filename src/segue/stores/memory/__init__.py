@@ -1,0 +1,1 @@
+"""The reference store: everything in dictionaries, gone with the process."""

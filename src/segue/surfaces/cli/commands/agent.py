@@ -1,0 +1,111 @@
+"""`segue agent`: the states of named agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....errors import UnknownAgent, UsageError
+from ...render import ago, one_line, table
+from ..command import Command
+from ..context import Context, read_file
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+_FACTS = ("mode", "pid", "pid_start", "working_memory_path", "suggestions_pending", "last_run", "last_topic")
+
+
+def agent(context: Context) -> int:
+    """Save, load, list, note or drop."""
+    return _ACTIONS[context.args.action](context)
+
+
+def _list(context: Context) -> int:
+    agents = context.session().state.agents
+    context.emit(agents)
+    if not agents:
+        context.say("no agents yet; `segue agent save NAME FILE` keeps a state")
+    elif not context.json:
+        rows = [
+            (name, a.mode or "-", str(a.pid or "-"), f"{a.size:,}", ago(a.saved_at) if a.saved_at else "-")
+            for name, a in agents.items()
+        ]
+        context.say(*table(("agent", "mode", "pid", "bytes", "saved"), rows, context.style))
+    return 0
+
+
+def _save(context: Context) -> int:
+    import msgspec
+
+    name = _name(context)
+    body = read_file(context.args.file or "-")
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise UsageError(f"the state is not JSON: {fault}", hint="give one JSON value") from fault
+    saved = context.session().save_agent(name, value)
+    line = f"saved the state of {one_line(name)}: {len(body):,} bytes" if saved.events else "nothing changed"
+    return context.saved(saved, line)
+
+
+def _load(context: Context) -> int:
+    """The value as JSON, with and without ``--json``: it is a value for programs."""
+    value = context.session().load_agent(_name(context))
+    context.json = True
+    context.emit(value)
+    return 0
+
+
+def _note(context: Context) -> int:
+    name, args = _name(context), context.args
+    values: dict[str, Any] = {fact: getattr(args, fact) for fact in _FACTS if getattr(args, fact) is not None}
+    if args.active or args.inactive:
+        values["active"] = bool(args.active)
+    if not values:
+        raise UsageError("nothing to note", hint="for example: segue agent note NAME --mode review")
+    saved = context.session().note_agent(name, **values)
+    return context.saved(saved, f"noted of {one_line(name)}: {', '.join(values)}")
+
+
+def _drop(context: Context) -> int:
+    name, session = _name(context), context.session()
+    if name not in session.state.agents:
+        raise UnknownAgent(f"no agent {one_line(name)} in {session.id}", hint="see `segue agent list`")
+    return context.saved(session.drop_agent(name), f"forgot {one_line(name)}; `segue undo` takes that back")
+
+
+def _name(context: Context) -> str:
+    if not context.args.name:
+        raise UsageError("which agent?", hint=f"segue agent {context.args.action} NAME")
+    return str(context.args.name)
+
+
+_ACTIONS = {"list": _list, "save": _save, "load": _load, "note": _note, "drop": _drop}
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("action", choices=tuple(_ACTIONS), help="what to do")
+    add("name", nargs="?", metavar="NAME", help="the agent's name")
+    add("file", nargs="?", metavar="FILE", help="with save: a file with one JSON value; `-`: stdin")
+    add("--mode", metavar="TEXT", help="with note: what it is doing")
+    add("--pid", type=int, metavar="N", help="with note: its process")
+    add("--pid-start", metavar="TEXT", help="with note: when its process began")
+    add("--working-memory-path", metavar="PATH", help="with note: where it keeps its own notes")
+    add("--suggestions-pending", type=int, metavar="N", help="with note: suggestions that wait")
+    add("--last-run", metavar="ID", help="with note: its last run")
+    add("--last-topic", metavar="TEXT", help="with note: what it was last about")
+    add("--active", action="store_true", help="with note: it is at work")
+    add("--inactive", action="store_true", help="with note: it is not at work")
+
+
+COMMANDS = (
+    Command(
+        "agent", agent, _arguments, session="flag",
+        json="save, note, drop: Saved; list: an object of AgentStates by name; load: the value itself",
+        examples=(
+            "segue agent save planner state.json", "segue agent load planner > state.json",
+            "segue agent list", "segue agent note planner --mode review --pid 4242",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,117 @@
+"""The brief: what the next run is told first. Nothing but the brief goes to standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from ..command import Command
+from ..context import Context, read_file
+
+if TYPE_CHECKING:
+    from ....services.brief.brief import Format
+    from ..parser import Parser
+
+
+def brief(context: Context) -> int:
+    """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
+    args = context.args
+    form: Format = "json" if context.json else args.format
+    if args.what == "-":
+        _print(_of_input(args.agent or "", args.max_bytes, form), context.out)
+        return 0
+    path = Path(args.what).expanduser() if args.what else None
+    if path is not None and not path.is_absolute():
+        path = context.folder / path
+    _print(_uncollected(lambda: _written(context, path, form)), context.out)
+    return 0
+
+
+def _written(context: Context, path: Path | None, form: Format) -> str:
+    from ....services.brief import brief as briefs
+
+    args = context.args
+    agent, most = args.agent or "", args.max_bytes
+    if path is not None and (path.exists() or _names_a_file(args.what)):
+        return briefs.of_file(path, agent, budget=most, form=form)
+    return briefs.of_place(
+        context.folder, context.environment, args.what or "", agent, budget=most, form=form
+    )
+
+
+def _of_input(agent: str, most: int, form: Format) -> str:
+    """The brief of what comes in: readers want a file, so it is one while it is read."""
+    from tempfile import TemporaryDirectory
+
+    from ....errors import TranscriptUnreadable
+    from ....services.brief import brief as briefs
+
+    with TemporaryDirectory(prefix="segue-") as folder:
+        path = Path(folder) / "transcript.jsonl"
+        path.write_bytes(read_file("-"))
+        try:
+            return briefs.of_file(path, agent, budget=most, form=form)
+        except TranscriptUnreadable as fault:
+            told = fault.message.replace(str(path), "standard input")
+            raise TranscriptUnreadable(told, hint=fault.hint) from fault
+
+
+def _uncollected(work: Callable[[], str]) -> str:
+    """Without the garbage collector: many small values, no cycles."""
+    import gc
+
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return work()
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _names_a_file(what: str) -> bool:
+    """Whether it is meant as a file although there is none; ``codex/0193a7c4`` is a run."""
+    return what.startswith(("/", ".", "~")) or what.endswith((".json", ".jsonl", ".db"))
+
+
+def _print(text: str, out: TextIO) -> None:
+    """UTF-8 whatever the terminal says: the bytes were counted."""
+    buffer = getattr(out, "buffer", None)
+    if buffer is None:
+        out.write(text + "\n")
+    else:
+        out.flush()
+        buffer.write(text.encode("utf-8", "replace") + b"\n")
+        buffer.flush()
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "what",
+        nargs="?",
+        metavar="FILE|RUN",
+        help="a transcript, `-` for standard input, or a run's id; without it, the newest run here",
+    )
+    parser.add_argument(
+        "--max-bytes", type=int, default=2_048, metavar="N", help="at most so many bytes; 256 or more"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json", "markdown"), default="text", help="text if not given"
+    )
+    parser.add_argument(
+        "--agent", metavar="NAME", help="the agent that wrote the file; else it is recognised"
+    )
+
+
+COMMANDS = (
+    Command(
+        "brief", brief, _arguments, json="the recovery manifest (docs/reference/manifest.md)",
+        examples=(
+            "segue brief",
+            "segue brief path/to/transcript.jsonl",
+            "zcat old.jsonl.gz | segue brief -",
+            "segue brief --max-bytes 4096 --format markdown",
+        ),
+    ),
+)  # fmt: skip

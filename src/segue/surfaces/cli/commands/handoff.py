@@ -1,0 +1,147 @@
+"""`segue handoff`: offer a session, take or decline an offer, list them; a bundle for another machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....errors import UsageError
+from ...render import ago, count, one_line, plain
+from ..command import Command
+from ..context import Context, text_or_stdin, write_file
+
+if TYPE_CHECKING:
+    from ....core.handover.events import Offer
+    from ....services.handoff.offers import Handed
+    from ..parser import Parser
+
+_COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn": "dim", "expired": "dim"}
+
+
+def handoff(context: Context) -> int:
+    """Do what is asked for; without a word, offer."""
+    args = context.args
+    asked = [name for name in ("accept", "decline", "withdraw", "list") if getattr(args, name)]
+    if len(asked) > 1 or (asked and (args.to or args.to_file)):
+        raise UsageError(
+            "only one of --to, --accept, --decline, --withdraw and --list", hint="see `segue handoff --help`"
+        )
+    if asked:
+        return _ACTIONS[asked[0]](context)
+    if not args.to and not args.to_file:
+        raise UsageError("to whom?", hint="name the agent with --to, or a file with --to-file")
+    return _bundle(context) if args.to_file else _offer(context)
+
+
+def _offer(context: Context) -> int:
+    args, session = context.args, context.session()
+    note = text_or_stdin(args.note)
+    handed = session.hand_off(args.to, note, hours=args.hours, rules=args.rules)
+    offer = handed.offer
+    lines = [f"handed to {one_line(offer.to)}: {session.id}"]
+    lines.append(f"offer {offer.id}, until {offer.until[:16].replace('T', ' ')} UTC")
+    lines += [f"restoration: {one_line(handed.file)}"]
+    lines += [f"told in {one_line(handed.rules)}, until the offer is settled"] if handed.rules else []
+    if args.rules and not handed.rules:
+        context.warn(f"no rules were written: Segue knows no file that {one_line(offer.to)} reads by itself")
+    lines += [f"start it with: {one_line(handed.start)}"] if handed.start else []
+    return _told(context, handed, *lines)
+
+
+def _told(context: Context, handed: Handed, *lines: str) -> int:
+    more = {"offer": plain(handed.offer), "file": handed.file, "start": handed.start, "rules": handed.rules}
+    return context.saved(handed.saved, *lines, **more)
+
+
+def _bundle(context: Context) -> int:
+    from ....services.handoff.bundle import pack
+    from ....services.handoff.offers import ANYONE
+
+    args, session = context.args, context.session()
+    packed = pack(
+        context.segue, session.id, to=args.to or ANYONE, note=text_or_stdin(args.note), hours=args.hours
+    )
+    write_file(args.to_file, packed.body)
+    context.say(
+        f"packed {session.id} into {one_line(args.to_file)}: {count(len(packed.body), 'byte')}",
+        f"sha256 {packed.sha256}: tell it to the taker",
+        "there: segue import FILE, then segue handoff --accept",
+    )
+    told = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
+    context.emit({**told, "sha256": packed.sha256, "offer": packed.offer})
+    return 0
+
+
+def _accept(context: Context) -> int:
+    handed = context.segue.handoffs.accept(context.session_id())
+    offer = handed.offer
+    lines = [f"taken by {one_line(offer.taker)}: {offer.session}"]
+    lines += [f"note: {one_line(offer.note)}"] if offer.note else []
+    lines.append(f"restoration: {one_line(handed.file)}")
+    return _told(context, handed, *lines)
+
+
+def _decline(context: Context) -> int:
+    args = context.args
+    return _settled(context, context.segue.handoffs.decline(context.session_id(), reason=args.reason))
+
+
+def _withdraw(context: Context) -> int:
+    args = context.args
+    return _settled(context, context.segue.handoffs.withdraw(context.session_id(), reason=args.reason))
+
+
+def _settled(context: Context, offer: Offer) -> int:
+    context.say(f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
+    context.emit(plain(offer))
+    return 0
+
+
+def _list(context: Context) -> int:
+    segue = context.look()
+    id = context.session_id()
+    offers = segue.handoffs.of(id)[::-1] if id else segue.handoffs.listing(everywhere=context.args.all)
+    context.emit([plain(offer) for offer in offers])
+    if not offers:
+        context.say("no offers")
+    for offer in offers:
+        who = f" by {one_line(offer.taker)}" if offer.taker else ""
+        word = context.style.paint(f"{offer.status}{who}", _COLOURS[offer.status])
+        note = f"  {one_line(offer.note)}" if offer.note else ""
+        why = f"  ({one_line(offer.reason)})" if offer.reason else ""
+        context.say(
+            f"{offer.id}  {word}  {one_line(offer.session)}: {one_line(offer.by)} → {one_line(offer.to)}, "
+            f"{ago(offer.at)}{note}{why}"
+        )
+    return 0
+
+
+_ACTIONS = {"accept": _accept, "decline": _decline, "withdraw": _withdraw, "list": _list}
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--to", metavar="NAME", help="offer it to this agent; `anyone`: to whoever takes it first")
+    add("--note", default="", metavar="TEXT", help="what the agent should know; `-` reads it from stdin")
+    add("--hours", type=float, default=72.0, metavar="N", help="how long the offer stands, 72 if not given")
+    add("--rules", action="store_true", help="tell the agent in the file that it reads by itself, too")
+    add("--to-file", metavar="FILE", help="a bundle for another machine; `segue import` takes it in there")
+    add("--accept", action="store_true", help="take an offer: by its id, its session, or the newest here")
+    add("--decline", action="store_true", help="say no to an offer")
+    add("--withdraw", action="store_true", help="take an offer back")
+    add("--reason", default="", metavar="TEXT", help="with --decline and --withdraw: why")
+    add("--list", action="store_true", help="every offer of this project and what became of it")
+    add("--all", action="store_true", help="with --list: of all projects")
+
+
+_ID = "2026-11-15-coding-shop-001"
+COMMANDS = (
+    Command(
+        "handoff", handoff, _arguments, session="id",
+        json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
+        examples=(
+            'segue handoff --to codex --note "OAuth waits for credentials"',
+            f"segue handoff {_ID} --to-file work.segue",
+            "segue handoff --accept --actor codex", "segue handoff --list",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,243 @@
+"""`segue handover`: run, check, status, score, compact."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....errors import StepUncertain, UsageError
+from ...render import ago, bytes_words, count, is_terminal, one_line, plain
+from ..command import Command
+from ..context import Context, text_or_stdin
+from ..progress import Progress
+
+if TYPE_CHECKING:
+    from ....handover.compaction import Condense
+    from ....handover.flow import Handover, Ran, Standing
+    from ..parser import Parser
+
+_MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
+CLEAN, RESUME, COMPLETED = 0, 1, 2
+
+
+def handover(context: Context) -> int:
+    """Do what is asked for."""
+    return int(_ACTIONS[context.args.action](context))
+
+
+def _handover(context: Context) -> Handover:
+    from ....handover.flow import Handover
+
+    return Handover(context.segue, context.args.session or "")
+
+
+# -- run -------------------------------------------------------------------------------------------
+
+
+def _run(context: Context) -> int:
+    args, own = context.args, _handover(context)
+    if args.checkpoint:
+        raise UsageError(
+            "--checkpoint is for check and status", hint="run uses the checkpoint of this folder"
+        )
+    note, state = text_or_stdin(args.note or ""), text_or_stdin(args.state or "")
+    answers = {**dict.fromkeys(args.done, "done"), **dict.fromkeys(args.again, "again")}
+    ran: Ran | None = None
+    while ran is None:
+        try:
+            with Progress(context) as progress:
+                ran = own.run(note=note, state=state, anew=args.anew, answers=answers, progress=progress)
+        except StepUncertain as asked:
+            said = "" if context.json else _ask(asked.step)
+            if not said:
+                raise
+            answers = {asked.step: said}
+    for text in ran.said:
+        context.warn(text)
+    context.emit(plain(ran))
+    context.say(*_ran_lines(context, ran))
+    return 0
+
+
+def _ask(step: str) -> str:
+    """`done` or `again`, from somebody at a terminal; else nothing."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return ""
+    print(f"Nobody knows whether step {one_line(step)} happened. Look, then say: ", file=sys.stderr, end="")
+    print("[d]one, do it [a]gain, or [s]top? ", end="", file=sys.stderr, flush=True)
+    return {"d": "done", "a": "again"}.get(sys.stdin.readline().strip().lower()[:1], "")
+
+
+def _ran_lines(context: Context, ran: Ran) -> list[str]:
+    if not ran.executed:
+        return ["nothing was left to do"]
+    lines = ["resumed and finished" if ran.resumed else "handed over"]
+    for name in dict.fromkeys(ran.executed):
+        tail = _output(ran.outputs.get(name))
+        lines.append(f"  {context.style.paint('[x]', 'green')} {one_line(name)}{f'  {tail}' if tail else ''}")
+    return lines
+
+
+def _output(given: Any) -> str:
+    """What a step gave, in a few words."""
+    if not isinstance(given, dict):
+        return ""
+    if "brief" in given:
+        return one_line(str(given["session"] or "no session"))
+    if "skipped" in given:
+        return one_line(str(given["skipped"]))
+    if "path" in given:
+        return one_line(str(given["path"]))
+    if "commit" in given:
+        words = count(len(given.get("files", [])), "file") if given.get("files") else "nothing new to commit"
+        return f"{str(given['commit'])[:10]}, {words}" + (", pushed" if given.get("pushed") else "")
+    return ", ".join(f"{key} {one_line(str(value))[:60]}" for key, value in given.items())
+
+
+# -- check and status ------------------------------------------------------------------------------
+
+
+def _check(context: Context) -> int:
+    """The slow way: the file was damaged, so the journal is asked, or an option was unknown."""
+    standing = _standing(context)
+    for text in standing.said:
+        context.warn(text)
+    context.emit({"code": standing.code, "status": standing.status, "steps": standing.steps})
+    return standing.code
+
+
+def _status(context: Context) -> int:
+    standing = _standing(context)
+    for text in standing.said:
+        context.warn(text)
+    context.emit(plain(standing))
+    words = {CLEAN: "clean: no handover yet", RESUME: "interrupted: `segue handover run` goes on with it"}
+    when = f" {ago(standing.finished)}" if standing.finished else ""
+    context.say(words.get(standing.code, f"completed{when}"))
+    if standing.session:
+        context.say(f"session {one_line(standing.session)}")
+    for name, state in standing.steps.items():
+        mark, colour = _MARKS.get(state, (" ", ""))
+        why = standing.reasons.get(name, "") if state == "failed" else _output(standing.outputs.get(name))
+        box = context.style.paint(f"[{mark}]", colour) if colour else f"[{mark}]"
+        context.say(f"  {box} {one_line(name)}{f'  {one_line(why)}' if why else ''}")
+    return 0
+
+
+def _standing(context: Context) -> Standing:
+    if not context.args.checkpoint:
+        context.look()
+        return _handover(context).standing()
+    import warnings
+
+    from ....handover.checkpoint import Checkpoint
+    from ....handover.flow import Standing
+    from ....handover.record import code_of
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = Checkpoint(context.folder / Path(context.args.checkpoint)).load()
+    return Standing(
+        code_of(found), found["status"], found["steps"], started=found["started_at"] or "",
+        finished=found["finished_at"] or "", said=[str(one.message) for one in said],
+    )  # fmt: skip
+
+
+# -- compact ---------------------------------------------------------------------------------------
+
+
+def _condenser(context: Context) -> Condense:
+    """What a model adds to an archive."""
+    from ....services.models import config, refine
+    from .model import teller
+
+    config.wanted(context.segue)
+    return lambda notes: refine.condensed_notes(context.segue, notes, say=teller(context))
+
+
+def _compact(context: Context) -> int:
+    args = context.args
+    condense = _condenser(context) if args.with_model else None
+    done = _handover(context).compact(
+        months=args.months, keep=args.keep, dry_run=args.dry_run, condense=condense
+    )
+    context.emit(plain(done))
+    if not done.notes and not done.removed:
+        context.say("no notes are old enough")
+        return 0
+    would = "would go" if args.dry_run else "went"
+    context.say(f"{count(done.notes, 'note')} {would} into {count(len(done.archives), 'archive')}")
+    context.say(*(f"  {one_line(path)}" for path in done.archives))
+    sizes = f"{bytes_words(done.bytes_before)} of notes, {bytes_words(done.bytes_after)} of archive"
+    kept = "the notes stay where they are" if done.kept else f"{count(done.removed, 'note')} removed"
+    context.say(f"{sizes}; {kept}")
+    return 0
+
+
+# -- score -----------------------------------------------------------------------------------------
+
+
+def _score(context: Context) -> int:
+    from ....core.handover.usefulness import chart
+    from ....handover.scoring import by_kind, score, scores
+
+    segue = context.segue
+    with Progress(context) as progress:
+        progress(0, 1, "runs that came after handovers")
+        score(segue, again=context.args.again_all)
+    kept = scores(segue)
+    used = by_kind(kept)
+    told = {kind: {"given": given, "used": n} for kind, (given, n) in used.items()}
+    context.emit({"scores": [plain(one) for one in kept], "kinds": told})
+    if not kept:
+        context.say("no run came after a handover yet: there is nothing to judge")
+        return 0
+    last = kept[-1]
+    context.say(f"{last.score:g} of 100, by {one_line(last.by)}, {ago(last.at)}")
+    context.say(*(f"  - {one_line(reason)}" for reason in last.reasons))
+    if len(kept) > 1:
+        line = chart([one.score for one in kept[-60:]], unicode=context.style.unicode)
+        low, high = min(one.score for one in kept), max(one.score for one in kept)
+        context.say(f"trend of {count(len(kept), 'handover')}: {line}  ({low:g} to {high:g})")
+    shown = ", ".join(f"{kind} {n} of {given}" for kind, (given, n) in used.items())
+    context.say(f"used, by kind of fact: {shown}")
+    return 0
+
+
+_ACTIONS = {"run": _run, "check": _check, "status": _status, "score": _score, "compact": _compact}
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("action", choices=tuple(_ACTIONS), help="what to do")
+    add("--note", metavar="TEXT", help="run: what happened; `-` reads it from stdin")
+    add("--state", metavar="TEXT", help="run: where things stand, above what Segue knows itself")
+    add("--anew", action="store_true", help="run: begin anew, and leave an interrupted run as it is")
+    add("--done", action="append", default=[], metavar="STEP", help="run: this uncertain step did happen")
+    add("--again", action="append", default=[], metavar="STEP", help="run: it did not; do it again")
+    add("--again-all", action="store_true", help="score: judge anew what was judged already")
+    add("--checkpoint", metavar="FILE", help="check, status: a checkpoint file, agent-handover's too")
+    add(
+        "--months",
+        type=int,
+        default=1,
+        metavar="N",
+        help="compact: leave the newest N months alone, 1 if not given",
+    )
+    add("--with-model", action="store_true", help="compact: let the model that was set add what matters")
+    add("--keep", action="store_true", help="compact: lose nothing, the notes stay too")
+    add("--dry-run", action="store_true", help="compact: only say what would happen")
+
+
+COMMANDS = (
+    Command(
+        "handover", handover, _arguments, session="flag",
+        json="run: a Ran; status: a Standing; check: `{code, status, steps}`; score: `{scores, kinds}`; "
+        "compact: a Compacted",
+        examples=(
+            'segue handover run --note "JWT works; OAuth waits for credentials"',
+            "segue handover check", "segue handover score", "segue handover compact --keep",
+        ),
+    ),
+)  # fmt: skip

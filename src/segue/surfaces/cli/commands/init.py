@@ -1,0 +1,219 @@
+"""Init and uninit: what will be written is shown before it is, and whoever sits at a terminal is asked.
+
+Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ....errors import UsageError, extra
+from ...render import count, one_line, safe
+from ..command import Command
+from ..context import Context, can_ask, confirm, write
+
+if TYPE_CHECKING:
+    from ....services.hooks.install import Change, Done, Scope, Where
+    from ....services.workspace.data_folder import Home
+    from ..parser import Parser
+
+
+def init(context: Context) -> int:
+    """Let the agents on this machine work with Segue."""
+    from ....services.hooks import install as installing
+
+    args = context.args
+    home, where = _where(context)
+    if not where.mcp and not args.no_mcp:
+        told = f"the MCP server is left out: the MCP SDK is not installed; {extra('mcp')}, then init again"
+        context.warn(f"{told} (--no-mcp: hooks only)")
+    agents = installing.chosen(args.agent or [], where)
+    if args.plugin:
+        return _plugin(context, home, where)
+    if not agents:
+        context.say(
+            "no agent that Segue knows was found; name one with --agent, or write a block for any agent into "
+            "AGENTS.md with --agent agents-md"
+        )
+        context.emit(_object(installing.Done([], where.scope, [], [])))
+        return 0
+    _brake(context)
+    changes = installing.planned(agents, where)
+    plan = installing.Done([one.name for one in agents], where.scope, changes, [], dry=True)
+    if args.dry_run:
+        done = plan
+    else:
+        _ask(context, plan, "would be written", "Write this?")
+        done = installing.install(home, agents, where, changes)
+    context.emit(_object(done))
+    _tell(context, done, "would be written" if args.dry_run else "written")
+    if args.trust_hooks and not args.dry_run:
+        _trust(context, home, where)
+    elif not args.dry_run:
+        for note in done.notes:
+            context.say(note)
+    return 0
+
+
+def uninit(context: Context) -> int:
+    """Take everything back."""
+    from ....services.hooks import install as installing
+
+    args = context.args
+    home, where = _where(context)
+    _brake(context)
+    if not args.dry_run:
+        plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
+        _ask(context, plan, "would be taken back", "Take this back?")
+    done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
+    context.emit(_object(done))
+    _tell(context, done, "would be taken back" if args.dry_run else "taken back")
+    return 0
+
+
+def _where(context: Context) -> tuple[Home, Where]:
+    from ....services.hooks import install as installing
+    from ....services.workspace.data_folder import Home
+    from ....services.workspace.looking import looking
+    from ....settings import data_folder
+
+    args = context.args
+    if args.user and args.shared:
+        raise UsageError("--user and --shared are two places", hint="give one of them")
+    home = Home(data_folder(context.environment))
+    segue = looking(context.folder, context.environment)
+    with segue or context.open() as opened:
+        root = opened.place.root
+    scope: Scope = "user" if args.user else "shared" if args.shared else "project"
+    mcp = not getattr(args, "no_mcp", False) and installing.can_serve()
+    where = installing.where_of(
+        home, root, context.environment, scope, mcp=mcp, live=getattr(args, "live", False),
+        status_line=getattr(args, "status_line", False),
+    )  # fmt: skip
+    return home, where
+
+
+def _brake(context: Context) -> None:
+    """A PAUSE file holds here too."""
+    from ....services.workspace.working_tree import Brake
+    from ....settings import data_folder
+
+    if not context.args.dry_run:
+        Brake([data_folder(context.environment) / "PAUSE", context.folder / "PAUSE"]).check()
+
+
+def _ask(context: Context, plan: Done, verb: str, question: str) -> None:
+    """Show what would be changed and ask, if somebody can answer and did not say yes already."""
+    if context.args.yes or not can_ask() or not any(one.is_one for one in plan.changes):
+        return
+    for line in _lines(plan, verb):
+        write(context.err if context.json else context.out, line)
+    context.out.flush()
+    if not confirm(question):
+        raise UsageError("nothing was written: nobody said yes", hint="`--dry-run` shows it again")
+
+
+def _tell(context: Context, done: Done, verb: str) -> None:
+    context.say(*_lines(done, verb))
+
+
+def _lines(done: Done, verb: str) -> list[str]:
+    """The files, with their differences while nothing is written yet."""
+    lines = []
+    changes = [one for one in done.changes if one.is_one]
+    for change in changes:
+        lines.append(f"{change.agent}: {one_line(change.path)} ({change.about})")
+        if done.dry:
+            lines += [*(safe(line) for line in change.diff().splitlines()), ""]
+    summed = f"{count(len(changes), 'file')} {verb}"
+    return [*lines, summed if changes else "nothing to do: everything is as it should be"]
+
+
+def _object(done: Done) -> dict[str, Any]:
+    return {
+        "agents": done.agents, "scope": done.scope, "dry_run": done.dry, "notes": done.notes,
+        "changes": [_change(one) for one in done.changes if one.is_one],
+    }  # fmt: skip
+
+
+def _change(change: Change) -> dict[str, str]:
+    kind = "created" if change.before is None else "removed" if change.after is None else "changed"
+    return {
+        "path": change.path, "agent": change.agent, "about": change.about, "kind": kind, "diff": change.diff()
+    }  # fmt: skip
+
+
+def _trust(context: Context, home: Home, where: Where) -> None:
+    """Tell Codex that its user trusts our hooks: only on an explicit yes."""
+    from ....services.hooks.codex_trust import trust_hooks
+
+    if not context.args.yes and not confirm("Trust the hooks that Segue wrote, in Codex?"):
+        raise UsageError(
+            "the hooks were written and not trusted: nobody said yes",
+            hint="look at them with /hooks in codex",
+        )
+    trusted = trust_hooks(home, where)
+    context.say(f"Codex trusts {count(trusted, 'hook')} of Segue now")
+
+
+def _plugin(context: Context, home: Home, where: Where) -> int:
+    from .... import __version__
+    from ....services.hooks.plugin import render_plugin
+
+    folder = Path(context.args.plugin).expanduser().absolute()
+    _brake(context)
+    files = render_plugin(folder, where, home, __version__)
+    context.emit({"folder": str(folder), "files": [str(one) for one in files]})
+    context.say(
+        f"a plugin for Claude Code and Codex is in {one_line(str(folder))}",
+        f"  claude plugin marketplace add {one_line(str(folder))} && claude plugin install segue@segue-local",
+        f"  codex plugin marketplace add {one_line(str(folder))} && codex plugin add segue@segue-local",
+        "  Codex runs the hooks once you trust them: /hooks in codex, or this again with --trust-hooks",
+    )
+    if context.args.trust_hooks:
+        _trust(context, home, where)
+    return 0
+
+
+def _common(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--agent", action="append", metavar="NAME", help="only this agent; may be given again")
+    add("--user", action="store_true", help="for all projects of this user")
+    add("--dry-run", action="store_true", help="write nothing, show the difference")
+    add("--yes", action="store_true", help="do not ask: I have looked at it")
+
+
+def _init_arguments(parser: Parser) -> None:
+    _common(parser)
+    add = parser.add_argument
+    add(
+        "--shared",
+        action="store_true",
+        help="into files that colleagues share: harmless where Segue is absent",
+    )
+    add("--live", action="store_true", help="also look at tool calls, for pressure while a turn lasts")
+    add("--status-line", action="store_true", help="a status line, for agents that have one")
+    add("--no-mcp", action="store_true", help="hooks only")
+    add("--trust-hooks", action="store_true", help="tell Codex that you trust these hooks; asks first")
+    add("--plugin", metavar="FOLDER", help="render the plugin for Claude Code and Codex there instead")
+
+
+def _uninit_arguments(parser: Parser) -> None:
+    _common(parser)
+    parser.add_argument("--shared", action="store_true", help="from files that colleagues share")
+    parser.add_argument("--all", action="store_true", help="for every project, and for the user")
+
+
+COMMANDS = (
+    Command(
+        "init", init, _init_arguments, json="`{agents, scope, dry_run, changes, notes}`",
+        examples=(
+            "segue init", "segue init --dry-run", "segue init --agent codex --user",
+            "segue init --agent claude-code --live --status-line",
+        ),
+    ),
+    Command(
+        "uninit", uninit, _uninit_arguments, json="`{agents, scope, dry_run, changes, notes}`",
+        examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
+    ),
+)  # fmt: skip

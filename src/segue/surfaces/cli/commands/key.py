@@ -1,0 +1,123 @@
+"""`segue key`: the keys of a server: on its own machine, or over HTTP with an admin's key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....errors import UsageError
+from ...render import one_line
+from ..command import Command
+from ..context import Context
+
+if TYPE_CHECKING:
+    from ....services.server.keys import Keys as Local
+    from ....services.server.remote_keys import RemoteKeys
+    from ..parser import Parser
+
+    Keys = Local | RemoteKeys
+
+ACTIONS = ("create", "list", "rotate", "revoke", "audit")
+WRITING = ("create", "rotate", "revoke")
+
+
+def key(context: Context) -> int:
+    """Make a key, list them, replace one, revoke one, or show what was done."""
+    from ....services.server.startup import managing
+    from .recover import check_brake
+
+    if context.args.action in WRITING:
+        check_brake(context)
+    with managing(context.environment) as keys:
+        return _DOES[context.args.action](context, keys)
+
+
+def _create(context: Context, keys: Keys) -> int:
+    args = context.args
+    made = keys.create(
+        project=args.project or "", role=args.role or "writer", agent=args.agent or "",
+        name=args.name or "", expires=args.expires or "",
+    )  # fmt: skip
+    return _shown_once(context, made)
+
+
+def _rotate(context: Context, keys: Keys) -> int:
+    args = context.args
+    return _shown_once(context, keys.rotate(_id(args), grace=args.grace or "", expires=args.expires or ""))
+
+
+def _shown_once(context: Context, made: Any) -> int:
+    until = f", until {made.expires[:10]}" if made.expires else ""
+    whose = f" for {made.agent}" if made.agent else ""
+    context.say(
+        f"key {made.id}: {made.role} of project {made.project}{whose}{until}",
+        "it is shown once, keep it safe:", f"  {made.key}",
+    )  # fmt: skip
+    context.emit(made)
+    return 0
+
+
+def _list(context: Context, keys: Keys) -> int:
+    from ....services.workspace.data_folder import now
+
+    found, at = keys.list(), now()
+    for one in found:
+        words = [one.id, f"{one.role:6}", one.project, one.agent, one.state(at), one_line(one.name)]
+        context.say("  ".join(word for word in words if word))
+    if not found:
+        context.say("no keys yet: segue key create")
+    shown = [{n: getattr(one, n) for n in one.__struct_fields__ if n != "hash"} for one in found]
+    context.emit([{**fields, "state": one.state(at)} for fields, one in zip(shown, found, strict=True)])
+    return 0
+
+
+def _revoke(context: Context, keys: Keys) -> int:
+    record = keys.revoke(_id(context.args))
+    context.say(f"key {record.id} is revoked")
+    context.emit({"id": record.id, "revoked": record.revoked})
+    return 0
+
+
+def _audit(context: Context, keys: Keys) -> int:
+    found = keys.audit(project=context.args.project or "", limit=context.args.limit)
+    for line in found:
+        status = f"  {line.status}" if line.status else ""
+        context.say(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
+    if not found:
+        context.say("nothing was done with keys yet")
+    context.emit(found)
+    return 0
+
+
+_DOES = {"create": _create, "list": _list, "rotate": _rotate, "revoke": _revoke, "audit": _audit}
+
+
+def _id(args: Any) -> str:
+    if not args.key:
+        raise UsageError(f"which key? `segue key {args.action} ID`", hint="`segue key list` names them")
+    return str(args.key)
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
+    add("key", nargs="?", metavar="ID", help="for rotate and revoke")
+    add("--project", metavar="NAME", help="the project that it is bound to; `*`: all; by default `default`")
+    add("--role", metavar="ROLE", help="reader, writer or admin; by default writer")
+    add("--agent", metavar="NAME", help="the only agent that it may act as")
+    add("--name", metavar="TEXT", help="what it is for")
+    add("--expires", metavar="TIME", help="how long it holds, as 90d or 12h; by default for good")
+    add("--grace", metavar="TIME", help="rotate: how long the old one holds on; by default not at all")
+    add("--limit", type=int, default=100, metavar="N", help="audit: how many lines")
+
+
+COMMANDS = (
+    Command(
+        "key", key, _arguments,
+        json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
+        " list: keys without their tokens; audit: lines, the newest first",
+        examples=(
+            "segue key create --project web --role writer --agent ci --expires 90d",
+            "segue key list", "segue key rotate 3f2a9c01b4de --grace 1h", "segue key revoke 3f2a9c01b4de",
+        ),
+    ),
+)  # fmt: skip

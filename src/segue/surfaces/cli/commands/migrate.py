@@ -1,0 +1,75 @@
+"""A store copied into another: migrate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...render import count, one_line
+from ..command import Command
+from ..context import Context
+from ..progress import Progress
+from .recover import check_brake
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+CONFLICT = 66
+
+
+def migrate(context: Context) -> int:
+    """Copy a store into another; exit 66 if a session was left alone or somebody wrote meanwhile."""
+    from ....services.upkeep.migrate import migrate as run
+    from ....services.workspace.data_folder import Home
+    from ....settings import data_folder, resolve, user_file
+
+    args, variables = context.args, context.environment
+    settings = resolve(environment=variables, user_config=user_file(variables))
+    source = args.source if args.source is not None else settings.text("store")
+    home = Home(data_folder(variables))
+    if not args.dry_run:
+        check_brake(context)
+    with Progress(context) as progress:
+        found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
+    context.emit(found)
+    context.say(*_lines(found, args.dry_run))
+    return CONFLICT if found.conflicts or found.behind else 0
+
+
+def _lines(found: Any, dry_run: bool) -> list[str]:
+    verb = "would copy" if dry_run else "copied"
+    what = ", ".join(
+        (count(found.events, "event"), count(found.pieces, "piece"), count(found.runs, "run"),
+         f"{found.memories:,} memor{'y' if found.memories == 1 else 'ies'}")
+    )  # fmt: skip
+    lines = [f"{verb} {what}", f"  from {one_line(found.source)}", f"  to   {one_line(found.target)}"]
+    if found.events_there:
+        lines.append(f"{count(found.events_there, 'event')} were there already")
+    if not dry_run:
+        total = count(found.sessions, "session")
+        lines.append(f"{found.verified} of {total} proven: folded anew there, they are the same")
+    lines += [f"left alone, the target has another: session {one_line(id)}" for id in found.conflicts]
+    lines += [f"left alone, the target has its own: {one_line(name)}" for name in found.kept]
+    lines += [f"moved on meanwhile: session {one_line(id)}" for id in found.behind]
+    if found.behind:
+        lines.append("run it again: it takes what is new")
+    return lines
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--from", dest="source", metavar="URL", help="the store to copy; the one in use if not given")
+    add("--to", dest="target", metavar="URL", required=True, help="the store to copy it into")
+    add("--dry-run", action="store_true", help="say what would be copied, and change nothing")
+
+
+COMMANDS = (
+    Command(
+        "migrate", migrate, _arguments,
+        json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
+        "kept, behind}`",
+        examples=(
+            "segue migrate --to postgresql://segue@db.example/segue",
+            "segue migrate --from postgresql://segue@db.example/segue --to sqlite:///tmp/copy.db",
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,128 @@
+"""Plans: proposed for a task, edited and accepted by the user."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ....errors import UsageError
+from ...render import count, is_terminal, one_line
+from ..command import Command
+from ..context import Context, read_file, text_or_stdin, write, write_file
+
+if TYPE_CHECKING:
+    from ....core.models.plan_proposal import PlanDraft
+    from ....services.models.plan import Accepted
+    from ..parser import Parser
+
+
+def plan(context: Context) -> int:
+    """Propose, or accept."""
+    from ....services.models import plan as planning
+
+    args = context.args
+    if args.accept and (args.task or args.with_model):
+        raise UsageError("--accept takes a plan that is written", hint="segue plan --accept plan.yaml")
+    if args.accept:
+        return _accepted(context, planning.read(read_file(args.accept)))
+    if not args.task:
+        raise UsageError("which task?", hint='for example: segue plan "Refactor auth to JWT"')
+    task = text_or_stdin(args.task)
+    if args.dry_run:
+        from .model import show_sent
+
+        return show_sent(context, planning.sent_for(context.segue, task))
+    from .model import dollars, teller
+
+    found = planning.propose(context.segue, task, with_model=args.with_model, say=teller(context))
+    if found.fell_back:
+        context.warn(f"planned without a model: {found.fell_back}")
+    if found.asked is not None:
+        asked = found.asked
+        told = f"{asked.model}: {asked.seconds:.1f} s, {asked.input:,} + {asked.output:,} tokens"
+        out = "; ".join(f"{number} {reason}" for reason, number in found.dropped.items())
+        write(sys.stderr, f"{told}, {dollars(asked.cost)}" + (f"; taken out: {out}" if out else ""))
+    text = planning.written(found)
+    if args.out:
+        write_file(args.out, text.encode())
+    context.emit({"plan": found.plan, "strategies": found.strategies, "dropped": found.dropped,
+                  "asked": found.asked, "fell_back": found.fell_back, "file": args.out or ""})  # fmt: skip
+    if args.out:
+        context.say(f"proposed: {args.out}; edit it, then run segue plan --accept {shlex.quote(args.out)}")
+        return 0
+    context.say(text.rstrip())
+    return _asked(context, text)
+
+
+def _asked(context: Context, text: str) -> int:
+    """On a terminal: accept, edit or leave. Elsewhere nothing is declared."""
+    from ....services.models import plan as planning
+
+    if context.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr) and is_terminal(sys.stdout)):
+        return 0
+    while True:
+        print("\naccept it, edit it, or leave it? [a/e/N] ", end="", file=sys.stderr, flush=True)
+        wish = sys.stdin.readline().strip().lower()
+        if wish in ("a", "accept"):
+            return _accepted(context, planning.read(text.encode()))
+        if wish not in ("e", "edit"):
+            context.say("left: nothing was declared")
+            return 0
+        text = _edited(context, text)
+        context.say(text.rstrip())
+
+
+def _edited(context: Context, text: str) -> str:
+    editor = context.environment.get("VISUAL") or context.environment.get("EDITOR") or "vi"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.yaml"
+        path.write_text(text, encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(path)], check=False)
+        except OSError as fault:
+            raise UsageError(f"{editor} cannot be started: {fault.strerror}", hint="set EDITOR") from fault
+        return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _accepted(context: Context, draft: PlanDraft) -> int:
+    from ....services.models import plan as planning
+
+    done: Accepted = planning.accept(context.segue, draft, session=context.session_id())
+    context.emit(done)
+    context.say(
+        f"declared in session {one_line(done.session)}: {count(done.items, 'item')},"
+        f" {count(len(done.features), 'feature')}, {count(done.risks, 'risk')}"
+    )
+    if done.features:
+        context.say("`segue verify` runs their checks")
+    return 0
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("task", nargs="?", metavar="TASK", help="what is to be done; `-` reads it from standard input")
+    add("--with-model", action="store_true", help="let the model that was set propose; it costs what it says")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="show to the byte what would be sent to the model; send nothing",
+    )
+    add("--out", metavar="FILE", help="write the proposal there, to be edited")
+    add("--accept", metavar="FILE", help="declare the plan in a file; `-` reads standard input")
+
+
+COMMANDS = (
+    Command(
+        "plan", plan, _arguments, session="flag",
+        json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
+        examples=(
+            'segue plan "Refactor auth to JWT" --out plan.yaml',
+            'segue plan "Refactor auth to JWT" --with-model --out plan.yaml',
+            "segue plan --accept plan.yaml",
+        ),
+    ),
+)  # fmt: skip

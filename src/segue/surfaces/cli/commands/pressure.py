@@ -1,0 +1,68 @@
+"""Pressure: how full the window of a run is, for people, for programs, and as a status line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...render import one_line
+from ..command import Command
+from ..context import Context
+
+if TYPE_CHECKING:
+    from ....core.runs.window_pressure import Pressure
+    from ..parser import Parser
+
+_COLOURS = {"NORMAL": "green", "ELEVATED": "yellow", "CRITICAL": "red", "EMERGENCY": "red"}
+_SOURCES = {
+    "agent": "the agent says how large it is",
+    "setting": "its size was set",
+    "table": "its size is known from a table",
+    "usage": "its size was guessed from what it holds",
+    "default": "its size is the default",
+    "given": "its size was given",
+}
+
+
+def pressure(context: Context) -> int:
+    """How full the window is."""
+    args = context.args
+    found = context.look().pressure(
+        args.run or "", tokens_used=args.tokens, window=args.window or 0, threshold=args.threshold or 0.0
+    )
+    context.emit(found)
+    context.say(*_lines(found, context))
+    return 0
+
+
+def _lines(found: Pressure, context: Context) -> list[str]:
+    level = context.style.paint(found.pressure_level, _COLOURS[found.pressure_level])
+    lines = [
+        f"{level}: {found.tokens_used:,} of {found.window:,} tokens ({found.usage_percentage:g} %),"
+        f" {found.tokens_available:,} left"
+    ]
+    if found.run:
+        whose = f"{found.agent} run {one_line(found.run)}"
+        model = f", {one_line(found.model)}" if found.model else ""
+        lines.append(f"{whose}{model}; {_SOURCES[found.source]}")
+    elif found.source == "default" and not found.tokens_used:
+        lines.append("no agent has left a run here")
+    if found.should_prepare:
+        lines.append("time to prepare: the next run starts from `segue brief`")
+    return lines
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("run", nargs="?", metavar="RUN", help="a run's id; without it, the newest run here")
+    add("--tokens", type=int, metavar="N", help="of so many tokens, instead of looking")
+    add("--window", type=int, metavar="N", help="a window of this size; else what is known of the model")
+    add("--threshold", type=float, metavar="SHARE", help="prepare from this share on; 0.8 if not set")
+
+
+COMMANDS = (
+    Command(
+        "pressure", pressure, _arguments,
+        json="`{tokens_used, tokens_available, usage_percentage, pressure_level, should_prepare, …}`",
+        examples=("segue pressure", "segue pressure --json", "segue pressure --tokens 165000"),
+    ),
+)  # fmt: skip

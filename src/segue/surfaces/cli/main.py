@@ -1,0 +1,227 @@
+"""The command line: finds the command, runs it, and turns what went wrong into words.
+
+Nothing heavy is imported before it is known which command is meant. Exit codes: those of
+``errors.py``; 64 for a bad command line, 70 for a fault nobody foresaw, 130 for Ctrl-C, and
+what the command itself says otherwise.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+from .table import TABLE
+
+COLLECT_FROM = 50_000
+"""So many new values before Python looks for cycles: what is loaded for a command alone would have it look a
+hundred times, for nothing."""
+_VALUED = ("-C", "--folder", "--home", "--store", "--actor")
+_NAMES = {
+    "-C": "folder", "--folder": "folder", "--home": "home", "--store": "store", "--actor": "actor",
+    "-s": "session", "--session": "session", "--agent": "agent",
+}  # fmt: skip
+_PLAIN: dict[str, dict[str, Any]] = {
+    "status": {"id": None, "session": None},
+    "brief": {"what": None, "max_bytes": 2_048, "format": "text", "agent": None},
+    "sync": {"path": (), "agent": None, "session": None},
+}
+"""Commands that must be quick, with what they are given; words without a dash are the first of it."""
+_FLAGS = ("--json", "--no-color")
+
+
+def run() -> NoReturn:
+    """The process of a command line, from its start to its end.
+
+    Taking all that was loaded apart again costs a fifth of a short command. Nothing is left to do when a
+    command is over: what is durable is synced, the store is closed. So the process just ends; unless a
+    thread still works, or something could not be said."""
+    code = main()
+    try:
+        is_alone = "threading" not in sys.modules or sys.modules["threading"].active_count() == 1
+        if is_alone:
+            atexit._run_exitfuncs()
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            os._exit(code)
+    except Exception:
+        pass  # Python's own end says what it was
+    sys.exit(code)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    gc.set_threshold(COLLECT_FROM)
+    try:
+        code = _dispatch(words)
+        _flush()
+        return code
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 0
+    except BaseException as fault:
+        from .faults import report
+
+        return report(fault, words)
+
+
+def _flush() -> None:
+    """Everything out, while what goes wrong with that can still be told."""
+    try:
+        if sys.stdout is not None:  # it is None if the caller closed it
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        from .faults import OutputFailed
+
+        raise OutputFailed(fault) from fault
+
+
+def _dispatch(words: list[str]) -> int:
+    before, command, rest = _split(words)
+    if command in ("--version", "-V"):
+        return _version("--json" in words)
+    if not command and "--json" in before:
+        from ...errors import UsageError
+
+        raise UsageError("no command was given", hint="`segue --help` lists them all")
+    if command in ("", "-h", "--help", "help"):
+        return _help(rest, asked=bool(command))
+    if command == "handover" and rest[:1] == ["check"]:
+        code = _quick_check([*before, *rest[1:]])
+        if code is not None:
+            return code
+    if command not in TABLE:
+        raise _unknown(command)
+    options, dashed = _behind_dashes(rest)
+    if "-h" in options or "--help" in options:
+        return _help([command], asked=True)
+    from .command import find
+    from .context import Context
+
+    found = find(command)
+    own, behind = (options, dashed) if found.more else (rest, [])
+    args: Any = read_plainly(command, [*before, *own])
+    if args is None:
+        from .parser import Parser
+
+        args = Parser(found).read([*before, *own])
+    with Context(found, args, behind) as context:
+        return found.run(context)
+
+
+def _quick_check(words: list[str]) -> int | None:
+    """`segue handover check`, which agents run first of all; None if it needs the slow way."""
+    from ...handover import quick
+
+    found = quick.check(words, os.environ)
+    if found is not None and "--json" in words:
+        print(quick.as_json(*found))
+    return found[0] if found is not None else None
+
+
+def read_plainly(command: str, words: list[str]) -> SimpleNamespace | None:
+    """The arguments of a command that must be quick, without argparse; None if it is none, or in doubt."""
+    given = _PLAIN.get(command)
+    if given is None:
+        return None
+    args = SimpleNamespace(
+        **given, json=False, folder=None, home=None, store=None, actor=None, no_color=False
+    )
+    bare: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word in _FLAGS:
+            setattr(args, word[2:].replace("-", "_"), True)
+        elif (name := _NAMES.get(word)) and hasattr(args, name):
+            value = next(left, "-")
+            if value.startswith("-"):
+                return None
+            setattr(args, name, value)
+        elif not word or word.startswith("-"):
+            return None
+        else:
+            bare.append(word)
+    first = next(iter(given))
+    if given[first] == ():
+        setattr(args, first, bare)
+    elif len(bare) > 1:
+        return None
+    elif bare:
+        setattr(args, first, bare[0])
+    return args
+
+
+def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
+    """(global options before the command, the command, the rest)."""
+    place = 0
+    while place < len(words):
+        word = words[place]
+        if word in _VALUED:
+            place += 2
+        elif (
+            word in _FLAGS
+            or word.startswith(("--folder=", "--home=", "--store=", "--actor="))
+            or word[:2] == "-C"
+        ):
+            place += 1
+        else:
+            return words[:place], word, words[place + 1 :]
+    return words, "", []
+
+
+def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before and behind ``--``."""
+    place = words.index("--") if "--" in words else len(words)
+    return words[:place], words[place + 1 :]
+
+
+def _version(json: bool) -> int:
+    from ... import __version__
+
+    print(f'{{"version": "{__version__}"}}' if json else f"segue {__version__}")
+    return 0
+
+
+def _help(rest: list[str], *, asked: bool) -> int:
+    from .help import overview
+
+    topic = next((word for word in rest if not word.startswith("-")), "")
+    if topic and topic not in TABLE:
+        raise _unknown(topic)
+    if topic:
+        from .command import find
+        from .parser import Parser
+
+        print(_readable(Parser(find(topic)).format_help()), end="")
+    else:
+        print(_readable(overview()), end="")
+    return 0 if asked else 64
+
+
+def _readable(text: str) -> str:
+    """The text as it fits where it is shown."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text
+    from ..render import fitted, style_for
+
+    style = style_for(sys.stdout, os.environ)
+    return "\n".join(part for line in text.split("\n") for part in fitted(line, style))
+
+
+def _unknown(word: str) -> Exception:
+    from ...errors import UsageError
+
+    if word.startswith("-"):
+        return UsageError(f"unknown option: {word}", hint="`segue --help` lists commands and options")
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, TABLE, n=1)
+    hint = f"did you mean `segue {near[0]}`?" if near else "`segue --help` lists them all"
+    return UsageError(f"unknown command: {word}", hint=hint)

@@ -1,0 +1,1 @@
+"""How sessions, timelines and changes look on a terminal."""

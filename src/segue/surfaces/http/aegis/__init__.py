@@ -1,0 +1,1 @@
+"""The API of Aegis Memory on ours: its unmodified SDK works."""

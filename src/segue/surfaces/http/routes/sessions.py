@@ -1,0 +1,246 @@
+"""Sessions over HTTP: list, begin, look, take out and bring in. What is told is what the command prints."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ....core.base.text import clean_text
+from ....core.sessions.state import TYPES
+from ....core.sessions.status import Card, SessionStatus
+from ....errors import AlreadyDone, UsageError
+from ....services.server.idempotency import done_before
+from ....services.sessions.repository import Saved
+from ...cli.views.timeline import as_object
+from ...render import plain
+from ..server.parameters import (
+    SAVED,
+    Cursor,
+    Id,
+    Limit,
+    Name,
+    Text,
+    Version,
+    Wish,
+    Word,
+    page,
+    session_of,
+    with_more,
+)
+from ..server.route import Visit, route
+from ..server.routing import JSON, Answer
+
+TAGS = ("sessions",)
+ID = SAVED["session"]
+ITEMS_MAX = 10_000
+CARD = {
+    "id": ID, "status": "active", "goal": "Refactor authentication to JWT", "summary": "2 of 3 done",
+    "organization": "", "project": "web", "type": "coding", "done": 2, "total": 3, "active": "token check",
+    "created": "2026-11-15T09:00:00.000000Z", "last_active": "2026-11-15T10:12:00.000000Z", "ended": "",
+    "version": 9, "project_name": "web",
+}  # fmt: skip
+
+
+class NewSession(Wish):
+    """A session to begin; with an id that exists it is that session, as it is."""
+
+    goal: Text = ""
+    items: Annotated[list[Text], Meta(max_length=ITEMS_MAX)] = []
+    id: Id = ""
+    type: Literal[("", *TYPES)] = ""  # type: ignore[valid-type]
+    organization: Name = ""
+    project: Name = ""
+
+
+class Begun(Saved, kw_only=True):
+    """A session that was begun, or that was there."""
+
+    id: str
+    status: str
+
+
+class SessionPage(msgspec.Struct):
+    """Sessions, and where to go on."""
+
+    sessions: list[Card]
+    next: str = ""
+    """The cursor of the next page; empty: this was the last."""
+
+
+class Checkpoint(msgspec.Struct):
+    """A named checkpoint."""
+
+    name: str
+    version: int
+    at: str
+    note: str
+
+
+class Checkpoints(msgspec.Struct):
+    checkpoints: list[Checkpoint]
+
+
+class LoggedEvent(msgspec.Struct):
+    """An event: the envelope, and the body as it stands in the journal."""
+
+    version: int
+    kind: str
+    at: str
+    actor: str
+    run: str
+    format: int
+    left: int
+    """How many events of the same commit follow."""
+    erased: bool
+    known: bool
+    """Whether this server knows the kind."""
+    words: str
+    body: Any
+    hash: str
+    prev: str
+
+
+class Log(msgspec.Struct):
+    events: list[LoggedEvent]
+
+
+class Incoming(Wish):
+    """An export to be brought in."""
+
+    content: str
+    """What an export gave, as text."""
+    format: Literal["", "json", "yaml"] = ""
+    """Empty: found out."""
+    as_id: Id = ""
+    """Another id for it; only a session YAML can have one."""
+
+
+Status = Annotated[
+    Literal["", "created", "active", "paused", "completed", "abandoned"],
+    Meta(description="Only in this status."),
+]
+Order = Annotated[
+    Literal["created", "active"],
+    Meta(
+        description="`created`: the newest first, stable while others write; `active`: last worked on first."
+    ),
+]
+
+
+@route(
+    "GET", "/v1/sessions", need="reader", tags=TAGS, errors=(),
+    answer={"sessions": [CARD], "next": "WyIyMDI2Il0"},
+)  # fmt: skip
+def list_sessions(
+    visit: Visit, status: Status = "", project: Word = "", organization: Word = "", order: Order = "created",
+    limit: Limit = 100, cursor: Cursor = "",
+) -> SessionPage:  # fmt: skip
+    """The sessions of this project, a page at a time. ``project`` is the key or the name that a session
+    itself has, for instance the URL of its repository."""
+    cards = visit.segue.list(everywhere=True, status=status, project=project, organization=organization)
+    keys = [(getattr(card, "created" if order == "created" else "last_active"), card.id) for card in cards]
+    found, following = page(cards, keys, cursor, limit)
+    return SessionPage(found, following)
+
+
+@route(
+    "POST", "/v1/sessions", need="writer", status=201, tags=TAGS, errors=(),
+    body={"goal": "Refactor authentication to JWT", "items": ["user model", "auth middleware"]},
+    answer={**SAVED, "events": 4, "version": 4, "id": ID, "status": "active"},
+)  # fmt: skip
+def create_session(visit: Visit, data: NewSession) -> Begun:
+    """Begin a session. With an ``id`` that exists nothing is changed and ``events`` is 0: to create the same
+    session twice is to create it once."""
+    segue = visit.segue
+    for name in ("organization", "project"):
+        clean_text(getattr(data, name), what=name, limit=256)
+    exists = bool(data.id) and segue.book.exists(data.id)
+    try:
+        session = segue.start(
+            data.goal, items=data.items, id=data.id, type=data.type, organization=data.organization,
+            project=data.project,
+        )  # fmt: skip
+    except AlreadyDone as again:  # the same request, of which the answer was lost: it is this session
+        left = done_before(visit.front.projects.store(visit.access.project), again.stream)
+        session, exists = segue.attach(left[0][0].removeprefix("session/")), True
+    state = session.state
+    saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
+    told: Any = with_more(saved, id=session.id, status=state.status)
+    return told  # type: ignore[no-any-return]
+
+
+@route("GET", "/v1/sessions/{id}", need="reader", tags=TAGS)
+def get_session(visit: Visit, id: str) -> SessionStatus:
+    """What is done, under way, next and blocked, and all the rest worth showing: what `segue status --json`
+    prints. Of features that were proven in a working tree the server cannot say whether files changed
+    since, and shows them as ``stale``."""
+    return session_of(visit, id).status()
+
+
+@route("GET", "/v1/sessions/{id}/state", need="reader", tags=TAGS)
+def get_state(visit: Visit, id: str, version: Version = 0) -> dict[str, Any]:
+    """The whole folded state, now or as it was at a version."""
+    session = session_of(visit, id)
+    state = session.state
+    if version and version != state.version:
+        if version > state.version:
+            raise UsageError(
+                f"{id} is at version {state.version}", hint="ask for an earlier one, or for none"
+            )
+        state = visit.segue.book.state_at(id, version)
+    found: dict[str, Any] = plain(state)
+    return found
+
+
+@route("GET", "/v1/sessions/{id}/log", need="reader", tags=TAGS)
+def get_log(visit: Visit, id: str, after: Version = 0, limit: Limit = 100) -> Log:
+    """The newest events as a timeline, in order, with each in words: what `segue log --json` prints."""
+    session = session_of(visit, id)
+    after = max(after, session.state.version - limit)
+    return Log([msgspec.convert(as_object(event), LoggedEvent) for event in session.log(after=after)])
+
+
+@route(
+    "GET", "/v1/sessions/{id}/checkpoints", need="reader", tags=TAGS,
+    answer={"checkpoints": [{"name": "before-refactor", "version": 7, "at": CARD["created"], "note": ""}]},
+)  # fmt: skip
+def list_checkpoints(visit: Visit, id: str) -> Checkpoints:
+    """The named checkpoints, the oldest first."""
+    marks = sorted(session_of(visit, id).state.marks.items(), key=lambda pair: pair[1].version)
+    return Checkpoints([Checkpoint(name, mark.version, mark.at, mark.note) for name, mark in marks])
+
+
+Form = Annotated[
+    Literal["json", "yaml"],
+    Meta(description="`json` loses nothing, `yaml` holds what the session YAML can."),
+]
+
+
+@route("GET", "/v1/sessions/{id}/export", need="reader", tags=TAGS, also=("application/yaml",))
+def export_session(visit: Visit, id: str, format: Form = "json") -> dict[str, Any]:
+    """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be proven and
+    brought in elsewhere."""
+    body = visit.segue.export(session_of(visit, id).id, format)
+    return Answer(body, JSON if format == "json" else "application/yaml")  # type: ignore[return-value]
+
+
+@route(
+    "POST", "/v1/sessions/import", need="writer", status=201, tags=TAGS, errors=(),
+    body={"content": "{\"segue\":1, …}"}, answer={**SAVED, "events": 0, "id": ID, "status": "paused"},
+)  # fmt: skip
+def import_session(visit: Visit, data: Incoming) -> Begun:
+    """Bring a session in. All of it is proven first; what is there already is not added again, another
+    history under the same id is refused, and evidence from elsewhere proves nothing here."""
+    segue = visit.segue
+    session = segue.import_(data.content.encode(), format=data.format or None, as_id=data.as_id)
+    state = session.state
+    told: Any = with_more(Saved(session.id, state.version, 0), id=session.id, status=state.status)
+    return told  # type: ignore[no-any-return]
+
+
+ROUTES = [
+    list_sessions, create_session, get_session, get_state, get_log, list_checkpoints, export_session,
+    import_session,
+]  # fmt: skip

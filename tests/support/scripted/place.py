@@ -1,0 +1,70 @@
+"""Where in which script a conversation stands, told from what the agent sends alone."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tests.support.scripted.wires import Asked, Message
+
+from segue.core.base.values import Value
+
+_MARK = re.compile(r"SCRIPT:([\w-]+)(?:@(\d+))?")
+_INJECTED = re.compile(r"<(hook_context|system-reminder)\b.*?</\1>", re.DOTALL)
+_SUMMARISING = ("Respond with TEXT ONLY", "CONTEXT CHECKPOINT COMPACTION", "summarizes internal chat history")
+
+
+class Spot(Value):
+    """A turn of a script; no name: none is meant."""
+
+    script: str = ""
+    turn: int = 0
+
+
+def turns_in(messages: Sequence[Message]) -> int:
+    """How many turns of the model these hold; what it says at once counts once."""
+    count, before = 0, ""
+    for one in messages:
+        count += one.role == "model" and before != "model"
+        before = one.role
+    return count
+
+
+def marked(messages: Sequence[Message]) -> Spot:
+    """The place that the last prompt with a mark means. What hooks put beside a prompt does not count."""
+    for n in range(len(messages) - 1, -1, -1):
+        one = messages[n]
+        found = _MARK.search(_INJECTED.sub("", one.text)) if one.role in ("user", "model") else None
+        if found and (one.role == "user" or found[2]):  # a summary may stand as the model's own words
+            return Spot(found[1], int(found[2] or 0) + turns_in(messages[n + 1 :]))
+    return Spot()
+
+
+def is_aside(asked: Asked) -> bool:
+    """Not the work itself: a title, a summary, a classification."""
+    last = next((one.text for one in reversed(asked.messages) if one.role == "user"), "")
+    return not asked.tools or asked.json_wanted is not None or any(word in last for word in _SUMMARISING)
+
+
+def aside(asked: Asked, spot: Spot) -> str:
+    """What the model says to that. A summary says where in the script the work stands."""
+    if asked.json_wanted is not None:
+        return json.dumps(_fitting(asked.json_wanted))
+    recent = "\n".join(one.text for one in asked.messages[-3:]).lower()
+    if any(word in recent for word in ("summar", "compact", "compress")):
+        mark = f"SCRIPT:{spot.script}@{spot.turn}" if spot.script else "the work"
+        return f"<summary>\nUp to now some turns were taken. Go on with {mark}\n</summary>"
+    if "title" in recent:
+        return json.dumps({"title": "A piece of work", "isNewTopic": False})
+    return "All right."
+
+
+def _fitting(schema: dict[str, Any]) -> dict[str, Any]:
+    """The smallest object that fits a schema."""
+    empty: dict[str, Any] = {"number": 0, "integer": 0, "boolean": False, "array": [], "object": {}}
+    return {
+        name: one["enum"][0] if one.get("enum") else empty.get(str(one.get("type")).lower(), "none")
+        for name, one in schema.get("properties", {}).items()
+    }

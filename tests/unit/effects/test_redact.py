@@ -1,0 +1,353 @@
+"""Secrets are masked, and what only looks like one stays."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+from tests.support import made_up_secrets as secrets_kit
+
+from segue.effects.redaction.redact import redact, redact_bytes
+from segue.effects.redaction.rules import RULES, RUN
+
+SEEDS = range(3)
+
+
+def nested(text: str, depth: int, *, ascii_only: bool = True) -> bytes:
+    """The text in a line of JSON, in a string of a string."""
+    line = text
+    for _ in range(depth):
+        line = json.dumps({"type": "user", "text": line, "n": 1}, ensure_ascii=ascii_only)
+    return line.encode()
+
+
+def unnested(line: bytes, depth: int) -> str:
+    text = line.decode()
+    for _ in range(depth):
+        text = json.loads(text)["text"]
+    return text
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "text": redact,
+    "plain bytes": lambda text: redact_bytes(text.encode()).decode(),
+    "json": lambda text: unnested(redact_bytes(nested(text, 1)), 1),
+    "json, not ascii": lambda text: unnested(redact_bytes(nested(text, 1, ascii_only=False)), 1),
+    "json in json": lambda text: unnested(redact_bytes(nested(text, 2)), 2),
+    "json in json in json": lambda text: unnested(redact_bytes(nested(text, 3)), 3),
+}
+
+
+def left_over(text: str, secrets: tuple[str, ...]) -> bool:
+    """Whether a secret, or a telling part of it, can still be read."""
+    return any(part in text for secret in secrets for part in (secret, secret[:12], secret[-12:]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_made_up_secret_of_every_kind_is_found_at_every_place(way: str) -> None:
+    missed = [
+        f"seed {seed}: {label}: {text[:120]!r}"
+        for seed in SEEDS
+        for label, text, secrets in secrets_kit.everywhere(seed)
+        if left_over(WAYS[way](text), secrets)
+    ]
+    assert not missed, "\n".join(missed[:20])
+
+
+def test_the_kit_makes_secrets_of_many_kinds() -> None:
+    kinds = {made.kind for made in (*secrets_kit.bare(0), *secrets_kit.told(0))}
+    assert len(kinds) > 100
+
+
+@pytest.mark.parametrize(
+    ("secret", "rule"),
+    [
+        ("AKIA" + "ABCDEFGHIJKLMNOP", "aws-key"),
+        ("ghp_" + "a1" * 18, "github-token"),
+        ("github_pat_" + "a1" * 15, "github-token"),
+        ("glpat-" + "a1" * 10, "gitlab-token"),
+        ("sgk_" + "a1" * 6 + "_" + "Zx9-_" * 8 + "abc", "segue-key"),
+        ("sk-ant-" + "api03-" + "a1" * 15, "anthropic-key"),
+        ("sk-proj-" + "a1" * 15, "openai-key"),
+        ("AIza" + "a" * 35, "google-key"),
+        ("xoxb-" + "1234567890-abc", "slack-token"),
+        ("sk_live_" + "a1" * 10, "stripe-key"),
+        ("npm_" + "a" * 36, "npm-token"),
+        ("hf_" + "a" * 32, "huggingface-token"),
+        ("eyJ" + "a" * 12 + ".eyJ" + "b" * 12 + "." + "c" * 20, "jwt"),
+    ],
+)
+def test_a_key_of_a_known_shape_is_masked_and_its_surroundings_stay(secret: str, rule: str) -> None:
+    assert redact(f"use {secret} here") == f"use [redacted:{rule}] here"
+    assert redact(f"{secret}\n{secret}").count(secret) == 0
+
+
+BEGIN, END = "-----BEGIN RSA PRIVATE " + "KEY-----", "-----END RSA PRIVATE " + "KEY-----"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_private_key_is_masked_even_without_its_end(way: str) -> None:
+    mask = WAYS[way]
+    assert mask(f"a\n{BEGIN}\nMIIE\n{END}\nb") == "a\n[redacted:private-key]\nb"
+    assert mask(f"{BEGIN}\nMIIE") == "[redacted:private-key]"
+    assert mask(f"{BEGIN}\nMIIEow\nabc9\n\nand then prose") == "[redacted:private-key]\n\nand then prose"
+    assert mask(f"grep '{BEGIN}' says nothing") == f"grep '{BEGIN}' says nothing"
+
+
+def test_a_private_key_without_end_takes_nothing_of_the_next_value() -> None:
+    line = json.dumps({"a": f"{BEGIN}\nMIIEowIBAAKCAQEA", "b": "stays", "c": [END]}).encode()
+    assert json.loads(redact_bytes(line)) == {"a": "[redacted:private-key]", "b": "stays", "c": [END]} or (
+        json.loads(redact_bytes(line))["b"] == "stays" and b"MIIEow" not in redact_bytes(line)
+    )
+
+
+def test_a_private_key_in_a_list_of_lines_is_masked_line_by_line() -> None:
+    lines = [f"+{BEGIN}", "+MIIEowIBAAKCAQEAvq8b1Yx2", "+Zk3JQ0m9xw1r6TtUu5Vv8Ww2X", f"+{END}"]
+    masked = json.loads(redact_bytes(json.dumps({"lines": lines, "n": 12345678901234567890}).encode()))
+    assert masked["n"] == 12345678901234567890 and len(masked["lines"]) == 4
+    assert "MIIE" not in str(masked) and "Zk3J" not in str(masked)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgres://me:hunter22@db/x", "hunter22"),
+        ("Authorization: Bearer abcdefghijklmnopqrstuv", "abcdefghijklmnopqrstuv"),
+        ('password = "hunter2hunter2"', "hunter2hunter2"),
+        ("API_KEY=abc123abc123", "abc123abc123"),
+        ("DB_PASSWORD: s3cr3t-s3cr3t", "s3cr3t-s3cr3t"),
+        ('{"password": "p\\"q\\\\r5,stuv"}', "stuv"),
+        ("password='it, is (w)1ld'", None),
+        ("PASSWORD=hünter2wörld", "nter2w"),
+        ("https:\\/\\/ann:hunter22@db\\/x", "hunter22"),
+        ("jdbc:postgresql://db/shop?user=ann&password=IYiIxpcofiOcsoA4&ssl=true", "IYiIxpcofiOcsoA4"),
+        ("deploy --auth-token abc123abc123", "abc123abc123"),
+        ("deploy --dbpassword abc123abc123", "abc123abc123"),
+        ("password: hunter2", "hunter2"),
+        ("login with password=hunter2 as ann", "hunter2"),
+        ("db:\n  user: ann\n  password: hunter2\n  port: 5432", "hunter2"),
+        ("the password: hunter2.", "hunter2"),
+        ("DB_PASSWORD=correcthorse", "correcthorse"),
+        ("export MYSQL_ROOT_PASSWORD=correct-horse-battery; start", "correct-horse-battery"),
+        ("postgres://u:pa55w0rd@h/db", "pa55w0rd"),
+        ("curl -u admin:S3cretPass99 https://h.test/x", "S3cretPass99"),
+        ("curl https://h.test/x -u admin:hunter2", "hunter2"),
+    ],
+)
+def test_credentials_are_masked_where_they_stand(text: str, masked: str | None, way: str) -> None:
+    if masked is None:
+        assert WAYS[way](text) == text  # words with spaces are a sentence
+        return
+    assert masked in text and masked not in WAYS[way](text) and "[redacted:" in WAYS[way](text)
+
+
+def test_a_quoted_value_ends_where_its_quotes_do() -> None:
+    line = rb'{"a":"set token=\"abc12345","b":"say \"hi\"","c":"x"}'
+    assert json.loads(redact_bytes(line)) == {
+        "a": 'set token="[redacted:assigned]',
+        "b": 'say "hi"',
+        "c": "x",
+    }
+    line = rb'{"password":"ab1\\","user":"ann","token":"q9\"w8e7r6t5"}'
+    assert json.loads(redact_bytes(line))["user"] == "ann"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"api_key":1234567890123,"password":null,"token":true,"secret":12345678.5e10}',
+        b'{"a":"the token:","b12345678":"c"}',
+        b'["password=","abc12345678"]',
+        b'{"x --token ":1234567}',
+        b'{"login":"a","password":12345678}',
+    ],
+)
+def test_numbers_and_neighbours_in_json_are_no_values_of_a_telling_name(line: bytes) -> None:
+    assert redact_bytes(line) == line
+
+
+SHA1, SHA256 = "3f786850e387550fdab836ed7e6dc881de23001b", "9f86d081884c7d659a2feaa0c55ad015" * 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "the password is asked for at the prompt",
+        "risk-averse, ask-me-anything",
+        "https://example.org/a/b?c=d",
+        "api_key is read from the environment",
+        "",
+        f"git show {SHA1} && sha256sum: {SHA256}",
+        f'"integrity": "sha512-{"Zm9vYmFyYmF6" * 7}==", "resolved": "https://r.test/a.tgz"',
+        f"pip install x --hash=sha256:{SHA256}",
+        f'checksum = "{SHA256}"',
+        "h1:" + "Zm9vYmFyYmF6" * 3 + "Zm9vYmE=",
+        "password: string; token?: string | null; secret: Buffer",
+        "def login(user: str, password: str = None, api_key: Optional[str] = None):",
+        "private_key: Uint8Array, accessToken: CancellationToken",
+        "password: process.env.PASSWORD, token: process.env.GH_TOKEN2",
+        'api_key = os.environ["API_KEY"]; token = os.getenv("TOKEN_2024")',
+        "token = getToken(); secret = generate_secret(32); password = hash2(pw1)",
+        "const token = await client.auth.getAccessToken2()",
+        "self.api_key = api_key; this.token2 = opts.token2; password=args.password1",
+        "API_KEY=${API_KEY2} TOKEN=$GITHUB_TOKEN PASSWORD=$(cat /run/pw1) SECRET={{ secret1 }}",
+        "token: ${{ secrets.GITHUB_TOKEN }}",
+        "api_key=<your-token-123>, token: your_token_123, SECRET_KEY=change-me-1",
+        "export GITHUB_TOKEN=ghp_" + "x" * 36,
+        "sk-ant-api03-your-key-goes-here-1234, sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "AKIA" + "IOSFODNN7EXAMPLE",
+        "password: ********, token=xxxxxxxx1, api_key: '...'",
+        'accessToken: "mock-access-token", refreshToken: "new-refresh-token-2"',
+        "postgres://user:password@localhost/db, https://user:pass@host, http://<user>:<pw1>@h, redis://u:$PW@h",
+        "ssh://git@github.com:22/x.git https://h.test:8080/@scope/pkg@1.2.3 mailto:a:b@c.test",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA" + "AKIAsk-hf_0123456789abcdefEAA" * 8,
+        '"id":"toolu_01A09q90qw90lq917835lq9","call_id":"call_9Qh2JdZt5sZ9yX0aB1cD2eF3"',
+        '"msg_01XFDUDYJgAACzvnptvVoYEL","requestId":"req_011CSHoEeqs5C35K2UUqR7Fy"',
+        '"usage":{"input_tokens":123,"output_tokens":4567890,"max_tokens":100000000}',
+        "max_tokens=100000000 next_page_token=CAUQAA12345678 primary_key: user_2024_id_7",
+        '"signature":"' + "EqQBCkYIBhgCKkDq3Zb8" * 12 + '"',
+        "tests pass: 12345678 key: value1234 token: 2024-01-01T00:00:00Z",
+        "PWD=/home/ann/project2 OLDPWD=/home/ann secret: /run/secrets/db_1 token_path=./a/token1.json",
+        "Basic authentication, basic dXNlcg, bearer of good news, Bearer authentication-required",
+        "mkdir -p build2/output; docker run -u 1000:1000 -p 8080:80 x; python -u main.py:run",
+        "--password-file /etc/pw1 --token-count 12345678 --key value --secret-name my-secret-1",
+        "task-0123456789abcdef0123 is in disk-usage-report-2024-01-01",
+        'className="token-list-2" data-key="item-12345678" key={`row-${index}`}',
+        '"secret": "not-a-secret-123", "password": "Password", "token": "test-token"',
+        "password: 'must be at least 8 characters', password = \"wrong-password\"",
+        "passwordHash, secretRef: db-credentials, tokenizer: o200k_base, keyId: 1234567890abcdef",
+        "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf",
+        "author = 'Ann Example <ann@example.org>' token: https://auth.test/oauth2/token1",
+        ":root { --pass: #16a34a; --token: #0891b2; }",
+        "source_bundle_key: 'jobs/job_abc12345/source/a.tar.gz'",
+        "test providers::proton_pass::tests::test_value_2_to_reference ... ok",
+        "OPENROUTER_API_KEY=sk-or-v1-...",
+        'SHOP_DSN = { provider = "1Password", value = "SHOP_DSN" }',
+        'E2E_HARNESS_KEY = "local-e2e-harness"',
+        "DB_PASSWORD=changeme PASSWORD=password PGPASSWORD=secret ADMIN_PASSWORD=admin",
+        "POSTGRES_PASSWORD=postgres DB_PASSWORD=<password> PASSWORD=*** SHOW_PASSWORD=disabled PWD=packages",
+        "password: str, password=None, password = get_password(), login(password=value2), {password: input2}",
+        "password = user2; password: password1, password: argon2 and pwd: folder2",
+        "curl -u admin:admin https://h.test/x; curl -u user:password1 h.test; curl -u name:password h.test",
+        "password: required, password: correcthorse (a word of letters alone stays)",
+        "the --username and --password options instead of the URL",
+        "a keyfile beside the password:\ndocs/providers/keepass.md:51:keepass = {}",
+    ],
+)
+def test_plain_text_hashes_code_and_placeholders_stay(text: str, way: str) -> None:
+    assert WAYS[way](text) == text
+
+
+def test_masking_twice_changes_nothing_more() -> None:
+    once = redact("password=hunter2hunter2 and ghp_" + "a1" * 18)
+    assert redact(once) == once
+    for _, text, _ in secrets_kit.everywhere(7):
+        for depth in (0, 1, 2):
+            masked = redact_bytes(nested(text, depth))
+            assert redact_bytes(masked) == masked
+
+
+def test_a_line_that_is_no_json_and_no_utf8_is_masked_all_the_same() -> None:
+    token = b"ghp_" + b"a1" * 18
+    assert redact_bytes(b"\xff\xfe " + token + b"\x00\n{broken \xc3") == (
+        b"\xff\xfe [redacted:github-token]\x00\n{broken \xc3"
+    )
+
+
+@pytest.mark.parametrize("before", ["\r", "\n", "é", "\x1b", "\u2028", "\x0c"])
+def test_no_mask_begins_within_an_escape(before: str) -> None:
+    for tail in (
+        "8_" + "a1" * 20,
+        "pm_" + "a" * 36,
+        "0123456789abcdef" * 2 + "-us12",
+        "123456789:AA" + "b" * 33,
+    ):
+        line = json.dumps({"text": f"x{before}{tail}"}).encode()
+        assert json.loads(redact_bytes(line))["text"].startswith(f"x{before}")
+
+
+def test_a_chunk_without_secrets_is_handed_back_as_it_is() -> None:
+    chunk = b'{"type":"user","text":"nothing to see"}\n' * 100
+    assert redact_bytes(chunk) is chunk
+
+
+def test_only_the_lines_with_secrets_change_in_a_long_chunk() -> None:
+    lines = [json.dumps({"n": n, "text": "x" * 50 + "é"}).encode() for n in range(20_000)]
+    lines[777] = b'{"text":"export API_KEY=abc123abc123\\n"}'
+    masked = redact_bytes(b"\n".join(lines)).split(b"\n")
+    assert [n for n, line in enumerate(masked) if line != lines[n]] == [777]
+    assert masked[777] == b'{"text":"export API_KEY=[redacted:assigned]\\n"}'
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "sk-",
+        "eyJ",
+        "aeyJ-",
+        "token=",
+        "password:'",
+        '"secret":"',
+        "://a:b",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "\\",
+    ],
+)
+def test_four_times_the_length_takes_far_less_than_sixteen_times_as_long(piece: str) -> None:
+    def seconds(length: int) -> float:
+        chunk = (piece * (length // len(piece))).encode() + b".aaaaaaaaaaaa.bbbbbbbbbbbb example@"
+        taken = []
+        for _ in range(3):
+            start = time.process_time()
+            redact_bytes(chunk)
+            taken.append(time.process_time() - start)
+        return min(taken)
+
+    seconds(2_000)  # patterns are compiled at first use
+    assert seconds(64_000) < 10 * max(seconds(16_000), 0.001)
+
+
+def test_every_rule_has_literals_in_lower_case() -> None:
+    assert all(rule.literals and rule.literals == rule.literals.lower() for rule in RULES)
+
+
+def test_every_match_of_a_rule_begins_as_the_rule_says() -> None:
+    matched = set()
+    for made in (*secrets_kit.bare(5), *secrets_kit.told(5)):
+        text = made.text.encode()
+        for rule in RULES:
+            for match in re.finditer(rule.pattern.encode(), text):
+                start = text[match.start() :].decode("latin-1")
+                assert start.lower().startswith(tuple(rule.literals.split())), (rule, start)
+                head = rule.head or f"(?:{'|'.join(map(re.escape, rule.literals.split()))}){RUN}"
+                assert re.match(head.replace("(?-i:EAA)", "EAA"), start, re.IGNORECASE), (rule, start)
+                matched.add(rule.kind)
+    assert len(matched) > 50
+
+
+@pytest.mark.parametrize("piece", [b"token= ", b"token=", b"--token ", b"password:' ", b"token=secret="])
+def test_what_only_repeats_hides_nothing(piece: bytes) -> None:
+    many = piece * 5000
+    chunk = many + b"\nexport API_KEY=abc123abc123\n" + many
+    assert redact_bytes(chunk) == many + b"\nexport API_KEY=[redacted:assigned]\n" + many
+
+
+def test_a_text_without_anything_telling_loads_no_engine() -> None:
+    code = (
+        "import sys; from segue.effects.redaction.redact import redact;"
+        "heavy = {'re2', 'segue.effects.redaction.scan'};"
+        "assert not heavy & set(sys.modules); redact('short'); assert not heavy & set(sys.modules);"
+        "redact('wrote the parser and its tests'); assert 're2' not in sys.modules;"
+        "redact('fixed the token parser: all tests pass, see src/parser.py'); assert 're2' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,142 @@
+"""What a run was told by a brief of ours is known again, and handed on, run after run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from segue.core.brief.compose import compose, marked_down
+from segue.core.brief.facts import Picture, Task, picture
+from segue.core.brief.manifest import manifest
+from segue.core.runs.digest import RunDigest, fold
+from segue.core.runs.inherited import Inherited, inherited, parted, same
+from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Step
+
+GOAL = "Rework the invoice parser so that amounts are kept in cents"
+RULES = ["Never touch the generated files.", "Use decimal amounts, not floats."]
+ITEMS = ["Map every caller of load_rows", "Give merge_rows the tenant", "Describe the parser in the guide"]
+DECISION = "We keep one table for rows and history rather than two."
+
+Form = Callable[[Picture], str]
+FORMS: dict[str, Form] = {
+    "text": lambda shown: compose(shown),
+    "markdown": lambda shown: marked_down(shown),
+    "json": lambda shown: manifest(shown).decode(),
+}
+
+
+def first_run() -> RunDigest:
+    items = (PlanItem("Look around", "done"), *(PlanItem(text) for text in ITEMS))
+    return fold(
+        [
+            Prompt(1, f"{GOAL}. {' '.join(RULES)}"),
+            Plan(2, items),
+            Call(3, "q", "Ask", "ask", note="One table or two?"),
+            Result(4, "q", ok=True, text=DECISION),
+            Say(5, "I decided to start with the callers because they are few."),
+        ]
+    )
+
+
+def little_work(number: int) -> list[Step]:
+    file = f"src/part{number}.py"
+    return [
+        Say(1, f"Now I look at part {number} of the parser."),
+        Call(2, "e", "Edit", "edit", paths=(file,)),
+        Result(3, "e", ok=True, text="done"),
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("route", ["a hook", "a prompt", "a prompt with a request"])
+def test_ten_runs_that_know_only_the_brief_before_lose_nothing_of_the_first(form: str, route: str) -> None:
+    text = FORMS[form](picture([first_run()]))
+    for number in range(10):
+        told: list[Step]
+        if route == "a hook":
+            told = [Given(0, text)]
+        elif route == "a prompt":
+            told = [Prompt(0, f"{text}\n\ngo on")]
+        else:
+            wish = f"Please also log the duration of part {number} somewhere visible"
+            told = [Prompt(0, text), Prompt(0, wish)]
+        text = FORMS[form](picture([fold([*told, *little_work(number)])]))
+        assert len(text.encode()) <= 2_048
+        for fact in (GOAL, *RULES, *ITEMS, "keep one table for rows"):
+            assert fact in text, (number, fact, text)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_later_run_finished_does_not_come_back(form: str) -> None:
+    text = FORMS[form](picture([first_run()]))
+    done = Plan(1, (PlanItem(ITEMS[0], "done"), PlanItem(ITEMS[1], "active")))
+    cleared = Plan(2, (PlanItem("Something new"),))
+    shown = picture([fold([Given(0, text), done, cleared])])
+    assert [task.text for task in shown.plan] == ["Something new", *ITEMS[1:]]
+    again = picture([fold([Given(0, FORMS[form](shown))])])
+    assert ITEMS[0] not in [task.text for task in again.plan]
+
+
+def test_an_item_that_was_cut_is_known_by_its_beginning() -> None:
+    long = "Move every rule out of the parser " + "and into the settings of the tenant " * 6
+    shown = Picture(goal=GOAL, plan=[Task(long, "active"), *(Task(f"{n} {long}", "next") for n in range(8))])
+    told = inherited(compose(shown))
+    assert told.plan[0].endswith("…")
+    assert same(told.plan[0], long)
+    assert told.without([long]).plan == told.plan[1:]
+
+
+def test_a_new_request_is_the_goal_and_the_first_one_stays_in_sight() -> None:
+    text = compose(picture([first_run()]))
+    shown = picture([fold([Given(0, text), Prompt(1, "Write the release notes for the coming version")])])
+    assert shown.goal == "Write the release notes for the coming version"
+    assert shown.first.startswith(GOAL)
+    later = picture([fold([Given(0, compose(shown)), Prompt(1, "Rename the command line option for it")])])
+    assert later.first.startswith(GOAL)
+
+
+def test_go_on_is_no_goal() -> None:
+    shown = picture([fold([Given(0, f"[segue] x\nGOAL: {GOAL}\n[/segue]"), Prompt(1, "go on")])])
+    assert (shown.goal, shown.latest) == (GOAL, "go on")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_brief_in_a_prompt_is_parted_from_the_users_words(form: str) -> None:
+    text = FORMS[form](picture([first_run()]))
+    brief, words = parted(f"{text}\n\nPlease go on with it")
+    assert (brief, words) == (text, "Please go on with it")
+    assert inherited(brief).goal.startswith(GOAL)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Why does the [segue] prefix stand in the log?",
+        'What is {"session_metadata": in this',
+        "Look:\none\ntwo\nthree\nsaid [segue] in the middle of a line [/segue]",
+        "",
+    ],
+)
+def test_words_about_us_are_the_users(words: str) -> None:
+    assert parted(words) == ("", words)
+
+
+def test_a_model_that_failed_once_does_not_block_the_next_run() -> None:
+    text = compose(Picture(goal=GOAL, faults="overloaded"))
+    assert "BLOCKED: the model failed" in text
+    assert inherited(text).blocked == ()
+
+
+def test_a_blocked_item_stays_blocked() -> None:
+    shown = Picture(goal=GOAL, plan=[Task("Deploy it", "blocked", "no access yet")])
+    assert inherited(compose(shown)).blocked == ("Deploy it (no access yet)",)
+    assert inherited(manifest(shown).decode()).blocked == ("Deploy it",)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", '{"session_metadata": 3}', '{"session_metadata": {}, "pending_tasks": {}}']
+)
+def test_what_is_no_brief_tells_nothing(text: str) -> None:
+    assert inherited(text) == Inherited()
+    assert not inherited(text)

@@ -1,0 +1,93 @@
+"""What is asked first because it is cheap never changes the answer."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from segue.agents.codex import wire
+from segue.agents.codex.reader import Reader
+from segue.core.runs import written_plans
+from segue.core.runs.identifiers import NAME, is_name, may_name
+from segue.effects.files.growing_file import views
+from segue.effects.redaction.judge import key_of_what
+from segue.effects.redaction.rules import KEY_OF
+
+KINDS = (
+    wire.Kind, wire.Meta, wire.Turn, wire.Message, wire.ToolCall, wire.Output, wire.Event, wire.Item,
+    wire.Compacted, wire.Counted, wire.Spent,
+)  # fmt: skip
+
+
+STRICT: list[tuple[str, object]] = [("type", str), ("item", wire.Item | None)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_payload_has_every_field_of_every_kind_as_that_kind_has_it(kind: type[msgspec.Struct]) -> None:
+    whole = {one.name: one for one in msgspec.structs.fields(wire.Payload)}
+    for one in msgspec.structs.fields(kind):
+        other = whole[one.name]
+        assert one.encode_name == other.encode_name
+        if (one.name, other.type) in STRICT:  # what is not like that is read in parts
+            continue
+        assert one.type == other.type
+        assert one.default == other.default or (one.type is msgspec.Raw and not one.default)
+
+
+CALL = '{"type":"function_call","name":"exec_command","call_id":"c1","arguments":"{\\"cmd\\":\\"ls\\"}"%s}'
+LINE = '{"timestamp":"2026-11-15T02:34:46.000Z","type":"response_item","payload":%s}'
+
+
+@pytest.mark.parametrize(
+    "more", ['"info":7', '"item":7', '"usage":[1]', '"info":{"last_token_usage":"none"}']
+)
+def test_a_field_that_is_not_as_it_should_be_costs_nothing_but_time(more: str) -> None:
+    plain, odd = Reader(), Reader()
+    wanted = list(plain.read((LINE % (CALL % "")).encode()))
+    assert list(odd.read((LINE % (CALL % f",{more}")).encode())) == wanted != []
+    assert (odd.malformed, odd.skipped) == (0, 0)
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["Plan", "plan:", "The next steps", "my TODO", "left", "work left to do", "\n", "\n\n", " ", "x" * 70,
+         "1. ", "2) ", "one", "ROADMAP", "remaining tasks", "to-dos", "İ", "é", "planet"]
+    ), max_size=24,
+)  # fmt: skip
+
+
+@given(PIECES)
+def test_lines_that_announce_a_plan_are_found_by_their_words(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    found = [head.span() for head in written_plans._announced(text)]
+    assert found == [head.span() for head in written_plans._ANNOUNCED.finditer(text)]
+
+
+@given(st.text(alphabet="abZQ_.-:1éÉ", max_size=12))
+def test_a_piece_of_text_that_holds_a_name_is_never_passed_over(piece: str) -> None:
+    assert may_name(piece) or not any(map(is_name, NAME.findall(piece)))
+
+
+@given(st.lists(st.sampled_from([b"", b"a", b'{"b": 1}', b"\r"]), max_size=8))
+def test_the_lines_of_a_block_are_those_that_are_not_empty(lines: list[bytes]) -> None:
+    block = b"".join(line + b"\n" for line in lines)
+    assert [bytes(line) for line in views(block)] == [line for line in lines if line]
+
+
+_OF_WHAT = st.lists(
+    st.sampled_from([*(word.decode() for word in KEY_OF), "role", "_", "-", ".", " ", "x", "API", "Sign"]),
+    max_size=5,
+)
+
+
+@given(_OF_WHAT)
+def test_of_what_it_is_the_key_is_the_longest_word_before_it(pieces: list[str]) -> None:
+    before = "".join(pieces).encode()
+    wanted = re.compile(rb"(?i:(?:" + b"|".join(KEY_OF) + rb")[ _.-]?)\Z").search(
+        before, max(0, len(before) - 16)
+    )
+    assert key_of_what(before + b"key", len(before)) == (wanted.start() if wanted else len(before))

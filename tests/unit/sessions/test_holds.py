@@ -1,0 +1,191 @@
+"""Holds: who may write, until when, and what the others are told."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from segue.api.segue import Segue
+from segue.api.session import Session
+from segue.core.journal import event as ev
+from segue.core.sessions import holds as core
+from segue.core.sessions.holds import Holder, HoldState
+from segue.effects.processes.identity import host_name, start_of
+from segue.errors import Paused, SessionHeld
+from segue.services.sessions.holds import hold_stream
+from segue.stores.base import Append
+from segue.stores.memory.journal import VolatileJournal
+
+NOW = "2026-01-01T12:00:00.000000Z"
+LATER = "2026-01-01T13:00:00.000000Z"
+
+
+@pytest.fixture
+def seg(tmp_path: Path) -> Segue:
+    return Segue(VolatileJournal(), home=tmp_path / "home", folder=tmp_path)
+
+
+@pytest.fixture
+def session(seg: Segue) -> Session:
+    return seg.start("held")
+
+
+def holder(run: str, *, until: str = LATER, fence: int = 1, share: bool = False) -> Holder:
+    return Holder("claude", run, "host", 1, "start", fence, NOW, until, share)
+
+
+@pytest.mark.parametrize(
+    ("holders", "dead", "share", "given"),
+    [
+        ((), frozenset(), False, True),
+        ((holder("a"),), frozenset(), False, False),
+        ((holder("a", until=NOW),), frozenset(), False, True),
+        ((holder("a"),), frozenset({"a"}), False, True),
+        ((holder("a"),), frozenset(), True, True),
+        ((holder("mine"),), frozenset(), False, True),
+        ((holder("a"), holder("b")), frozenset({"a"}), False, False),
+    ],
+    ids=["nobody", "living", "expired", "dead", "shared", "the same run again", "one of two dead"],
+)
+def test_a_hold_is_given_unless_a_living_run_has_it(
+    holders: tuple[Holder, ...], dead: frozenset[str], share: bool, given: bool
+) -> None:
+    state = HoldState(3, 7, holders)
+    taken = core.take(state, holder("mine", share=share), now=NOW, dead=dead)
+    if given:
+        assert isinstance(taken, ev.HoldTaken) and taken.fence == 8
+    else:
+        assert not isinstance(taken, ev.HoldTaken) and all(h.run != "mine" for h in taken)
+
+
+def test_the_second_run_is_told_who_holds_and_since_when(session: Session) -> None:
+    session.hold(holder="claude", run="run-1")
+    with pytest.raises(SessionHeld) as raised:
+        session.hold(run="run-2")
+    assert raised.value.by == f"claude (run-1 on {host_name()})"
+    assert raised.value.since and raised.value.until > raised.value.since
+    assert raised.value.facts()["session"] == session.id
+
+
+def test_the_fence_rises_with_every_hold(session: Session) -> None:
+    fences = []
+    for _ in range(3):
+        with session.hold() as hold:
+            fences.append(hold.fence)
+    assert fences == [1, 2, 3]
+
+
+def test_a_dead_holder_is_taken_over_and_its_late_write_is_not_stored(seg: Segue, session: Session) -> None:
+    old = seg.session(session.id)
+    held = old.hold(run="run-old", lease_seconds=0)
+    new = seg.session(session.id)
+    assert new.hold(run="run-new").fence > held.fence
+    version = new.state.version
+    with pytest.raises(SessionHeld) as raised:
+        old.note("too late")
+    assert "run-new" in raised.value.by
+    assert new.state.version == version
+    held.release()
+    assert [h.run for h in seg.holds.living(session.id)] == ["run-new"]
+
+
+def test_a_holder_whose_lease_ended_and_that_nobody_replaced_may_still_write(session: Session) -> None:
+    session.hold(lease_seconds=0)
+    assert session.note("still mine").events == 1
+
+
+def test_a_pid_that_belongs_to_another_process_by_now_is_a_dead_holder(seg: Segue, session: Session) -> None:
+    body = ev.HoldTaken("claude", "run-gone", host_name(), os.getpid(), "another start", 1, "9999")
+    seg.journal.append(Append(hold_stream(session.id), 0, [ev.draft(body, at=NOW, actor="claude")]))
+    assert seg.holds.living(session.id) == ()
+    assert [h.run for h in seg.holds.crashed(session.id)] == ["run-gone"]
+    assert session.hold(run="run-mine").fence == 2
+
+
+def test_a_holder_on_another_host_lives_as_long_as_its_lease(seg: Segue, session: Session) -> None:
+    body = ev.HoldTaken("claude", "run-far", "another-host", 1, "x", 1, "9999")
+    seg.journal.append(Append(hold_stream(session.id), 0, [ev.draft(body, at=NOW, actor="claude")]))
+    with pytest.raises(SessionHeld, match="another-host"):
+        session.hold()
+
+
+def test_sharing_on_purpose_lets_both_write(seg: Segue, session: Session) -> None:
+    one, two = seg.session(session.id), seg.session(session.id)
+    one.hold(run="run-1")
+    shared = two.hold(run="run-2", share=True)
+    assert one.note("first").events == two.note("second").events == 1
+    assert {h.run for h in seg.holds.living(session.id)} == {"run-1", "run-2"}
+    shared.release()
+    assert one.note("third").events == 1
+
+
+def test_a_command_without_a_hold_writes_and_is_warned(seg: Segue, session: Session) -> None:
+    session.hold(holder="claude", run="run-1")
+    saved = seg.session(session.id).note("beside")
+    assert saved.events == 1 and "claude (run-1" in saved.warnings[0]
+
+
+def test_letting_go_twice_or_of_what_was_lost_is_no_fault(session: Session) -> None:
+    held = session.hold(lease_seconds=0)
+    taken = session.hold(run="run-2")
+    held.release()
+    held.release()
+    taken.release()
+    taken.release()
+    assert session.hold().fence == 3
+
+
+def test_a_lease_is_prolonged_by_writing_once_a_third_of_it_is_gone(seg: Segue, session: Session) -> None:
+    session.hold(run="run-1", lease_seconds=900)
+    for _ in range(3):
+        session.note("early")
+    assert seg.journal.head(hold_stream(session.id)).version == 1
+    assert session._hold is not None
+    session._hold.until = NOW
+    session.note("late")
+    assert seg.journal.head(hold_stream(session.id)).version == 2
+
+
+def test_a_held_session_is_renewed_while_the_block_lasts(seg: Segue, session: Session) -> None:
+    with session.hold(lease_seconds=0.06):
+        renewed = threading.Event()
+        for _ in range(200):
+            if seg.journal.head(hold_stream(session.id)).version > 2:
+                renewed.set()
+                break
+            threading.Event().wait(0.01)
+        assert renewed.is_set()
+        assert len(seg.holds.living(session.id)) == 1
+    assert seg.holds.living(session.id) == ()
+
+
+def test_a_renewal_between_the_demand_and_the_write_does_not_refuse_the_write(session: Session) -> None:
+    session.hold(run="run-1")
+    hold = session._hold
+    assert hold is not None
+    ask, renewals = hold.guard, iter([hold.renew])
+
+    def guard() -> list[Append]:
+        demand = ask()
+        for renew in renewals:
+            hold.guard = ask  # type: ignore[method-assign]
+            renew()
+        return demand
+
+    hold.guard = guard  # type: ignore[method-assign]
+    assert session.note("beside the renewing thread").events == 1
+
+
+def test_no_hold_is_taken_while_a_pause_file_is_there(seg: Segue, session: Session) -> None:
+    seg.home.path.mkdir(parents=True, exist_ok=True)
+    (seg.home.path / "PAUSE").touch()
+    with pytest.raises(Paused):
+        session.hold()
+
+
+def test_this_process_has_a_start_and_no_process_has_none() -> None:
+    assert start_of(os.getpid()) == start_of(os.getpid()) != ""
+    assert start_of(2**22 + 12345) == ""

@@ -1,0 +1,398 @@
+"""The book: commands become durable, merge with others' or are told, and snapshots are a cache."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from segue.api.segue import Segue
+from segue.core.sessions import commands as do
+from segue.core.sessions.state import SessionState
+from segue.errors import (
+    NothingToUndo,
+    SessionOver,
+    StaleVersion,
+    StoreBusy,
+    UnknownAgent,
+    UnknownCheckpoint,
+    UnknownSession,
+    UsageError,
+)
+from segue.services.sessions.repository import SNAPSHOT_EVENTS_READ, fold_all, stream_of
+from segue.stores.base import Append, Snapshot
+from segue.stores.memory.journal import VolatileJournal
+from segue.stores.sqlite import SqliteJournal
+from segue.testing.stores import draft
+
+
+@pytest.fixture
+def journal() -> VolatileJournal:
+    return VolatileJournal()
+
+
+@pytest.fixture
+def two(journal: VolatileJournal, tmp_path: Path) -> tuple[Segue, Segue]:
+    """Two programs on one store, each with caches of its own."""
+    first, second = (Segue(journal, home=tmp_path / "home", folder=tmp_path, actor=a) for a in ("a", "b"))
+    first.start("shared", id="s", items=["one", "two"])
+    return first, second
+
+
+def test_commands_that_commute_are_merged(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    assert b.state.version == 4
+    a.done("one")
+    b.done("two")
+    a.decide("x")
+    b.decide("y")
+    assert a.state == b.state
+    assert a.status().done == ["one", "two"] and len(a.state.decisions) == 2
+
+
+def test_the_same_item_finished_by_two_is_finished_once(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    assert b.state.version == 4
+    assert (a.done("one").events, b.done("one").events) == (1, 0)
+
+
+def test_a_command_that_does_not_commute_is_told(two: tuple[Segue, Segue], journal: VolatileJournal) -> None:
+    a, b = (seg.session("s") for seg in two)
+    append = journal.append
+    faster = iter([lambda: b.note("in between")])
+
+    def slow(*appends, pieces=None, memories=None):
+        for act in faster:
+            journal.append = append  # type: ignore[method-assign]
+            act()
+        return append(*appends, pieces=pieces)
+
+    journal.append = slow  # type: ignore[method-assign]
+    with pytest.raises(StaleVersion) as raised:
+        a.pause("for now")
+    assert (raised.value.expected, raised.value.actual) == (4, 5)
+    assert a.pause("again").events == 1
+
+
+def test_a_cached_refusal_is_decided_again_on_what_is_there_now(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.complete()
+    with pytest.raises(SessionOver):
+        b.done("one")
+    a.undo()
+    assert a.state.status == "active"
+    assert b.done("one").events == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda seg: seg.session("absent"), UnknownSession),
+        (lambda seg: seg.session("s").rewind("absent"), UnknownCheckpoint),
+        (lambda seg: seg.session("s").load_agent("absent"), UnknownAgent),
+        (lambda seg: seg.session("s").undo(), NothingToUndo),
+        (lambda seg: seg.session("s").checkpoint(), UsageError),
+        (lambda seg: seg.start("  "), UsageError),
+        (lambda seg: seg.start("x", type="nonsense"), UsageError),
+        (lambda seg: seg.session("s").see_changes([("f", "eaten")]), UsageError),
+        (lambda seg: seg.session("s").pause(cause="whim"), UsageError),
+    ],
+)
+def test_what_cannot_be_is_an_error_with_a_hint(two: tuple[Segue, Segue], call, error) -> None:
+    with pytest.raises(error) as raised:
+        call(two[0])
+    assert raised.value.hint
+
+
+def test_starting_with_an_id_that_exists_takes_that_session(two: tuple[Segue, Segue]) -> None:
+    first, second = two
+    other = first.start("other")
+    assert second.session().id == other.id
+    again = second.start("something else", id="s")
+    assert again.state.goal == "shared" and again.state.version == 4
+    assert first.session().id == "s"
+
+
+def test_undo_takes_back_whole_commands_one_after_the_other(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    states = [session.state]
+    session.checkpoint(done="one", begin="two", decide="d", note="n")
+    states.append(session.state)
+    session.pause("p")
+    session.undo()
+    assert session.state.status == "active" and session.status().done == ["one"]
+    session.undo()
+    assert session.status().next == ["one", "two"] and len(session.state.decisions) == 0
+    with pytest.raises(NothingToUndo):
+        session.undo()
+
+
+def test_rewind_brings_the_work_of_a_named_checkpoint_back_and_keeps_the_log(
+    two: tuple[Segue, Segue],
+) -> None:
+    session = two[0].session("s")
+    session.checkpoint("before", begin="one")
+    session.save_agent("agent", {"step": 1})
+    session.done("one", "two")
+    length = len(session.log())
+    session.rewind("before")
+    assert session.status().active == ["one"] and session.state.agents == {}
+    assert len(session.log()) == length + 1
+    assert session.rewind("before").events == 0
+
+
+def test_a_secret_is_masked_before_it_is_stored(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+    session.note("the token is ghp_" + "a1" * 18)
+    assert all(b"ghp_" not in event.body for event in session.log())
+
+
+def test_whoever_folds_much_leaves_a_snapshot_and_a_wrong_one_is_not_believed(
+    two: tuple[Segue, Segue], journal: VolatileJournal, tmp_path: Path
+) -> None:
+    session = two[0].session("s")
+    for place in range(SNAPSHOT_EVENTS_READ + 1):
+        session.note(f"note {place}")
+    assert journal.snapshots([stream_of("s")]) == {}
+    reader = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    assert reader.session("s").state == fold_all(session.log())
+    [kept] = journal.snapshots([stream_of("s")]).values()
+    assert kept.version == session.state.version
+    journal.keep(Snapshot(kept.stream, kept.version + 1, kept.fold, b"not a state", b""))
+    fresh = Segue(journal, home=tmp_path / "home", folder=tmp_path)
+    assert fresh.session("s").state == session.state
+
+
+def test_an_agents_state_that_another_process_changed_is_not_run_over(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.save_agent("agent", {"by": "a"})
+    assert b.load_agent("agent") == {"by": "a"}
+    a.save_agent("agent", {"by": "a", "again": True})
+    with pytest.raises(StaleVersion):
+        b.save_agent("agent", {"by": "b"})
+    assert b.load_agent("agent") == {"by": "a", "again": True}
+    b.save_agent("agent", {"by": "b"})
+    assert a.load_agent("agent") == {"by": "b"}
+
+
+def test_a_list_shows_the_most_recent_first_and_takes_filters(two: tuple[Segue, Segue]) -> None:
+    seg = two[0]
+    other = seg.start("other", organization="acme", project="https://x/thing")
+    other.complete()
+    assert [c.id for c in seg.list(everywhere=True)] == [other.id, "s"]
+    assert [c.id for c in seg.list(everywhere=True, status="completed")] == [other.id]
+    assert [c.id for c in seg.list(organization="acme")] == [other.id]
+    assert [c.id for c in seg.list(project="thing")] == [other.id]
+
+
+def test_what_replaces_is_decided_on_the_newest_state(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    b.note("seen")
+    a.focus(file="a.py", position="1")
+    b.focus(file="b.py", position="2")
+    a.checkpoint("one")
+    b.checkpoint("two")
+    assert a.state.focus.file == "b.py" and set(a.state.marks) == {"one", "two"}
+
+
+def test_going_back_ourselves_is_no_conflict_with_the_state_of_an_agent(two: tuple[Segue, Segue]) -> None:
+    s = two[0].session("s")
+    s.save_agent("agent", {"step": 1})
+    s.save_agent("agent", {"step": 2})
+    s.undo()
+    assert s.load_agent("agent") == {"step": 1}
+    s.save_agent("agent", {"step": 3})
+    s.drop_agent("agent")
+    s.save_agent("agent", {"step": 4})
+    assert s.load_agent("agent") == {"step": 4}
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda s: s.count(bogus=1),
+        lambda s: s.note_context(bogus=1),
+        lambda s: s.note_agent("a", bogus=1),
+        lambda s: s.note_agent("a", pieces=[]),
+    ],
+)
+def test_a_field_that_does_not_exist_is_refused(two: tuple[Segue, Segue], write: Any) -> None:
+    s = two[0].session("s")
+    version = s.state.version
+    with pytest.raises(UsageError, match="unknown field"):
+        write(s)
+    assert s.state.version == version
+
+
+def test_commits_that_wait_to_be_folded_are_seen_by_every_look(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    for i in range(150):
+        a.done(f"item {i}")
+        if i % 7 == 0:
+            a.begin(f"item {i}")
+        if i % 11 == 0:
+            a.learn(f"finding {i}")
+        if i % 50 == 0:
+            b.done(f"other {i}")
+    assert a.state == b.state == fold_all(a.log())
+
+
+def test_undo_does_not_take_back_what_it_never_saw(
+    two: tuple[Segue, Segue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.done("mine")
+    commit = two[0].book.commit
+
+    def late(*args: Any, **rest: Any) -> Any:
+        b.decide("keep me")
+        return commit(*args, **rest)
+
+    monkeypatch.setattr(two[0].book, "commit", late)
+    with pytest.raises(StaleVersion):
+        a.undo()
+    assert [d.text for d in b.state.decisions] == ["keep me"]
+
+
+def test_an_agents_state_is_not_acknowledged_while_the_store_has_another(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.save_agent("agent", {"v": "A"})
+    b.load_agent("agent")
+    b.save_agent("agent", {"v": "B"})
+    with pytest.raises(StaleVersion):
+        a.save_agent("agent", {"v": "A"})
+    assert b.load_agent("agent") == {"v": "B"}
+
+
+def test_two_threads_that_save_one_agents_state_leave_one_of_their_values(two: tuple[Segue, Segue]) -> None:
+    session = two[0].session("s")
+
+    def save(name: str) -> None:
+        for step in range(40):
+            session.save_agent("agent", {"rows": [f"{name} {step} {'x' * 600} {i}" for i in range(20)]})
+
+    threads = [threading.Thread(target=save, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = two[1].session("s").load_agent("agent")["rows"]
+    assert len({row.split()[0] for row in rows}) == 1 and len(rows) == 20
+
+
+def test_the_same_version_of_another_history_is_another_state(tmp_path: Path) -> None:
+    journal = VolatileJournal()
+    a, b = (Segue(journal, home=tmp_path, folder=tmp_path) for _ in range(2))
+    a.start("first", id="x").done("i")
+    version = a.session("x").state.version
+    journal.drop(Append("session/x", version))
+    other = b.start("second", id="x")
+    while other.state.version < version:
+        other.note("more")
+    assert a.session("x").state.goal == "second"
+
+
+def test_a_scrub_by_somebody_else_is_noticed(two: tuple[Segue, Segue]) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.note("the secret word")
+    assert b.status().last_action == "the secret word"
+    two[0].scrub("secret")
+    assert b.status().last_action == "the [scrubbed] word"
+
+
+def test_a_pause_is_not_decided_again_behind_events_that_another_thread_has_read(
+    two: tuple[Segue, Segue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = (seg.session("s") for seg in two)
+    a.note("seen")
+    append = two[0].journal.append
+
+    def late(*wishes: Append, **rest: Any) -> Any:
+        monkeypatch.setattr(two[0].journal, "append", append)
+        b.done("theirs")
+        two[0].book.state("s")  # as another thread of this process would
+        return append(*wishes, **rest)
+
+    monkeypatch.setattr(two[0].journal, "append", late)
+    with pytest.raises(StaleVersion):
+        a.pause("now")
+    assert b.state.status == "active"
+
+
+def test_what_is_made_of_a_state_is_made_anew_if_somebody_was_faster(tmp_path: Path) -> None:
+    one, other = (Segue(home=tmp_path, folder=tmp_path, actor=name) for name in ("one", "other"))
+    session = one.start("count", id="many").id
+    other.book.state(session)
+    one.session(session).done("first")
+    seen: list[int] = []
+
+    def make(state: SessionState) -> tuple[list[do.Command], dict[str, bytes]]:
+        seen.append(len(state.done))
+        return [do.Done(f"item {len(state.done)}")], {}
+
+    saved, state = other.book.commit_made(session, make)
+    assert seen == [0, 1] and saved.events == 1
+    assert [state.items[place].text for place in state.done] == ["first", "item 1"]
+    assert one.book.state(session) == state
+    for segue in (one, other):
+        segue.close()
+
+
+def test_threads_that_write_wait_their_turn_and_no_longer_than_they_may(tmp_path: Path) -> None:
+    journal = SqliteJournal(tmp_path / "segue.db", busy_timeout_ms=100)
+    journal.append(Append("s", 0, [draft("first")]))
+    faults: list[BaseException] = []
+
+    def write() -> None:
+        try:
+            journal.append(Append("t", 0, [draft("second")]))
+        except StoreBusy as fault:
+            faults.append(fault)
+
+    turn = journal.database.turn()
+    thread = threading.Thread(target=write)
+    thread.start()
+    thread.join(10)
+    assert len(faults) == 1 and not journal.head("t").version
+    turn.release()
+    write()
+    assert len(faults) == 1 and journal.head("t").version == 1
+    journal.close()
+
+
+def test_what_a_slower_thread_knew_makes_no_commit_stale(two: tuple[Segue, Segue]) -> None:
+    seg, _ = two
+    known = seg.book._known["s"]
+    seen = seg.attach("s").note("the caller has seen this").version
+    seg.book._known["s"] = known
+    assert seg.book.commit("s", [do.Note("and then this")], since=seen).version == seen + 1
+
+
+def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: Path) -> None:
+    items = [f"{thread}-{number}" for thread in range(16) for number in range(8)]
+    with Segue(home=tmp_path / "home", folder=tmp_path) as seg:
+        seg.start("g", id="s", items=items)
+        faults: list[BaseException] = []
+
+        def work(thread: int) -> None:
+            try:
+                for number in range(8):
+                    seg.attach("s").done(f"{thread}-{number}")
+                    seg.attach("s").learn(f"lesson {thread} {number}")
+                    seg.attach("s").save_agent(f"agent {thread}".replace(" ", "-"), {"last": number})
+                    assert seg.memories.recall(f"lesson {thread}")
+            except BaseException as fault:
+                faults.append(fault)
+
+        threads = [threading.Thread(target=work, args=(thread,)) for thread in range(16)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert not faults, faults[0]
+        state = seg.book.state("s")
+        assert state == fold_all(seg.journal.read(stream_of("s")))
+        assert {item.text for item in state.items if item.status == "done"} == set(items)
+        assert all(seg.attach("s").load_agent(f"agent-{n}") == {"last": 7} for n in range(16))
