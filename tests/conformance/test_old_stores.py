@@ -1,8 +1,8 @@
 """A store that an earlier version wrote is read as it was written, and can be worked on.
 
 ``tests/fixtures/store-0.1`` was written by version 0.1.0: sessions in every status, features with evidence,
-an agent's state in pieces, a rewind, memories and runs of three agents; ``expected.json`` is what that version
-said of it.
+an agent's state in pieces, a rewind, memories and runs of three agents; ``expected.json`` is what it
+said of it then.
 """
 
 from __future__ import annotations
