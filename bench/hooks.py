@@ -23,7 +23,7 @@ import apsw
 from bench.common import machine, median_ms, must_be_compiled, table
 
 from segue.services.hooks import hook_file
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 
 ROUNDS = 30
 AT_ONCE = 30
@@ -71,7 +71,7 @@ class World:
         self.folder, self.python = folder, python
         self.home, self.project = folder / "home", folder / "project"
         self.project.mkdir(parents=True)
-        self.data = Home(self.home / "segue")
+        self.data = DataFolder(self.home / "segue")
         self.data.make()
         hook_file.put(self.data)
         slug = "".join(c if c.isalnum() else "-" for c in str(self.project))

@@ -22,11 +22,11 @@ from bench.common import machine, median_ms, must_be_compiled, table, timed
 from tests.support.postgres import PostgresServer
 
 from segue import Segue, Session
-from segue.core.memories.model import Memory, Where
+from segue.core.memories.model import Memory, MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.services.memories.service import searched
 from segue.services.workspace.data_folder import now
-from segue.stores.base import Append, Kept, MemoryChange
+from segue.stores.base import Append, MemoryChange, StoredMemory
 from segue.stores.postgres import PostgresJournal
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.vectors import cosine, packed
@@ -142,13 +142,13 @@ def together(server: PostgresServer) -> None:
     journal.close()
 
 
-def learnt(rng: random.Random, count: int) -> list[Kept]:
+def learnt(rng: random.Random, count: int) -> list[StoredMemory]:
     maker = HashEmbedder()
     texts = [" ".join(rng.choices(WORDS, k=9)) + f" case {n}" for n in range(count)]
     kept = []
     for n, (text, vector) in enumerate(zip(texts, maker.embed(texts), strict=True)):
         memory = Memory(f"m{n}", text, scope="global", agent="user", created=now(), updated=now())
-        kept.append(Kept(memory, searched(memory), maker.name, packed(vector)))
+        kept.append(StoredMemory(memory, searched(memory), maker.name, packed(vector)))
     return kept
 
 
@@ -177,7 +177,7 @@ def recalls(servers: dict[str, PostgresServer], folder: Path) -> None:
             if query != "warm up":
                 times[name].append(time.perf_counter() - start)
                 service = seg.memories
-                near = service.store.near(service.reader(), HashEmbedder.name, vector, Where(), 10)
+                near = service.store.near(service.reader(), HashEmbedder.name, vector, MemoryFilter(), 10)
                 found[name] += sum(score >= scores[-1] - 1e-6 for _, score in near)
     base = median_ms(times["embedded"])
     rows = []

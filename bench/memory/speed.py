@@ -22,7 +22,7 @@ from bench.common import table, timed
 from bench.memory.quality import pairs
 
 from segue.api.segue import Segue
-from segue.core.memories.model import Where
+from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors import minilm
 from segue.effects.vectors.embedder import HashEmbedder
 
@@ -79,7 +79,7 @@ class SegueSide:
         return len(self._segue.recall(query, top_k=10))
 
     def count(self) -> int:
-        return len(self._segue.memories.store.listing(self._segue.memories.reader(), Where(), "9"))
+        return len(self._segue.memories.store.listing(self._segue.memories.reader(), MemoryFilter(), "9"))
 
     def close(self) -> None:
         self._segue.close()

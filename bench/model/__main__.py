@@ -30,7 +30,7 @@ from bench.resume.scoring import judged
 
 from segue import Segue
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import Picture, picture
+from segue.core.brief.facts import BriefFacts, picture
 from segue.core.models.grounding import Grounded, ground
 from segue.core.models.spending import Caps, Price, ceiling
 from segue.core.runs import sentences as telling
@@ -38,7 +38,7 @@ from segue.effects.models import request_of
 from segue.services.brief.brief import masked
 from segue.services.models import ask as models
 from segue.services.models import config, refine
-from segue.services.resume.prepare import Told
+from segue.services.resume.prepare import RunsSummary
 from segue.services.runs.read_transcript import final, read, recognised
 
 SEED = 20_261_115
@@ -68,8 +68,8 @@ class Place:
 
     cut: Cut
     needed: Needs
-    shown: Picture
-    material: refine.Material
+    shown: BriefFacts
+    material: refine.RunMaterial
     plain: str
 
 
@@ -100,7 +100,7 @@ def places(segue: Segue, paths: list[Path], count: int) -> Iterator[Place]:
             with prefix_file(one, cut) as prefix:
                 agent = recognised(prefix)
                 digest = masked(final(read(prefix, agent), agent))
-                told = Told((digest,), agent.name, digest.native)
+                told = RunsSummary((digest,), agent.name, digest.native)
                 material = refine.gather(segue, None, told, prefix)
             shown = picture([digest], agent=agent.name)
             yield Place(cut, needed, shown, material, compose(shown, BUDGET))
@@ -236,7 +236,7 @@ def priced(path: Path, folder: Path) -> None:
         config.save(segue, config.ladder_of(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
-        material = refine.gather(segue, None, Told((digest,), agent.name, digest.native), path)
+        material = refine.gather(segue, None, RunsSummary((digest,), agent.name, digest.native), path)
         question = models.claims_question(segue, "brief", material.sources, material.about)
         seconds = time.perf_counter() - start
         done = segue.prepare(transcript=path)

@@ -34,13 +34,13 @@ def restored(prefix: Path, budgets: Sequence[int]) -> dict[int, str]:
     from segue.core.brief.facts import picture
     from segue.core.brief.passages import passages
     from segue.core.resume.restoration import restore
-    from segue.core.runs.quotable import Material
+    from segue.core.runs.quotable import RunTexts
     from segue.services.resume.restore import BRIEF_BYTES
     from segue.services.runs.quoting import masked_blocks
     from segue.services.runs.read_transcript import final, read, recognised
 
     agent = recognised(prefix)
-    material = Material()
+    material = RunTexts()
     digest = final(read(prefix, agent, also=material.take), agent)
     shown = picture([digest], agent=agent.name)
     forms = [compose(shown, size) for size in BRIEF_BYTES]

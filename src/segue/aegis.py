@@ -20,7 +20,7 @@ from .errors import UnknownFeature, UnknownSession
 from .services.features.features import Features
 from .services.memories.service import Recalled
 from .services.server.aegis import progress
-from .services.server.aegis.progress import Blocked, Items, Progress, Update
+from .services.server.aegis.progress import Blocked, Items, ProgressUpdate, SessionProgress
 
 _SCOPES = {"private": "agent-private", "shared": "agent-shared"}
 
@@ -173,15 +173,15 @@ class ProgressApi:
     ) -> Record:  # fmt: skip
         """Say how far a session is, and make it if it is new. ``completed`` adds to what is done,
         ``next_items`` and ``blocked`` take the place of what was there, what is not given stays."""
-        update = Update(completed, in_progress, next_items, blocked, summary, last_action, status)
+        update = ProgressUpdate(completed, in_progress, next_items, blocked, summary, last_action, status)
         return _progress(progress.create(self._segue, session_id, update=update))
 
     def mark_complete(self, session_id: str, item: str) -> Record:
         """One more item is done."""
-        return _progress(progress.change(self._segue, session_id, Update(completed=[item])))
+        return _progress(progress.change(self._segue, session_id, ProgressUpdate(completed=[item])))
 
 
-def _progress(found: Progress) -> Record:
+def _progress(found: SessionProgress) -> Record:
     stuck = [Record(item=one.item, reason=one.reason) for one in found.blocked_items]
     return Record({**msgspec.structs.asdict(found), "blocked_items": stuck})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.postgres_store import journal_for, needs_postgres
 
-from segue.core.server.access import Answer, AuditLine, KeyRecord
+from segue.core.server.access import AuditLine, KeptResponse, KeyRecord
 from segue.stores.base import Desk
 from segue.stores.sqlite import SqliteJournal
 
@@ -54,8 +54,8 @@ class DeskSuite:
         assert [line.act for _, line in desk.audit()] == ["new"]
 
     def test_the_first_answer_to_a_request_stays_until_it_is_old(self, desk: Desk) -> None:
-        desk.answer(Answer("id", "request", 201, "application/json", b"{}\xff", "2026-01-01"))
-        desk.answer(Answer("id", "other", 500, "text/plain", b"", "2026-01-02"))
+        desk.answer(KeptResponse("id", "request", 201, "application/json", b"{}\xff", "2026-01-01"))
+        desk.answer(KeptResponse("id", "other", 500, "text/plain", b"", "2026-01-02"))
         found = desk.answered("id")
         assert found is not None and (found.status, found.body) == (201, b"{}\xff")
         desk.forget("2026-01-01")

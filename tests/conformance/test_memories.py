@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segue.core.memories.model import SCOPES, Memory, Reader, Where
+from segue.core.memories.model import SCOPES, Memory, MemoryFilter, MemoryReader
 from segue.stores.base import Memories
 from segue.stores.memory.memories import VolatileMemories
 from segue.stores.sqlite import SqliteJournal
@@ -58,7 +58,7 @@ def memories(draw: st.DrawFn) -> list[Memory]:
 
 
 readers = st.builds(
-    Reader,
+    MemoryReader,
     agent=st.sampled_from([*NAMES, ""]),
     namespace=st.sampled_from(["default", "other"]),
     user=st.sampled_from(["", "ann"]),
@@ -71,14 +71,16 @@ readers = st.builds(
 @given(memories(), readers, st.sampled_from([*TEXTS, "pool tests", "set of JWT_SECRET", "nothing"]))
 @settings(max_examples=150, deadline=None)
 def test_a_reader_sees_nothing_that_it_would_not_see_alone(
-    rows: list[Memory], reader: Reader, query: str
+    rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     assert leaks([VolatileMemories(), VolatileMemories()], rows, reader, query) == []
 
 
 @given(rows=memories(), reader=readers, query=st.sampled_from([*TEXTS, "pool tests"]))
 @settings(max_examples=40, deadline=None)
-def test_neither_does_it_on_sqlite(tmp_path_factory, rows: list[Memory], reader: Reader, query: str) -> None:
+def test_neither_does_it_on_sqlite(
+    tmp_path_factory, rows: list[Memory], reader: MemoryReader, query: str
+) -> None:
     folder = tmp_path_factory.mktemp("leaks")
     stores = [SqliteJournal(folder / f"{name}.db") for name in ("full", "own")]
     try:
@@ -91,14 +93,14 @@ def test_neither_does_it_on_sqlite(tmp_path_factory, rows: list[Memory], reader:
 @given(rows=memories(), reader=readers, query=st.sampled_from([*TEXTS, "pool tests"]))
 @settings(max_examples=30, deadline=None)
 def test_the_same_query_gives_the_same_on_every_store(
-    tmp_path_factory, rows: list[Memory], reader: Reader, query: str
+    tmp_path_factory, rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     journal = SqliteJournal(tmp_path_factory.mktemp("same") / "segue.db")
     stores: list[Memories] = [journal.memories, VolatileMemories()]
     for store in stores:
         add(store, *rows)
     one, other = (seen(store, reader, query) for store in stores)
-    narrow = Where(agents=("a", "b"), types=("standard",))
+    narrow = MemoryFilter(agents=("a", "b"), types=("standard",))
     assert found(stores[0], reader, query, narrow) == found(stores[1], reader, query, narrow)
     journal.close()
     assert one == other

@@ -13,7 +13,7 @@ from tests.support.postgres_store import journal_for, needs_postgres, shared
 
 from segue.core.journal.event import Draft
 from segue.core.journal.pieces import address
-from segue.core.memories.model import Memory, Reader, Where
+from segue.core.memories.model import Memory, MemoryFilter, MemoryReader
 from segue.stores.base import Append, Journal, Memories, Runs, Snapshot
 from segue.stores.memory.memories import VolatileMemories
 from segue.testing import JournalSuite, MemoriesSuite, RunsSuite
@@ -61,7 +61,7 @@ def fresh(*, plain: bool = False) -> Memories:
 @given(rows=memories(), reader=readers, query=st.sampled_from([*TEXTS, "pool tests"]))
 @settings(max_examples=25, deadline=None)
 def test_a_reader_sees_nothing_that_it_would_not_see_alone(
-    rows: list[Memory], reader: Reader, query: str
+    rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     assert leaks([fresh(), fresh()], rows, reader, query) == []
 
@@ -70,13 +70,13 @@ def test_a_reader_sees_nothing_that_it_would_not_see_alone(
 @given(rows=memories(), reader=readers, query=st.sampled_from([*TEXTS, "pool tests"]))
 @settings(max_examples=20, deadline=None)
 def test_the_same_query_gives_the_same_as_on_every_store(
-    plain: bool, rows: list[Memory], reader: Reader, query: str
+    plain: bool, rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     stores: list[Memories] = [fresh(plain=plain), VolatileMemories()]
     for store in stores:
         add(store, *rows)
     one, other = (seen(store, reader, query) for store in stores)
-    narrow = Where(agents=("a", "b"), types=("standard",))
+    narrow = MemoryFilter(agents=("a", "b"), types=("standard",))
     assert ids(found(stores[0], reader, query, narrow)) == ids(found(stores[1], reader, query, narrow))
     assert ids(one.pop("found")) == ids(other.pop("found")), (
         "pgvector computes distances a last digit otherwise"
@@ -97,7 +97,7 @@ def test_words_that_thousands_hold_are_found_as_on_sqlite(tmp_path: Path) -> Non
     for store in stores:
         add(store, *rows)
     for query in ("pool", "pool rare", "pool usual", "rare number 800"):
-        one, other = (store.match(HERE, query.split(), Where(), 100) for store in stores)
+        one, other = (store.match(HERE, query.split(), MemoryFilter(), 100) for store in stores)
         assert (one.counts, one.total) == (other.counts, other.total), query
         assert [(h.held, h.length) for h in one.hits] == [(h.held, h.length) for h in other.hits], query
     sqlite.close()
@@ -132,7 +132,7 @@ def test_what_is_written_in_one_namespace_is_in_no_other(plan: list[tuple[int, s
         assert {one.project for one in journal.runs.rows()} <= {str(side)}
         theirs = [f"piece of {1 - side} {n}".encode() for n, (s, _, _) in enumerate(plan) if s != side]
         assert journal.pieces(address(body) for body in theirs) == {}
-        told = {one.content.split()[-1] for one in journal.memories.listing(HERE, Where(), AT)}
+        told = {one.content.split()[-1] for one in journal.memories.listing(HERE, MemoryFilter(), AT)}
         assert told <= {str(side)}
         assert {id for id, _ in found(journal.memories, HERE, "fact")} == {
             f"m{n}" for n, (s, _, _) in enumerate(plan) if s == side

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conformance.test_memories import TEXTS, memories, readers
 from tests.support.remote import journal_for
 
-from segue.core.memories.model import Memory, Reader, Where
+from segue.core.memories.model import Memory, MemoryFilter, MemoryReader
 from segue.stores.base import Append, Journal, Memories, Runs
 from segue.stores.memory.memories import VolatileMemories
 from segue.testing import JournalSuite, MemoriesSuite, RunsSuite
@@ -47,7 +47,7 @@ def fresh() -> Memories:
 @given(rows=memories(), reader=readers, query=st.sampled_from([*TEXTS, "pool tests"]))
 @settings(max_examples=15, deadline=None)
 def test_a_reader_sees_nothing_that_it_would_not_see_alone(
-    rows: list[Memory], reader: Reader, query: str
+    rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     assert leaks([fresh(), fresh()], rows, reader, query) == []
 
@@ -55,13 +55,13 @@ def test_a_reader_sees_nothing_that_it_would_not_see_alone(
 @given(rows=memories(), reader=readers, query=st.sampled_from([*TEXTS, "pool tests"]))
 @settings(max_examples=15, deadline=None)
 def test_the_same_query_gives_the_same_as_on_every_store(
-    rows: list[Memory], reader: Reader, query: str
+    rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     stores: list[Memories] = [fresh(), VolatileMemories()]
     for store in stores:
         add(store, *rows)
     one, other = (seen(store, reader, query) for store in stores)
-    narrow = Where(agents=("a", "b"), types=("standard",))
+    narrow = MemoryFilter(agents=("a", "b"), types=("standard",))
     assert found(stores[0], reader, query, narrow) == found(stores[1], reader, query, narrow)
     assert one == other
 
@@ -72,5 +72,5 @@ def test_what_is_written_in_one_project_is_in_no_other(tmp_path: Path) -> None:
     one.runs.put([row("k1")])
     add(one.memories, memory("m1"))
     assert other.streams() == [] and other.runs.rows() == []
-    assert other.memories.listing(HERE, Where(dead=True), NOW) == []
-    assert one.memories.listing(HERE, Where(), NOW) and one.about().project != other.about().project
+    assert other.memories.listing(HERE, MemoryFilter(dead=True), NOW) == []
+    assert one.memories.listing(HERE, MemoryFilter(), NOW) and one.about().project != other.about().project

@@ -21,7 +21,7 @@ from segue.core.journal.event import RunHooked, read_body
 from segue.effects.files.spool import Spool
 from segue.services.hooks import hook_file
 from segue.services.hooks.spool_drain import drain
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing import spawn
@@ -92,7 +92,7 @@ def test_an_init_or_uninit_that_a_kill_interrupts_is_taken_back_whole(
 class Lane:
     """A session that calls one hook after the other; some of them are killed, at any moment."""
 
-    def __init__(self, native: str, project: Path, data: Home, rng: random.Random) -> None:
+    def __init__(self, native: str, project: Path, data: DataFolder, rng: random.Random) -> None:
         self.native, self._project, self._data, self._rng = native, project, data, rng
         self._process: subprocess.Popen[bytes] | None = None
         self._prompt, self._dies = "", 0.0
@@ -141,7 +141,7 @@ def test_many_sessions_with_hooks_that_are_killed_lose_nothing_that_was_acknowle
     print(f"seed {seed}")
     home, project = tmp_path / "home", tmp_path / "shop"
     project.mkdir()
-    data = Home(home / "segue")
+    data = DataFolder(home / "segue")
     data.make()
     hook_file.put(data)
     place(home, project, "codex", native="before", ends=False)

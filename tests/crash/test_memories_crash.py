@@ -10,7 +10,7 @@ from tests.crash.test_failpoints import Death, deaths, die
 from tests.support.crash.proof import child, finish
 
 from segue.api.segue import Segue
-from segue.core.memories.model import Where
+from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.upkeep import integrity
@@ -22,7 +22,7 @@ EACH = 10_000 if int(os.environ.get("SEGUE_KILLS", "0")) >= 200 else 1_000
 def contents(home: Path) -> list[str]:
     with Segue(home=home, folder=home, embedder=HashEmbedder()) as seg:
         reader, store = seg.memories.reader(), seg.memories.store
-        return [one.content for one in store.listing(reader, Where(), "9")]
+        return [one.content for one in store.listing(reader, MemoryFilter(), "9")]
 
 
 @deaths("remembering")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from segue.api.segue import Segue
-from segue.core.memories.model import Where
+from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
 
 FULL, FULL_KILLS = 10_000, 200
@@ -67,7 +67,7 @@ def test_two_processes_add_memories_while_a_third_recalls_and_all_are_there(
     asked, _ = json.loads(out)
     assert asked > 0
     with Segue(home=home, folder=home, embedder=HashEmbedder()) as seg:
-        found = seg.memories.store.listing(seg.memories.reader(), Where(), "9")
+        found = seg.memories.store.listing(seg.memories.reader(), MemoryFilter(), "9")
         wanted = {f"{name} learnt fact {place} about module_{place % 97}"
                   for name in ("ana", "bert") for place in range(count)}  # fmt: skip
         assert {one.content for one in found if one.agent != "user"} == wanted

@@ -14,7 +14,7 @@ from segue import Segue
 from segue.core.memories.model import Vote
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.services.upkeep.migrate import Migrated, migrate
-from segue.services.workspace.data_folder import Home, now
+from segue.services.workspace.data_folder import DataFolder, now
 from segue.settings import resolve
 from segue.stores.base import Journal, MemoryChange
 from segue.stores.postgres import PostgresJournal
@@ -74,7 +74,7 @@ def same(source: str, target: str) -> None:
 
 
 def move(home: Path, source: str, target: str) -> Migrated:
-    return migrate(source, target, Home(home), resolve())
+    return migrate(source, target, DataFolder(home), resolve())
 
 
 @pytest.fixture(params=["to postgres", "to sqlite"])

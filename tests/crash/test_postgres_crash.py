@@ -21,7 +21,7 @@ from tests.support.crash.proof import WORK, Proof, child, finish, killed_while_t
 from tests.support.postgres import PostgresServer
 from tests.support.postgres_store import needs_postgres, shared, url_for
 
-from segue.core.memories.model import Trace, Where
+from segue.core.memories.model import MemoryAudit, MemoryFilter
 from segue.errors import SchemaTooNew, StaleVersion, StoreUnavailable
 from segue.stores.base import Append, MemoryChange, Rewrite
 from segue.stores.postgres import PostgresJournal
@@ -72,7 +72,7 @@ def test_a_process_that_dies_at_a_write_leaves_a_whole_store(
     with open_segue(team) as seg:
         told = team / "child.told"
         if told.exists():
-            learnt = {one.content for one in seg.memories.store.listing(HERE, Where(), NOW)}
+            learnt = {one.content for one in seg.memories.store.listing(HERE, MemoryFilter(), NOW)}
             assert set(told.read_text().splitlines()) <= learnt
         for card in seg.list(everywhere=True):
             session = seg.session(card.id)
@@ -164,7 +164,10 @@ def test_a_commit_over_streams_and_memories_whose_connection_is_cut_happens_once
     _settled(how, wire)
     assert wire.cuts == 1 and safe.streams() == [("a", 1), ("b", 2)]
     assert [*safe.read("a"), *safe.read("b")] == events
-    assert {one.id: one.recalled for one in safe.memories.listing(HERE, Where(), NOW)} == {"m1": 1, "m2": 0}
+    assert {one.id: one.recalled for one in safe.memories.listing(HERE, MemoryFilter(), NOW)} == {
+        "m1": 1,
+        "m2": 0,
+    }
 
 
 @CUTS
@@ -172,7 +175,7 @@ def test_a_count_and_a_trail_are_not_doubled_by_a_cut(how: str, wire: Wire, remo
     journal, safe = through(wire, remote)
     journal.memories.write(MemoryChange(adds=[kept(memory("m1"))]))
     wire.cut(how, b"COMMIT")
-    change = MemoryChange(recalls=[("m1", 1, NOW)], trail=[Trace("m1", "vote", THEN, "user")])
+    change = MemoryChange(recalls=[("m1", 1, NOW)], trail=[MemoryAudit("m1", "vote", THEN, "user")])
     assert journal.memories.write(change) == []
     _settled(how, wire)
     [one] = safe.memories.get(["m1"], HERE)
@@ -274,13 +277,13 @@ def test_a_database_that_gets_pgvector_later_uses_it_and_finds_what_was_there() 
     plain = PostgresJournal(weak).memories
     plain.write(MemoryChange(adds=[kept(memory("m1"))]))
     assert not plain._database.vector
-    before = plain.near(HERE, "test", kept(memory("m1")).vector, Where(), 5)
+    before = plain.near(HERE, "test", kept(memory("m1")).vector, MemoryFilter(), 5)
     later = PostgresJournal(url)
-    assert later.memories.near(HERE, "test", kept(memory("m1")).vector, Where(), 5) == before
+    assert later.memories.near(HERE, "test", kept(memory("m1")).vector, MemoryFilter(), 5) == before
     assert later.database.vector
     late = kept(memory("m2", "written by one who does not know of it"))
     plain.write(MemoryChange(adds=[late, *(kept(memory(f"x{n}", f"zzz {n}")) for n in range(60))]))
-    assert later.memories.near(HERE, "test", late.vector, Where(), 1)[0][1] > 0.999
+    assert later.memories.near(HERE, "test", late.vector, MemoryFilter(), 1)[0][1] > 0.999
 
 
 def test_a_forked_child_and_its_parent_both_write(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from segue import DamagedError, Segue, SessionState, StoreBusy, _failpoints
 from segue.services.upkeep.doctor.checkup import examine, prove
 from segue.services.upkeep.rebuild import rebuild
 from segue.services.upkeep.recover.ladder import OF_A_STATE, Recovery, inspect, recover
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite.schema import SCHEMA
@@ -45,12 +45,12 @@ def populate(home: Path, project: Path) -> dict[str, SessionState]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> tuple[Home, dict[str, SessionState]]:
+def store(tmp_path: Path) -> tuple[DataFolder, dict[str, SessionState]]:
     states = populate(tmp_path / "home", tmp_path / "project")
-    return Home(tmp_path / "home"), states
+    return DataFolder(tmp_path / "home"), states
 
 
-def states_in(home: Home) -> dict[str, SessionState]:
+def states_in(home: DataFolder) -> dict[str, SessionState]:
     with Segue(home=home.path, folder=home.path) as seg:
         return {name: seg.session(name).state for name in ("alpha", "beta", "gamma") if seg.book.exists(name)}
 
@@ -82,7 +82,7 @@ def zero_header(body: bytearray) -> None:
     body[:100] = bytes(100)
 
 
-def no_backups(home: Home) -> None:
+def no_backups(home: DataFolder) -> None:
     shutil.rmtree(home.backups, ignore_errors=True)
 
 
@@ -90,7 +90,7 @@ def names(outcome: Recovery) -> dict[str, str]:
     return {rung.name: rung.status for rung in outcome.rungs}
 
 
-def test_a_healthy_store_is_only_looked_at(store: tuple[Home, dict[str, SessionState]]) -> None:
+def test_a_healthy_store_is_only_looked_at(store: tuple[DataFolder, dict[str, SessionState]]) -> None:
     home, states = store
     before = home.database.read_bytes()
     outcome = recover(home, SETTINGS)
@@ -100,7 +100,9 @@ def test_a_healthy_store_is_only_looked_at(store: tuple[Home, dict[str, SessionS
     assert states_in(home) == states
 
 
-def test_wrong_snapshots_are_made_anew_from_the_journal(store: tuple[Home, dict[str, SessionState]]) -> None:
+def test_wrong_snapshots_are_made_anew_from_the_journal(
+    store: tuple[DataFolder, dict[str, SessionState]],
+) -> None:
     home, states = store
     with Segue(home=home.path, folder=home.path) as seg:
         rebuild(seg)
@@ -115,7 +117,9 @@ def test_wrong_snapshots_are_made_anew_from_the_journal(store: tuple[Home, dict[
 
 
 @pytest.mark.parametrize("backups", [True, False])
-def test_a_lost_header_loses_nothing(store: tuple[Home, dict[str, SessionState]], backups: bool) -> None:
+def test_a_lost_header_loses_nothing(
+    store: tuple[DataFolder, dict[str, SessionState]], backups: bool
+) -> None:
     home, states = store
     if not backups:
         no_backups(home)
@@ -129,7 +133,7 @@ def test_a_lost_header_loses_nothing(store: tuple[Home, dict[str, SessionState]]
 
 
 def test_a_store_that_is_gone_comes_back_from_the_newest_backup(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, states = store
     for path in home.path.glob("segue.db*"):
@@ -142,7 +146,7 @@ def test_a_store_that_is_gone_comes_back_from_the_newest_backup(
 
 
 def test_a_lost_store_is_not_begun_anew_behind_the_users_back(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, _ = store
     for path in home.path.glob("segue.db*"):
@@ -153,7 +157,7 @@ def test_a_lost_store_is_not_begun_anew_behind_the_users_back(
 
 
 def test_a_store_that_was_begun_anew_gets_back_what_the_backup_knows(
-    store: tuple[Home, dict[str, SessionState]], tmp_path: Path
+    store: tuple[DataFolder, dict[str, SessionState]], tmp_path: Path
 ) -> None:
     home, states = store
     for path in home.path.glob("segue.db*"):
@@ -168,14 +172,16 @@ def test_a_store_that_was_begun_anew_gets_back_what_the_backup_knows(
 
 def test_sessions_in_the_archive_are_not_missed(tmp_path: Path) -> None:
     populate(tmp_path / "home", tmp_path / "project")
-    home = Home(tmp_path / "home")
+    home = DataFolder(tmp_path / "home")
     with Segue(home=home.path, folder=tmp_path / "project") as seg:
         seg.session("beta").complete()
         seg.cleanup().run(days=0)
     assert recover(home, SETTINGS).changed is False
 
 
-def test_backups_of_two_stores_never_mix(store: tuple[Home, dict[str, SessionState]], tmp_path: Path) -> None:
+def test_backups_of_two_stores_never_mix(
+    store: tuple[DataFolder, dict[str, SessionState]], tmp_path: Path
+) -> None:
     home, _ = store
     other = tmp_path / "elsewhere" / "other.db"
     with Segue(f"sqlite://{other}", home=home.path, folder=tmp_path) as seg:
@@ -189,14 +195,14 @@ def test_backups_of_two_stores_never_mix(store: tuple[Home, dict[str, SessionSta
     assert [finding.status for finding in prove(home, settings=settings)] == ["ok"] * 4
 
 
-def test_a_dry_run_tells_what_would_come_back(store: tuple[Home, dict[str, SessionState]]) -> None:
+def test_a_dry_run_tells_what_would_come_back(store: tuple[DataFolder, dict[str, SessionState]]) -> None:
     home, _ = store
     damage(home.database, zero_header)
     assert recover(home, SETTINGS, dry_run=True).sessions == 3
 
 
 def test_backup_and_later_events_of_the_damaged_file_are_merged(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, states = store
     at = home.database.read_bytes().find(b'{"text":"beta step 3')
@@ -214,7 +220,7 @@ def test_backup_and_later_events_of_the_damaged_file_are_merged(
 
 
 def test_what_no_source_has_is_named_by_session_and_version_and_the_rest_is_kept(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, states = store
     no_backups(home)
@@ -235,13 +241,13 @@ def test_what_no_source_has_is_named_by_session_and_version_and_the_rest_is_kept
 
 
 def test_events_that_are_only_in_the_log_are_found(tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
+    home = DataFolder(tmp_path / "home")
     (tmp_path / "project").mkdir()
     seg = Segue(home=home.path, folder=tmp_path / "project")
     s = seg.start("in the log", id="alpha")
     for i in range(30):
         s.done(f"item {i}")
-    copy = Home(tmp_path / "copy")
+    copy = DataFolder(tmp_path / "copy")
     shutil.copytree(home.path, copy.path)
     (copy.path / "segue.db-shm").unlink()
     damage(copy.database, zero_header)
@@ -254,7 +260,7 @@ def test_events_that_are_only_in_the_log_are_found(tmp_path: Path) -> None:
 
 
 def test_a_session_that_only_an_emergency_file_knows_comes_back(tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
+    home = DataFolder(tmp_path / "home")
     (tmp_path / "project").mkdir()
     with Segue(home=home.path, folder=tmp_path / "project") as seg:
         s = seg.start("remember me", id="alpha", items=["one", "two"])
@@ -280,7 +286,7 @@ def test_a_session_that_only_an_emergency_file_knows_comes_back(tmp_path: Path) 
 
 
 def test_an_emergency_file_replaces_a_state_whose_pieces_are_gone(tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
+    home = DataFolder(tmp_path / "home")
     (tmp_path / "project").mkdir()
     with Segue(home=home.path, folder=tmp_path / "project") as seg:
         s = seg.start("remember me", id="alpha")
@@ -296,7 +302,7 @@ def test_an_emergency_file_replaces_a_state_whose_pieces_are_gone(tmp_path: Path
         assert len(seg.session("alpha").state.gaps) == 1
 
 
-def test_a_dry_run_changes_nothing(store: tuple[Home, dict[str, SessionState]]) -> None:
+def test_a_dry_run_changes_nothing(store: tuple[DataFolder, dict[str, SessionState]]) -> None:
     home, _ = store
     damage(home.database, zero_header)
     before = {p: p.read_bytes() for p in home.path.rglob("*") if p.is_file()}
@@ -306,7 +312,7 @@ def test_a_dry_run_changes_nothing(store: tuple[Home, dict[str, SessionState]]) 
 
 
 def test_a_writer_that_had_the_old_file_open_writes_into_the_recovered_one(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, _ = store
     seg = Segue(home=home.path, folder=home.path)
@@ -328,7 +334,7 @@ def test_any_random_damage_gives_a_proven_store_that_holds_only_what_was_written
 ) -> None:
     states = populate(tmp_path / "home", tmp_path / "project")
     for seed in range(kill_count):
-        home = Home(tmp_path / f"damaged-{seed}")
+        home = DataFolder(tmp_path / f"damaged-{seed}")
         shutil.copytree(tmp_path / "home", home.path)
         rng = random.Random(seed)
         if rng.random() < 0.5:
@@ -351,13 +357,13 @@ def test_any_random_damage_gives_a_proven_store_that_holds_only_what_was_written
         shutil.rmtree(home.path)
 
 
-def inspect_pieces_only(home: Home) -> list[str]:
+def inspect_pieces_only(home: DataFolder) -> list[str]:
     """Pieces and halves of commits that no source had are named, and are no reason to refuse the rest."""
     return [found for found in inspect(home.database) if OF_A_STATE in found or "rest of its commit" in found]
 
 
 def test_the_doctor_finds_what_is_wrong_and_says_what_to_do(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, _ = store
     well = {finding.name: finding for finding in examine(home, SETTINGS, {})}
@@ -371,14 +377,16 @@ def test_the_doctor_finds_what_is_wrong_and_says_what_to_do(
     assert ill["PAUSE"].status == "warn"
 
 
-def test_the_doctor_breaks_copies_and_brings_them_back(store: tuple[Home, dict[str, SessionState]]) -> None:
+def test_the_doctor_breaks_copies_and_brings_them_back(
+    store: tuple[DataFolder, dict[str, SessionState]],
+) -> None:
     home, states = store
     findings = prove(home)
     assert [finding.status for finding in findings] == ["ok"] * 4
     assert states_in(home) == states
 
 
-def test_a_recovered_store_is_private(store: tuple[Home, dict[str, SessionState]]) -> None:
+def test_a_recovered_store_is_private(store: tuple[DataFolder, dict[str, SessionState]]) -> None:
     home, _ = store
     damage(home.database, zero_header)
     outcome = recover(home, SETTINGS)
@@ -390,7 +398,7 @@ def test_a_recovered_store_is_private(store: tuple[Home, dict[str, SessionState]
 
 
 def test_a_recovery_that_died_while_swapping_is_told_and_begun_again(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, states = store
     damage(home.database, zero_header)
@@ -406,7 +414,7 @@ def test_a_recovery_that_died_while_swapping_is_told_and_begun_again(
 
 
 def test_a_store_that_others_have_open_is_not_replaced_under_them(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, states = store
     code = (
@@ -425,7 +433,7 @@ def test_a_store_that_others_have_open_is_not_replaced_under_them(
 
 
 def test_a_store_that_is_only_busy_is_not_taken_for_damaged(
-    store: tuple[Home, dict[str, SessionState]],
+    store: tuple[DataFolder, dict[str, SessionState]],
 ) -> None:
     home, _ = store
     db = apsw.Connection(str(home.database))
@@ -438,7 +446,7 @@ def test_a_store_that_is_only_busy_is_not_taken_for_damaged(
     assert home.database.stat().st_ino == before and recover(home, SETTINGS).changed is False
 
 
-def inspect_quickly(home: Home) -> None:
+def inspect_quickly(home: DataFolder) -> None:
     code = "import sys; from pathlib import Path;"
     code += "from segue.services.upkeep.recover import ladder as r; from segue.errors import StoreBusy\n"
     code += "r.SqliteJournal.__init__.__kwdefaults__['busy_timeout_ms'] = 100\n"
@@ -453,7 +461,7 @@ def test_a_store_of_which_only_the_log_is_left_comes_back(tmp_path: Path) -> Non
     code = "import os, sys; from segue import Segue; s = Segue(home=sys.argv[1], folder=sys.argv[1])"
     code += ".start('killed', id='alpha'); s.done('one'); os.kill(os.getpid(), 9)"
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "home")], check=False)
-    home = Home(tmp_path / "home")
+    home = DataFolder(tmp_path / "home")
     home.database.unlink()
     with pytest.raises(DamagedError, match="log"):
         Segue(home=home.path, folder=home.path)

@@ -11,7 +11,7 @@ import pytest
 from segue import Segue
 from segue.handover.flow import Handover
 from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 
 SETTINGS = resolve(flags={})
@@ -37,7 +37,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def climb(tmp_path: Path, project: Path, *, dry_run: bool = False) -> Recovery:
-    return recover(Home(tmp_path / "home"), SETTINGS, folder=project, dry_run=dry_run)
+    return recover(DataFolder(tmp_path / "home"), SETTINGS, folder=project, dry_run=dry_run)
 
 
 def rung(outcome: Recovery) -> Rung:
@@ -117,11 +117,11 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(tmp_path: Path, project
 def test_texts_of_the_file_are_cleaned_and_become_a_plan_and_nothing_else(
     tmp_path: Path, project: Path
 ) -> None:
-    from segue.core.handover.markdown_layers import Told, front_matter
+    from segue.core.handover.markdown_layers import FrontMatter, front_matter
 
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     subprocess.run(["rm", "-rf", str(project / ".git")], check=True)
-    told = Told(
+    told = FrontMatter(
         "planted", 9, "00" * 32, f"goal \x1b[31mred {token}", items=(("done", "a", ""), ("odd", "b", ""))
     )
     state_file(project).write_text(front_matter(told))
@@ -130,5 +130,5 @@ def test_texts_of_the_file_are_cleaned_and_become_a_plan_and_nothing_else(
         state = seg.session("planted").state
     assert token not in state.goal and "\x1b" not in state.goal and not state.features
     for name in ("../up", "a/b", ""):
-        state_file(project).write_text(front_matter(Told(name, 9, "00" * 32, "x")))
+        state_file(project).write_text(front_matter(FrontMatter(name, 9, "00" * 32, "x")))
         assert rung(climb(tmp_path, project)).status == "none"

@@ -10,7 +10,7 @@ import pytest
 
 from segue import Segue
 from segue.services.upkeep.recover.ladder import inspect, recover
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 
 SETTINGS = resolve(flags={})
@@ -18,9 +18,9 @@ PAGE = 4096
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
+def home(tmp_path: Path) -> DataFolder:
     """A session with a backup, and notes and memories behind it."""
-    made = Home(tmp_path / "home")
+    made = DataFolder(tmp_path / "home")
     with Segue(home=made, folder=tmp_path) as seg:
         s = seg.start("the goal", id="one", items=["a", "b"])
         seg.backups.make()
@@ -38,17 +38,17 @@ def spoil(path: Path, start: int, end: int) -> None:
     path.write_bytes(body)
 
 
-def remove(home: Home) -> None:
+def remove(home: DataFolder) -> None:
     for path in home.path.glob("segue.db*"):
         path.unlink()
 
 
-def events_in(home: Home, folder: Path) -> int:
+def events_in(home: DataFolder, folder: Path) -> int:
     with Segue(home=home, folder=folder) as seg:
         return len(seg.session("one").log())
 
 
-def test_a_recovery_from_a_backup_alone_says_that_what_came_later_is_lost(home: Home) -> None:
+def test_a_recovery_from_a_backup_alone_says_that_what_came_later_is_lost(home: DataFolder) -> None:
     spoil(home.database, 2 * PAGE, home.database.stat().st_size)
     looked = recover(home, SETTINGS, dry_run=True)
     outcome = recover(home, SETTINGS)
@@ -58,7 +58,7 @@ def test_a_recovery_from_a_backup_alone_says_that_what_came_later_is_lost(home: 
     assert (looked.backup, bool(outcome.backup)) == ("", True)
 
 
-def test_a_recovery_says_how_many_memories_came_back_and_of_when_the_newest_is(home: Home) -> None:
+def test_a_recovery_says_how_many_memories_came_back_and_of_when_the_newest_is(home: DataFolder) -> None:
     spoil(home.database, 0, 64)
     outcome = recover(home, SETTINGS)
     assert outcome.memories == 2
@@ -66,7 +66,7 @@ def test_a_recovery_says_how_many_memories_came_back_and_of_when_the_newest_is(h
     assert recover(home, SETTINGS).doubt == ""
 
 
-def test_what_was_recovered_is_not_lost_with_the_file(home: Home, tmp_path: Path) -> None:
+def test_what_was_recovered_is_not_lost_with_the_file(home: DataFolder, tmp_path: Path) -> None:
     before = events_in(home, tmp_path)
     spoil(home.database, 0, 64)
     assert recover(home, SETTINGS).backup in {path.name for path in home.backups.iterdir()}
@@ -75,7 +75,7 @@ def test_what_was_recovered_is_not_lost_with_the_file(home: Home, tmp_path: Path
     assert events_in(home, tmp_path) == before
 
 
-def test_an_original_that_was_kept_is_read_where_no_backup_is_newer(home: Home, tmp_path: Path) -> None:
+def test_an_original_that_was_kept_is_read_where_no_backup_is_newer(home: DataFolder, tmp_path: Path) -> None:
     before = events_in(home, tmp_path)
     spoil(home.database, 0, 64)
     recover(home, SETTINGS)
@@ -87,14 +87,16 @@ def test_an_original_that_was_kept_is_read_where_no_backup_is_newer(home: Home, 
     assert events_in(home, tmp_path) == before
 
 
-def test_originals_of_another_store_are_not_read(home: Home, tmp_path: Path) -> None:
+def test_originals_of_another_store_are_not_read(home: DataFolder, tmp_path: Path) -> None:
     spoil(home.database, 0, 64)
     recover(home, SETTINGS)
     assert len(home.originals()) == 1
     assert home.for_store(f"sqlite://{tmp_path / 'other' / 'segue.db'}").originals() == []
 
 
-def test_what_was_forgotten_since_does_not_come_back_from_an_original(home: Home, tmp_path: Path) -> None:
+def test_what_was_forgotten_since_does_not_come_back_from_an_original(
+    home: DataFolder, tmp_path: Path
+) -> None:
     spoil(home.database, 0, 64)
     recover(home, SETTINGS)
     with Segue(home=home, folder=tmp_path) as seg:
@@ -110,14 +112,14 @@ def test_what_was_forgotten_since_does_not_come_back_from_an_original(home: Home
         assert seg.memories.get(id).forgotten
 
 
-def test_nothing_is_said_to_be_kept_of_a_file_that_was_gone(home: Home) -> None:
+def test_nothing_is_said_to_be_kept_of_a_file_that_was_gone(home: DataFolder) -> None:
     remove(home)
     outcome = recover(home, SETTINGS)
     assert outcome.changed and outcome.kept == ""
     assert not home.damaged.exists()
 
 
-def test_a_damage_is_told_in_a_short_line(home: Home) -> None:
+def test_a_damage_is_told_in_a_short_line(home: DataFolder) -> None:
     spoil(home.database, 2 * PAGE, home.database.stat().st_size)
     assert all("\n" not in line for line in inspect(home.database))
     assert len(recover(home, SETTINGS, dry_run=True).rungs[0].detail) < 300

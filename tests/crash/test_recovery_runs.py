@@ -10,7 +10,7 @@ from tests.support.runs import DAY, HOUR, opened, place
 
 from segue.services.upkeep.recover.from_runs import ACTOR
 from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 
 
@@ -40,7 +40,7 @@ def populate(home: Path, project: Path) -> list[Path]:
     return [old, new]
 
 
-def break_all_above(home: Home) -> None:
+def break_all_above(home: DataFolder) -> None:
     """No store, no log, no backup, no emergency file."""
     for path in home.path.glob("segue.db*"):
         path.unlink()
@@ -48,7 +48,7 @@ def break_all_above(home: Home) -> None:
     shutil.rmtree(home.emergency, ignore_errors=True)
 
 
-def mend(home: Home, *, dry_run: bool = False) -> Recovery:
+def mend(home: DataFolder, *, dry_run: bool = False) -> Recovery:
     return recover(home, resolve(), dry_run=dry_run)
 
 
@@ -57,7 +57,7 @@ def test_with_all_rungs_above_broken_a_session_comes_back_from_transcripts_or_th
     originals: bool, home: Path, project: Path
 ) -> None:
     transcripts = populate(home, project)
-    folder = Home(home / "segue")
+    folder = DataFolder(home / "segue")
     break_all_above(folder)
     if not originals:
         for path in transcripts:
@@ -86,7 +86,7 @@ def test_with_all_rungs_above_broken_a_session_comes_back_from_transcripts_or_th
 
 def test_what_a_rung_above_has_is_not_made_of_a_transcript(home: Path, project: Path) -> None:
     populate(home, project)
-    folder = Home(home / "segue")
+    folder = DataFolder(home / "segue")
     with opened(home, project) as seg:
         seg.backups.make()
     for path in folder.path.glob("segue.db*"):
@@ -102,13 +102,13 @@ def test_a_session_that_is_in_its_archive_is_not_lost(home: Path, project: Path)
     with opened(home, project) as seg:
         seg.session("login").complete()
         seg.cleanup().run(days=0)
-    found = mend(Home(home / "segue"))
+    found = mend(DataFolder(home / "segue"))
     assert [rung.status for rung in found.rungs if rung.name == "transcript"] == ["ok"]
 
 
 def test_an_archive_that_cannot_be_read_is_said_and_hinders_no_other_rung(home: Path, project: Path) -> None:
     populate(home, project)
-    folder = Home(home / "segue")
+    folder = DataFolder(home / "segue")
     folder.transcripts.write_bytes(b"no archive at all " * 400)
     found = mend(folder)
     assert rung_of(found).status == "damaged" and found.sessions == 2
@@ -118,7 +118,7 @@ def test_a_store_that_is_rebuilt_from_its_remains_keeps_its_runs_after_a_sync(
     home: Path, project: Path
 ) -> None:
     populate(home, project)
-    folder = Home(home / "segue")
+    folder = DataFolder(home / "segue")
     with folder.database.open("r+b") as file:
         file.write(bytes(64))
     mend(folder)
@@ -133,5 +133,5 @@ def test_a_copy_of_another_store_brings_nothing_into_this_one(home: Path, projec
     place(home, project, old=HOUR)
     with opened(home, project, SEGUE_STORE=f"sqlite://{home}/other/else.db") as seg:
         seg.sync()
-    found = mend(Home(home / "segue"))
+    found = mend(DataFolder(home / "segue"))
     assert found.sessions == 0 and rung_of(found).status == "ok"

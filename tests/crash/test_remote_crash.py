@@ -18,7 +18,7 @@ from tests.support.crash.proof import Proof, child, finish, killed_while_three_w
 from tests.support.remote import KEY, Cutting
 from tests.support.server import SegueServer
 
-from segue.core.memories.model import Trace
+from segue.core.memories.model import MemoryAudit
 from segue.stores.base import Append, MemoryChange
 from segue.stores.remote import RemoteJournal
 from segue.testing import spawn
@@ -125,7 +125,9 @@ def test_a_server_that_dies_at_a_change_of_memories_does_it_once(server: Server,
     store = journal.memories
     reborn = threading.Thread(target=server.revive)
     reborn.start()
-    assert store.write(MemoryChange([kept(memory("m1"))], trail=[Trace("m1", "add", NOW, "user")])) == ["m1"]
+    assert store.write(MemoryChange([kept(memory("m1"))], trail=[MemoryAudit("m1", "add", NOW, "user")])) == [
+        "m1"
+    ]
     reborn.join()
     assert [trace.act for trace in store.trail(HERE)] == ["add"]
 

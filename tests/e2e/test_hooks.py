@@ -13,7 +13,7 @@ from tests.support.rig import Rig
 from tests.support.scripted import Edit, Mcp, Run, Say, Script, Write
 
 from segue.services.hooks import hook_file
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 
 CUT_OFF = "echo $$ > started.txt; sleep 97"
 WORK = Script(
@@ -246,7 +246,7 @@ def test_one_plugin_serves_claude_code_and_two_installs_act_once(rig: MakeRig) -
     last = made.model.requests[-1]
     assert json.dumps(last.body).count("[segue] Where the last run stopped") == 1, log(made)
     assert made.model.sent("[segue]", after=before)
-    assert hook_file.file_of(Home(data(made))).exists()
+    assert hook_file.file_of(DataFolder(data(made))).exists()
 
 
 def test_the_same_plugin_serves_codex_once_its_hooks_are_trusted(rig: MakeRig) -> None:

@@ -84,7 +84,7 @@ def _soon(path: Path, seconds: float = 60.0) -> str:
 def _native(made: Rig, agent: str) -> str:
     """The conversation that the killed agent had, found as Segue finds it."""
     from segue.agents import agent as named
-    from segue.agents.base import Where
+    from segue.agents.base import SearchScope
 
-    where = Where(made.environment(), made.home, (made.work,))
+    where = SearchScope(made.environment(), made.home, (made.work,))
     return next(iter(named(agent).find(where))).native

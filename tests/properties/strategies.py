@@ -12,7 +12,7 @@ from segue.core.features.verdict import DECLARED
 from segue.core.journal import event as ev
 from segue.core.sessions import commands as do
 from segue.core.sessions import feature_commands as fc
-from segue.core.sessions.commands import Command, Decided, decide_all
+from segue.core.sessions.commands import Command, DecidedBatch, decide_all
 from segue.core.sessions.state import AgentState, Context, Metrics, SessionState
 from segue.services.sessions.repository import fold_all
 
@@ -119,7 +119,7 @@ def grow(batches: list[list[Command]], seconds: list[int], *, goal: str = "goal"
         wishes = [_resolved(command, states) for command in batch]
         at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
         outcome = decide_all(state, wishes, at=at, actor="user", run="")
-        if isinstance(outcome, Decided) and outcome.drafts:
+        if isinstance(outcome, DecidedBatch) and outcome.drafts:
             prev = events[-1].hash if events else bytes(32)
             events += ev.seal("session/s", len(events), prev, outcome.drafts)
             state = outcome.state

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.properties.steps import runs, short, texts
 
 from segue.core.brief.compose import compose, marked_down
-from segue.core.brief.facts import FileLine, Picture, Probe, Task, picture
+from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, picture
 from segue.core.brief.manifest import Manifest, manifest
 from segue.core.brief.page import cut, size
 from segue.core.brief.relevance import Worth
@@ -36,12 +36,12 @@ files = st.builds(
 )
 spoken = st.builds(Sentence, text=short.filter(bool), label=st.sampled_from(LABELS), at=st.integers(0, 9))
 pictures = st.builds(
-    Picture,
+    BriefFacts,
     agent=st.sampled_from(["", "codex"]), run=short, project=short, status=short, branch=short,
     when=st.sampled_from([0.0, 1_794_700_000.0]), ending=short, context=st.integers(0, 300_000),
     window=st.sampled_from([0, 200_000]), chars=st.integers(0, 10**8), goal=texts, latest=texts, before=many,
     first=texts, inherits=st.booleans(), standing=many, plan_done=many, plan_total=st.integers(0, 20),
-    plan=st.lists(st.builds(Task, text=texts, state=states, reason=short), max_size=14),
+    plan=st.lists(st.builds(PlanLine, text=texts, state=states, reason=short), max_size=14),
     pending=st.lists(short, max_size=2), broken=failures, solved=failures, faults=texts, questions=many,
     decided=many, learnt=many, memories=many, commits=names, dirty=names, since=names,
     commands=st.lists(st.tuples(short, uses), max_size=12), files=st.lists(files, max_size=12),
@@ -51,7 +51,7 @@ pictures = st.builds(
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def forms(shown: Picture, budget: int) -> dict[str, str]:
+def forms(shown: BriefFacts, budget: int) -> dict[str, str]:
     return {
         "text": compose(shown, budget, MORE),
         "markdown": marked_down(shown, budget, MORE),
@@ -62,7 +62,7 @@ def forms(shown: Picture, budget: int) -> dict[str, str]:
 @settings(max_examples=80)
 @given(pictures, budgets)
 def test_no_form_of_any_picture_is_over_its_budget_or_holds_a_control_character(
-    shown: Picture, budget: int
+    shown: BriefFacts, budget: int
 ) -> None:
     for form, text in forms(shown, budget).items():
         assert len(text.encode("utf-8")) <= budget, form
@@ -79,7 +79,7 @@ def test_no_brief_of_any_steps_is_over_its_budget(steps: list[Step], budget: int
 
 @settings(max_examples=50)
 @given(pictures, budgets)
-def test_every_manifest_is_valid(shown: Picture, budget: int) -> None:
+def test_every_manifest_is_valid(shown: BriefFacts, budget: int) -> None:
     text = manifest(shown, budget, MORE)
     msgspec.json.decode(text, type=Manifest, strict=True)
     assert list(json.loads(text)) == [key for key in Manifest.__struct_fields__ if key in json.loads(text)]
@@ -97,13 +97,13 @@ told = st.lists(
 )  # fmt: skip
 def test_goal_work_next_step_and_what_is_broken_are_in_every_brief(
     goal: list[str], now: list[str], then: list[str], why: list[str], budget: int, ending: bool,
-    extra: Picture, agent: str, branch: str,
+    extra: BriefFacts, agent: str, branch: str,
 ) -> None:  # fmt: skip
     shown = msgspec.structs.replace(
         extra,
         agent=agent, branch=branch, ending="the model could not be reached at the end" if ending else "",
         goal=" ".join(["GGG", *goal]), broken=[Failure("BBB run", " ".join(why), 3)],
-        plan=[Task(" ".join(["NNN", *now]), "active"), Task(" ".join(["TTT", *then]), "next")],
+        plan=[PlanLine(" ".join(["NNN", *now]), "active"), PlanLine(" ".join(["TTT", *then]), "next")],
     )  # fmt: skip
     for form, text in forms(shown, budget).items():
         for mark in ("GGG", "NNN", "TTT", "BBB"):
@@ -113,7 +113,7 @@ def test_goal_work_next_step_and_what_is_broken_are_in_every_brief(
 @settings(max_examples=60)
 @given(goal=told, items=st.lists(told, min_size=1, max_size=12), budget=budgets)
 def test_what_is_cut_ends_at_a_word(goal: list[str], items: list[list[str]], budget: int) -> None:
-    shown = Picture(goal=" ".join(goal), plan=[Task(" ".join(item), "next") for item in items])
+    shown = BriefFacts(goal=" ".join(goal), plan=[PlanLine(" ".join(item), "next") for item in items])
     known = {*goal, *(word for item in items for word in item)}
     known |= {
         "[segue]",
@@ -149,7 +149,7 @@ def test_a_cut_is_within_its_bytes_and_begins_the_text(text: str, most: int) -> 
 
 @settings(max_examples=40)
 @given(pictures, budgets)
-def test_the_last_line_names_only_a_command_that_exists(shown: Picture, budget: int) -> None:
+def test_the_last_line_names_only_a_command_that_exists(shown: BriefFacts, budget: int) -> None:
     last = compose(shown, budget, MORE).split("\n")[-1]
     named = re.findall(r"segue (\w+)", last.replace("[/segue]", ""))
     assert last.startswith("[/segue]")

@@ -13,7 +13,7 @@ from segue.core.features.evidence import Check, passed
 from segue.core.features.verdict import definition_of, gate, unchecked_steps, verdict_of
 from segue.core.journal import event as ev
 from segue.core.sessions import feature_commands as fc
-from segue.core.sessions.commands import Command, Decided, decide_all
+from segue.core.sessions.commands import Command, DecidedBatch, decide_all
 from segue.core.sessions.fold import fold
 from segue.core.sessions.state import SessionState
 
@@ -76,7 +76,7 @@ def _event(state: SessionState, what: Any, number: int) -> list[ev.Event]:
     """Commands as decided; facts as they might stand in a journal, whoever wrote them there."""
     if isinstance(what, Command):
         outcome = decide_all(state, [what], at="t", actor="user" if number % 3 else "claude", run="")
-        drafts = outcome.drafts if isinstance(outcome, Decided) else []
+        drafts = outcome.drafts if isinstance(outcome, DecidedBatch) else []
     else:
         kind, values = what
         feature = state.features.get(values["feature"])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from segue.core.memories.model import SCOPES, Memory, Reader, audience_of, may_read
+from segue.core.memories.model import SCOPES, Memory, MemoryReader, audience_of, may_read
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.errors import SegueError
 from segue.services.memories import curation as upkeep
@@ -43,7 +43,7 @@ rows: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
     min_size=1, max_size=10,
 )  # fmt: skip
 readers = st.builds(
-    Reader, agent=some(*NAMES), namespace=some("default", "other"), user=some("", "ann"),
+    MemoryReader, agent=some(*NAMES), namespace=some("default", "other"), user=some("", "ann"),
     sessions=st.lists(some(*NAMES), max_size=1).map(tuple),
     projects=st.lists(some(*NAMES), max_size=1).map(tuple), organization=some("", *NAMES),
 )  # fmt: skip
@@ -58,7 +58,7 @@ def memory_of(place: int, row: dict[str, Any]) -> Memory:
     )  # fmt: skip
 
 
-def service(store: Memories, memories: list[Memory], reader: Reader) -> MemoryService:
+def service(store: Memories, memories: list[Memory], reader: MemoryReader) -> MemoryService:
     made = MemoryService(store, reader=lambda: reader, embedder=HashEmbedder)
     for one in memories:
         trail = [made.trace(one, "add", "why")]
@@ -113,7 +113,9 @@ def operations(one: MemoryService, id: str, query: str) -> dict[str, Callable[[]
     }
 
 
-def differences(stores: tuple[Memories, Memories], given_rows: Any, reader: Reader, query: str) -> list[str]:
+def differences(
+    stores: tuple[Memories, Memories], given_rows: Any, reader: MemoryReader, query: str
+) -> list[str]:
     everything = [memory_of(place, row) for place, row in enumerate(given_rows)]
     visible = [one for one in everything if may_read(reader, audience_of(one))]
     secret = next((one.id for one in everything if one not in visible), HIDDEN)
@@ -131,14 +133,16 @@ def differences(stores: tuple[Memories, Memories], given_rows: Any, reader: Read
 
 @given(rows, readers, st.sampled_from([*TEXTS, "pool", "nothing of the kind"]))
 @settings(max_examples=100, deadline=None, phases=FAST)
-def test_no_operation_tells_of_what_may_not_be_seen(given_rows: Any, reader: Reader, query: str) -> None:
+def test_no_operation_tells_of_what_may_not_be_seen(
+    given_rows: Any, reader: MemoryReader, query: str
+) -> None:
     assert differences((VolatileMemories(), VolatileMemories()), given_rows, reader, query) == []
 
 
 @given(given_rows=rows, reader=readers, query=st.sampled_from(TEXTS))
 @settings(max_examples=15, deadline=None, phases=FAST)
 def test_neither_does_any_on_sqlite(
-    tmp_path_factory: pytest.TempPathFactory, given_rows: Any, reader: Reader, query: str
+    tmp_path_factory: pytest.TempPathFactory, given_rows: Any, reader: MemoryReader, query: str
 ) -> None:
     folder = tmp_path_factory.mktemp("scopes")
     full, own = (SqliteJournal(folder / f"{name}.db") for name in ("full", "own"))

@@ -12,7 +12,7 @@ from tests.support.runs import environment, opened, work
 from segue import Segue
 from segue.effects.files.spool import decoded
 from segue.services.hooks.handler import answered
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.testing.transcripts import placed
 
 
@@ -22,7 +22,7 @@ class Agent:
     def __init__(self, home: Path, project: Path, agent: str = "claude-code") -> None:
         self.home, self.project, self.agent = home, project, agent
         self.data = home / "segue"
-        Home(self.data).make()
+        DataFolder(self.data).make()
         project.mkdir(parents=True, exist_ok=True)
         self.env = environment(home)
 

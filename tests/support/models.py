@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from segue.api.segue import Segue
 from segue.core.models.spending import Caps, Price
-from segue.services.models.config import Rung, ladder_of, rung_of, save
+from segue.services.models.config import ModelChoice, ladder_of, rung_of, save
 
 
 class Reply(NamedTuple):
@@ -128,11 +128,11 @@ def refused(status: int, message: str = "no", **headers: str) -> Reply:
     return Reply(json.dumps({"error": {"message": message, "type": "x"}}).encode(), status, named)
 
 
-def rung(url: str, name: str = "custom/m", **more: Any) -> Rung:
+def rung(url: str, name: str = "custom/m", **more: Any) -> ModelChoice:
     return rung_of(name, url=url, **{"price": Price(0.15, 0.60), "seconds": 10.0, "window": 8_192, **more})
 
 
-def set_ladder(segue: Segue, *rungs: Rung, caps: Caps | None = None) -> None:
+def set_ladder(segue: Segue, *rungs: ModelChoice, caps: Caps | None = None) -> None:
     save(segue, ladder_of(rungs, caps or Caps()))
 
 

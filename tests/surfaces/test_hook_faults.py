@@ -16,7 +16,7 @@ from tests.support.runs import place
 from segue.core.journal.event import RunHooked, read_body
 from segue.services.hooks import handler, hook_file
 from segue.services.hooks.spool_drain import drain
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.on_off import is_off
 
 
@@ -151,7 +151,7 @@ def test_off_is_off_for_hooks_and_syncs_and_on_is_on(home: Path, cli: Any, proje
     place(there.home, project, "codex", native="run-1", ends=False)
     cli("off")
     cli("off")
-    assert is_off(Home(there.data), project / "deep")
+    assert is_off(DataFolder(there.data), project / "deep")
     assert there.start() == "" and there.call("SessionEnd", reason="other") == {}
     assert there.spooled() == []
     cli("sync", code=65)
@@ -168,7 +168,7 @@ def test_a_session_can_be_off_by_itself(home: Path, cli: Any, project: Path) -> 
     cli("start", "Make the login use tokens", "--id", "login", "--item", "the model")
     cli("off", "--session", "login")
     assert there.start() == ""
-    hook_file.put(Home(there.data))
+    hook_file.put(DataFolder(there.data))
     cli("start", "Something else", "--id", "other", "--item", "the basket")
     assert "basket" in there.start(native="now-2")
 

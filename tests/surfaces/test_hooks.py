@@ -16,7 +16,7 @@ from tests.support.runs import SECRET, place, work
 from segue.core.journal.event import RunHooked, StopRefused, read_body
 from segue.services.brief.delivered import given
 from segue.services.hooks import hook_file
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.testing.transcripts import placed
 
 
@@ -298,16 +298,16 @@ def test_a_call_that_gemini_wrote_nowhere_is_known_from_the_hook_before_it(
     home: Path, tmp_path: Path
 ) -> None:
     agent = Agent(home, tmp_path / "shop", "gemini-cli")
-    Home(agent.data).make()
-    hook_file.put(Home(agent.data))
+    DataFolder(agent.data).make()
+    hook_file.put(DataFolder(agent.data))
     steps = work(at=time.time() - 30, native="gone-1", cwd=str(agent.project), ends=False)[:-1]
     placed("gemini-cli", steps, home=home, native="gone-1", cwd=str(agent.project))
-    from segue.effects.files.spool import Record, Spool
+    from segue.effects.files.spool import Spool, SpoolRecord
 
     def tool(event: str, command: str) -> None:
         told = {"session_id": "gone-1", "cwd": str(agent.project), "tool_name": "run_shell_command"}
         payload = json.dumps({**told, "tool_input": {"command": command}}).encode()
-        Spool(agent.data / "spool").append(Record("gemini-cli", event, payload))
+        Spool(agent.data / "spool").append(SpoolRecord("gemini-cli", event, payload))
 
     tool("BeforeTool", "make lint")
     tool("AfterTool", "make lint")

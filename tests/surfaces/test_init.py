@@ -19,7 +19,7 @@ from tests.surfaces.conftest import Cli
 from segue.agents.install import INSTALLERS
 from segue.core.base.json_edit import parse
 from segue.services.hooks import hook_file
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 
 AGENTS = tuple(INSTALLERS)
 COMMENTED = """{
@@ -399,7 +399,7 @@ def test_an_upgrade_leaves_the_command_as_it_is(cli: Cli, project: Path, home: P
     (home / "segue" / "hook" / "hook.py").write_text("# of an older version\n")
     (home / "segue" / "hook" / "paths").write_text("/old")
     assert commands(home, project, cli) == before
-    assert hook_file.file_of(Home(home / "segue")).read_bytes() == hook_file.built()
+    assert hook_file.file_of(DataFolder(home / "segue")).read_bytes() == hook_file.built()
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="NOT TESTED: the plugin of OpenCode needs node")

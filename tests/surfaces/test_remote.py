@@ -20,8 +20,8 @@ from segue.core.journal import event as ev
 from segue.core.sessions.commands import Describe
 from segue.effects.files.spool import Spool
 from segue.errors import StoreUnavailable
-from segue.services.workspace.data_folder import Home
-from segue.services.workspace.offline_queue import Pending
+from segue.services.workspace.data_folder import DataFolder
+from segue.services.workspace.offline_queue import QueuedCommand
 from segue.stores.remote import client
 from segue.stores.sqlite import SqliteJournal
 from segue.testing import armed
@@ -82,7 +82,7 @@ def there(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def pending(home: Path | None = None) -> int:
     """How many records wait."""
-    folder = Home(Path(os.environ["SEGUE_HOME"])).for_store(os.environ["SEGUE_STORE"])
+    folder = DataFolder(Path(os.environ["SEGUE_HOME"])).for_store(os.environ["SEGUE_STORE"])
     return Spool(folder.pending, "commands").count()[0]
 
 
@@ -311,9 +311,9 @@ def test_a_program_is_told_pending_and_what_waits_goes_first(there: There, seg: 
     session = seg.session("jwt")
     there.off()
     saved = session.note("one")
-    assert isinstance(saved, Pending) and saved.pending and not saved.events
+    assert isinstance(saved, QueuedCommand) and saved.pending and not saved.events
     there.on()
-    assert not isinstance(session.note("two"), Pending)
+    assert not isinstance(session.note("two"), QueuedCommand)
     assert there.texts("jwt") == ["user model", "one", "two"]
 
 
@@ -322,8 +322,8 @@ def test_what_a_program_said_itself_is_no_conflict(there: There, seg: Segue) -> 
     session.describe(summary="first")
     session.add("five")
     there.off()
-    assert isinstance(session.describe(summary="second"), Pending)
-    assert isinstance(session.done("#5"), Pending)
+    assert isinstance(session.describe(summary="second"), QueuedCommand)
+    assert isinstance(session.done("#5"), QueuedCommand)
     there.on()
     session.note("after")
     assert session.state.summary == "second" and there.texts("jwt") == ["user model", "five", "after"]
@@ -454,7 +454,7 @@ def test_a_hook_with_settings_that_cannot_be_read_spools(home: Path, tmp_path: P
 def test_only_one_that_waited_long_enough_says_that_the_server_is_down(
     there: There, started: Cli, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    down = Home(Path(os.environ["SEGUE_HOME"])).for_store(there.url).down
+    down = DataFolder(Path(os.environ["SEGUE_HOME"])).for_store(there.url).down
     there.off()
     agent = Agent(home, project)
     agent.env = {**agent.env, "SEGUE_STORE": there.url, "SEGUE_API_KEY": KEY}

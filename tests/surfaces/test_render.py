@@ -134,14 +134,14 @@ def test_progress_is_drawn_on_a_terminal_after_a_second_and_cleared(monkeypatch:
     from types import SimpleNamespace
     from typing import Any
 
-    from segue.surfaces.cli.progress import Progress
+    from segue.surfaces.cli.progress import ProgressBar
 
     clock = [100.0]
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setattr("segue.surfaces.cli.progress.time.monotonic", lambda: clock[0])
     context: Any = SimpleNamespace(environment={"COLUMNS": "80"}, args=SimpleNamespace(no_color=True))
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         progress(1, 4, "early")
         clock[0] += 2
         progress(2, 4, "mid\x1b[2Jway")

@@ -24,7 +24,7 @@ from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.migrate import migrate
 from segue.services.upkeep.recover.remote import recover_server
 from segue.services.upkeep.scrub import scrub
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.on_off import switch
 from segue.settings import resolve
 
@@ -164,7 +164,7 @@ def test_where_segue_is_off_nothing_is_shared(ours: Machine) -> None:
     place(ours.home, ours.project)
     with ours.segue() as segue:
         [session] = segue.sync().sessions
-    home = Home(ours.home / "segue")
+    home = DataFolder(ours.home / "segue")
     switch(home, ours.project, session, on=False)
     with ours.segue(shares=True) as segue:
         assert segue.sync().shared == 0
@@ -199,7 +199,7 @@ def test_a_session_that_only_a_shared_transcript_knows_is_recovered_elsewhere(
         name = f"session/{session}"
         segue.journal.drop(Append(name, segue.journal.head(name).version))
     settings = resolve(environment=theirs.environment())
-    home = Home(theirs.home / "segue").for_store(theirs.store["SEGUE_STORE"])
+    home = DataFolder(theirs.home / "segue").for_store(theirs.store["SEGUE_STORE"])
     did = recover_server(home, settings, dry_run=False)
     rung = next(rung for rung in did.rungs if rung.name == "transcript")
     assert rung.status == "used" and session in rung.detail
@@ -213,14 +213,14 @@ def test_a_migration_takes_copies_along_and_they_leave_the_store_with_their_sess
 ) -> None:
     file = f"sqlite://{tmp_path / 'moved.db'}"
     migrate(
-        theirs.store["SEGUE_STORE"], file, Home(theirs.home / "segue"),
+        theirs.store["SEGUE_STORE"], file, DataFolder(theirs.home / "segue"),
         resolve(environment=theirs.environment()),
     )  # fmt: skip
     theirs.store = {"SEGUE_STORE": file}
     with theirs.segue() as segue:
         [(stream, _)] = segue.journal.streams(PREFIX)
         pieces = shared_copies.named(segue.journal.read(stream))
-        text = b"".join(shared_copies.Shelf(segue.journal).read(stream.removeprefix(PREFIX)))
+        text = b"".join(shared_copies.SharedCopies(segue.journal).read(stream.removeprefix(PREFIX)))
         assert b"AssertionError" in text
         segue.session(segue.observed.runs.rows()[0].session).complete()
         Cleanup(segue).run(days=0)

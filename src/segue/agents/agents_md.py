@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .install import Edit, Where
+from .install import Edit, InstallTarget
 
 BLOCK = """\
 ## Segue
@@ -30,16 +30,16 @@ class AgentsMdInstaller:
     name = "agents-md"
     title = "AGENTS.md"
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         return False
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         return [Edit(where.root / "AGENTS.md", "a block for agents", block=BLOCK, comment=("<!-- ", " -->"))]
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         return False
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         return []
 
 

@@ -26,7 +26,7 @@ Sign = Literal["alive", "crashed", "ended", ""]
 HEAD_BYTES = 65_536  # as much of a file as `recognises` is shown
 
 
-class Where(Value):
+class SearchScope(Value):
     """Where to look and for whom."""
 
     env: Mapping[str, str]
@@ -94,11 +94,11 @@ class Agent(Protocol):
         """Document and database forms: the record to read. A database is opened read-only."""
         ...
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         """The project's transcripts, newest first, lazily, opening as few files as it can."""
         ...
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         """After how many days the agent deletes its transcripts; None if it keeps them."""
         ...
 

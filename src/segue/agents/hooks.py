@@ -58,7 +58,7 @@ class HookEvent(Value):
     """Of a tool: whether it has ended."""
 
 
-class Answer(Value):
+class HookReply(Value):
     """What an agent is told."""
 
     context: str = ""
@@ -74,7 +74,7 @@ class Hooks(Protocol):
         """What a payload says; None if it says nothing that we need."""
         ...
 
-    def write(self, event: HookEvent, name: str, answer: Answer) -> bytes:
+    def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         """An answer in the agent's form; nothing where it takes none."""
         ...
 

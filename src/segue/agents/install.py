@@ -37,7 +37,7 @@ class CannotEdit(ValueError):
     """A file that cannot be understood, or in which something of somebody else stands in the way."""
 
 
-class Entry(Value):
+class JsonEntry(Value):
     """A value in a JSON file: a member at a path, or an element of the list there."""
 
     path: tuple[str, ...]
@@ -51,7 +51,7 @@ class Edit(Value):
     path: Path
     about: str
     """In a few words, for people."""
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JsonEntry, ...] = ()
     block: str = ""
     """Lines between markers."""
     comment: tuple[str, str] = ("# ", "")
@@ -63,7 +63,7 @@ class Edit(Value):
     mode: int = 0o644
 
 
-class Where(Value):
+class InstallTarget(Value):
     """Who installs what for whom."""
 
     scope: Scope
@@ -99,19 +99,19 @@ class Installer(Protocol):
     name: str
     title: str
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         """Whether the agent is on this machine; ``found`` looks for a command."""
         ...
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         """The files that get something."""
         ...
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         """Whether what is written acts in every project, so that Segue must be told where it is meant."""
         ...
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         """What is left for the user to do, a sentence each."""
         ...
 
@@ -171,7 +171,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-def _has(value: Any, entry: Entry) -> bool:
+def _has(value: Any, entry: JsonEntry) -> bool:
     found = _at(value, entry.path)
     if entry.element:
         ours = [one for one in found if is_ours(one)] if isinstance(found, list) else []
@@ -185,7 +185,7 @@ def is_ours(value: Any) -> bool:
     return any(sign in told for sign in ("/hook/hook.py", "segue hook ", '"segue", "mcp"', "/hook/segue.js"))
 
 
-def _without(text: str, entry: Entry) -> str:
+def _without(text: str, entry: JsonEntry) -> str:
     found = _at(parse(text).value, entry.path) if text.strip() else None
     if entry.element:
         while isinstance(found, list):
@@ -257,10 +257,12 @@ def _without_tables(text: str, begins: str) -> str:
     return "".join(lines)
 
 
-def hook_entries(where: Where, agent: str, events: Mapping[str, tuple[str, int]], **more: Any) -> list[Entry]:
+def hook_entries(
+    where: InstallTarget, agent: str, events: Mapping[str, tuple[str, int]], **more: Any
+) -> list[JsonEntry]:
     """The hooks of agents that have Claude Code's shape: event to (mode, time limit)."""
     found = []
     for event, (mode, limit) in events.items():
         run = {"type": "command", "command": where.command(agent, event, mode), **more, "timeout": limit}
-        found.append(Entry(("hooks", event), {"hooks": [run]}, True))
+        found.append(JsonEntry(("hooks", event), {"hooks": [run]}, True))
     return found

@@ -15,14 +15,14 @@ from ..core.sessions.state import TYPES
 from ..core.sessions.status import Card
 from ..effects.redaction.redact import redact
 from ..errors import ConflictError, SegueError, StaleVersion, StoreUnavailable, UnknownSession, UsageError
-from ..services.runs.observed import Observed
+from ..services.runs.observed import ObservedRuns
 from ..services.sessions.agent_states import AgentStates
 from ..services.sessions.holds import Holds
-from ..services.sessions.repository import Book, Saved, stream_of
+from ..services.sessions.repository import Saved, SessionRepository, stream_of
 from ..services.upkeep.backups import Backups
-from ..services.workspace.data_folder import Home, is_remote, moment, now
+from ..services.workspace.data_folder import DataFolder, is_remote, moment, now
 from ..services.workspace.open_store import open_store
-from ..services.workspace.working_tree import Brake, Place
+from ..services.workspace.working_tree import PauseFile, WorkingTree
 from ..settings import Settings, data_folder, environment_now, resolve, user_file
 from ..stores.base import Journal
 from .session import Session, Texts, texts
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..core.resume.restoration import Restoration
     from ..core.runs.window_pressure import Pressure
     from ..effects.vectors.embedder import Embedder
-    from ..services.handoff.offers import Handed, Handoffs
+    from ..services.handoff.offers import HandoffOffer, Handoffs
     from ..services.memories.remembering import PlaceMemories
     from ..services.memories.service import Recalled, Remembered
     from ..services.models.plan import Proposal
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from ..services.runs.run import Run
     from ..services.runs.sync import Progress, Synced
     from ..services.upkeep.archive_sessions import Cleanup
-    from ..services.workspace.last_seen import Last
-    from ..services.workspace.offline_queue import Offline
+    from ..services.workspace.last_seen import LastSeenSession
+    from ..services.workspace.offline_queue import OfflineQueue
 
     Runs = list[Run]
     Found = list[Recalled]
-    from ..services.models.ledger import Report
+    from ..services.models.ledger import SpendingReport
     from ..services.upkeep.scrub import Scrubbed
 
 _NUMBERS = 100_000
@@ -56,8 +56,8 @@ _HOLD_LOOK_SECONDS = 1.0
 Cards = list[Card]
 
 
-def _home(home: Path | str | None, variables: Mapping[str, str]) -> Home:
-    return Home(Path(home).absolute() if home is not None else data_folder(variables))
+def _home(home: Path | str | None, variables: Mapping[str, str]) -> DataFolder:
+    return DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
 
 
 class Segue:
@@ -69,22 +69,22 @@ class Segue:
     """
 
     def __init__(
-        self, store: Journal | str | None = None, *, home: Home | Path | str | None = None,
+        self, store: Journal | str | None = None, *, home: DataFolder | Path | str | None = None,
         folder: Path | str | None = None, actor: str | None = None, run: str = "", session: str = "",
         embedder: Embedder | None = None,
         environment: Mapping[str, str] | None = None, **settings: Any,
     ) -> None:  # fmt: skip
         bare = store is None and home is None and environment is None
         variables = environment_now() if bare else dict(environment or {})
-        self.home = home if isinstance(home, Home) else _home(home, variables)
+        self.home = home if isinstance(home, DataFolder) else _home(home, variables)
         self.folder = Path(folder).resolve() if folder is not None else Path.cwd()
         flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
         reads = bool(variables)
         own = resolve(flags=flags, environment=variables, user_config=user_file(variables) if reads else None)
         self.journal: Journal = store if store is not None and not isinstance(store, str) else self._open(own)
-        self.offline: Offline | None = self._without_server() if is_remote(self.home.elsewhere) else None
+        self.offline: OfflineQueue | None = self._without_server() if is_remote(self.home.elsewhere) else None
         """What is done while a server cannot be reached; None for any other store."""
-        self.stand_in: Last | None = None
+        self.stand_in: LastSeenSession | None = None
         """What a session was when it was last seen, where there is no store to ask."""
         self.place = self._placed()
         self.settings: Settings = resolve(
@@ -97,9 +97,9 @@ class Segue:
         brakes = [self.place.root / "PAUSE", self.home.path / "PAUSE"]
         if self.settings.text("pause_file"):
             brakes.append(self.place.root / self.settings.text("pause_file"))
-        self.brake = Brake(brakes)
+        self.brake = PauseFile(brakes)
         self.backups = Backups(self.home, self.journal, self.settings, self.brake)
-        self.book = Book(
+        self.book = SessionRepository(
             self.journal, actor=clean_text(self.settings.text("actor"), what="actor", limit=256), run=run,
             brake=self.brake, after_write=self.backups.written,
             mask=redact if self.settings["redact"] else None,
@@ -115,15 +115,15 @@ class Segue:
         """Until when (monotonic) nobody looks whether another run holds a session."""
         self._given = session or variables.get("SEGUE_SESSION", "")
         self.environment: Mapping[str, str] = variables
-        self.observed = Observed(self)
+        self.observed = ObservedRuns(self)
 
-    def _placed(self) -> Place:
-        return Place(self.folder, self.journal, self.offline)
+    def _placed(self) -> WorkingTree:
+        return WorkingTree(self.folder, self.journal, self.offline)
 
-    def _without_server(self) -> Offline:
-        from ..services.workspace.offline_queue import Offline
+    def _without_server(self) -> OfflineQueue:
+        from ..services.workspace.offline_queue import OfflineQueue
 
-        return Offline(self)
+        return OfflineQueue(self)
 
     def _open(self, settings: Settings) -> Journal:
         where = settings.text("store")
@@ -357,9 +357,9 @@ class Segue:
 
     def prepare(self, session: str = "", *, reason: str = "user request", **more: Any) -> Prepared:
         """Write the manifest of where the work stands, for whoever comes next; see `services.prepare`."""
-        from ..effects.git.scene import Begun
+        from ..effects.git.scene import SceneQuery
 
-        with Begun(self.place.root) as begun:
+        with SceneQuery(self.place.root) as begun:
             from ..services.resume.prepare import prepare
 
             return prepare(self, session or None, reason=reason, begun=begun, **more)
@@ -376,7 +376,7 @@ class Segue:
 
         return propose(self, task, with_model=with_model)
 
-    def spend(self, *, session: str = "", days: int = 30) -> Report:
+    def spend(self, *, session: str = "", days: int = 30) -> SpendingReport:
         """What models cost, and what the caps leave."""
         from ..services.models import config
         from ..services.models.ledger import report
@@ -399,9 +399,9 @@ class Segue:
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""
-        from ..effects.git.scene import Begun
+        from ..effects.git.scene import SceneQuery
 
-        with Begun(self.place.root) as begun:  # git looks at the tree while the rest is loaded
+        with SceneQuery(self.place.root) as begun:  # git looks at the tree while the rest is loaded
             from ..services.resume.since import since
 
             return since(self, session, start=start, begun=begun)
@@ -444,7 +444,7 @@ class Segue:
 
         return Handoffs(self)
 
-    def handoff(self, id: str, to: str, note: str = "", **wishes: Any) -> Handed:
+    def handoff(self, id: str, to: str, note: str = "", **wishes: Any) -> HandoffOffer:
         """Offer a session to an agent; exactly one can take it. See `Handoffs.offer`."""
         return self.handoffs.offer(self.session(id).id, to, note, **wishes)
 

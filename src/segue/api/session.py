@@ -20,19 +20,19 @@ from ..core.sessions.state import SessionState
 from ..core.sessions.status import SessionStatus, status_of
 from ..errors import StoreError, StoreUnavailable, UnknownCheckpoint, UsageError
 from ..services.sessions.holds import Hold, Holds, new_run
-from ..services.sessions.repository import Book, Guards, Saved, stream_of
+from ..services.sessions.repository import Guards, Saved, SessionRepository, stream_of
 
 if TYPE_CHECKING:
     from ..core.resume.restoration import Restoration
     from ..core.sessions.budget import Standing
     from ..services.features.features import Features
-    from ..services.handoff.offers import Handed
+    from ..services.handoff.offers import HandoffOffer
     from ..services.memories.remembering import PlaceMemories
     from ..services.resume.autosave import Checkpointer
     from ..services.resume.emergency import Guard
     from ..services.resume.interruptions import Interruption, Watch
     from ..services.resume.working_state import Working
-    from ..services.workspace.offline_queue import Offline
+    from ..services.workspace.offline_queue import OfflineQueue
     from ..stores.base import MemoryChange
     from .segue import Segue
 
@@ -56,7 +56,7 @@ class Session:
         self.pending = pending
         """Whether it was begun while the server could not be reached, and waits to be known there."""
         self._segue = segue
-        self._book: Book = segue.book
+        self._book: SessionRepository = segue.book
         self._holds: Holds = segue.holds
         self._hold: Hold | None = None
         self._guard: Guard | None = None
@@ -135,7 +135,7 @@ class Session:
         return saved if hold is not None else self._segue.with_warnings(saved)
 
     def _apply_remotely(
-        self, offline: Offline, commands: Sequence[Command], pieces: dict[str, bytes] | None,
+        self, offline: OfflineQueue, commands: Sequence[Command], pieces: dict[str, bytes] | None,
         since: int | None, actor: str, guards: Guards | None, memories: MemoryChange | None,
     ) -> Saved:  # fmt: skip
         """The same where the store is a server: what waits goes first, and waits on if nobody answers."""
@@ -348,7 +348,7 @@ class Session:
         """Pass the session to another agent, by name."""
         return self._commit((do.Hand(to, note),))
 
-    def hand_off(self, to: str, note: str = "", **wishes: Any) -> Handed:
+    def hand_off(self, to: str, note: str = "", **wishes: Any) -> HandoffOffer:
         """Offer the session to an agent; exactly one can take it. See `Handoffs.offer`."""
         return self._segue.handoffs.offer(self.id, to, note, **wishes)
 

@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..core.base.values import Value
-from ..core.models.prompt import Question, without_lengths
+from ..core.models.prompt import ModelQuestion, without_lengths
 from ..errors import BadSettings
 from .redaction.redact import redact
 
@@ -37,7 +37,7 @@ ERROR_CHARS = 300
 Sleep = Callable[[float], None]
 
 
-class Endpoint(Value):
+class ModelEndpoint(Value):
     """Where a model is, and how it is spoken to."""
 
     url: str
@@ -49,7 +49,7 @@ class Endpoint(Value):
     """Whether it refuses schemas with lengths, and old names of parameters."""
 
 
-class Request(Value):
+class ModelRequest(Value):
     """What is sent, to the byte."""
 
     url: str
@@ -57,7 +57,7 @@ class Request(Value):
     body: bytes
 
 
-class Answer(Value):
+class ModelAnswer(Value):
     """What a model said, and what it used."""
 
     text: str
@@ -72,7 +72,7 @@ class Answer(Value):
     """Whether the server said what was used."""
 
 
-class Fault(Exception):
+class ModelFault(Exception):
     """A model did not answer. ``sent`` says whether it may have cost something."""
 
     def __init__(self, message: str, *, sent: bool = False, status: int = 0) -> None:
@@ -107,7 +107,7 @@ def _loopback(host: str) -> bool:
 # -- what is sent
 
 
-def request_of(endpoint: Endpoint, question: Question, *, form: bool = True) -> Request:
+def request_of(endpoint: ModelEndpoint, question: ModelQuestion, *, form: bool = True) -> ModelRequest:
     """The request for a question; without ``form``, the schema stands in the text."""
     check_url(endpoint.url)
     system = question.system
@@ -121,10 +121,10 @@ def request_of(endpoint: Endpoint, question: Question, *, form: bool = True) -> 
         headers = []
     raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
     headers += [("Content-Type", "application/json"), ("Accept", "application/json")]
-    return Request(endpoint.url.rstrip("/") + path, tuple(headers), raw)
+    return ModelRequest(endpoint.url.rstrip("/") + path, tuple(headers), raw)
 
 
-def _openai(endpoint: Endpoint, question: Question, system: str, form: bool) -> dict[str, Any]:
+def _openai(endpoint: ModelEndpoint, question: ModelQuestion, system: str, form: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": endpoint.model,
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": question.user}],
@@ -143,7 +143,7 @@ def _openai(endpoint: Endpoint, question: Question, system: str, form: bool) -> 
     return body
 
 
-def _anthropic(endpoint: Endpoint, question: Question, system: str, form: bool) -> dict[str, Any]:
+def _anthropic(endpoint: ModelEndpoint, question: ModelQuestion, system: str, form: bool) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": endpoint.model, "max_tokens": question.output_tokens_max, "temperature": 0,
         "system": system, "messages": [{"role": "user", "content": question.user}],
@@ -156,21 +156,21 @@ def _anthropic(endpoint: Endpoint, question: Question, system: str, form: bool) 
     return body
 
 
-def with_key(endpoint: Endpoint, request: Request, key: str) -> Request:
+def with_key(endpoint: ModelEndpoint, request: ModelRequest, key: str) -> ModelRequest:
     """The request with its key; without one, as it is."""
     if not key:
         return request
     name, value = ("x-api-key", key) if endpoint.wire == "anthropic" else ("Authorization", f"Bearer {key}")
-    return Request(request.url, (*request.headers, (name, value)), request.body)
+    return ModelRequest(request.url, (*request.headers, (name, value)), request.body)
 
 
 # -- asking
 
 
 def ask(
-    endpoint: Endpoint, question: Question, *, key: str = "", seconds: float = 60.0,
+    endpoint: ModelEndpoint, question: ModelQuestion, *, key: str = "", seconds: float = 60.0,
     sleep: Sleep = time.sleep, clock: Callable[[], float] = time.monotonic,
-) -> Answer:  # fmt: skip
+) -> ModelAnswer:  # fmt: skip
     """Ask until there is an answer or time is over; Fault otherwise.
 
     Busy servers are asked again, as late as they say. One that does not know schemas is asked without."""
@@ -180,24 +180,24 @@ def ask(
         attempt += 1
         left = seconds - (clock() - start)
         if left <= 0:
-            raise Fault(f"no answer in {seconds:.0f} s")
+            raise ModelFault(f"no answer in {seconds:.0f} s")
         try:
             status, headers, raw = _exchange(
                 with_key(endpoint, request_of(endpoint, question, form=form), key), left
             )
-        except Fault as fault:
-            raise Fault(_masked(str(fault), key), sent=fault.sent) from None
+        except ModelFault as fault:
+            raise ModelFault(_masked(str(fault), key), sent=fault.sent) from None
         if status == 200:
             return _answer(endpoint, raw, clock() - start)
         if status in AGAIN and attempt < ATTEMPTS_MAX:
             pause = _pause(headers, attempt)
             if pause >= seconds - (clock() - start):
-                raise Fault(f"it is busy for {pause:.0f} s more", status=status)
+                raise ModelFault(f"it is busy for {pause:.0f} s more", status=status)
             sleep(pause)
         elif form and status in REFUSES_FORM:
             form = False
         else:
-            raise Fault(_refusal(status, raw, key), status=status)
+            raise ModelFault(_refusal(status, raw, key), status=status)
 
 
 def _pause(headers: dict[str, str], attempt: int) -> float:
@@ -226,7 +226,7 @@ def _refusal(status: int, raw: bytes, key: str) -> str:
     return _masked(f"it answered {status}: {word[:ERROR_CHARS]}", key)
 
 
-def _exchange(request: Request, seconds: float) -> tuple[int, dict[str, str], bytes]:
+def _exchange(request: ModelRequest, seconds: float) -> tuple[int, dict[str, str], bytes]:
     """(status, headers, body) within so many seconds; a watch closes the line when they are over."""
     parts = urlsplit(request.url)
     host, port = parts.hostname or "", parts.port
@@ -248,15 +248,15 @@ def _exchange(request: Request, seconds: float) -> tuple[int, dict[str, str], by
         with connection.getresponse() as answer:
             raw = answer.read(ANSWER_BYTES_MAX + 1)
         if len(raw) > ANSWER_BYTES_MAX:
-            raise Fault(f"its answer has over {ANSWER_BYTES_MAX:,} bytes", sent=True)
+            raise ModelFault(f"its answer has over {ANSWER_BYTES_MAX:,} bytes", sent=True)
         if over.is_set():
-            raise Fault(f"no answer in {seconds:.0f} s", sent=True)
+            raise ModelFault(f"no answer in {seconds:.0f} s", sent=True)
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, raw
     except (OSError, http.client.HTTPException, ValueError) as fault:
         if over.is_set() or isinstance(fault, TimeoutError):
-            raise Fault(f"no answer in {seconds:.0f} s", sent=bool(lines)) from None
+            raise ModelFault(f"no answer in {seconds:.0f} s", sent=bool(lines)) from None
         why = str(fault) or type(fault).__name__
-        raise Fault(f"it cannot be reached: {why[:ERROR_CHARS]}", sent=bool(lines)) from None
+        raise ModelFault(f"it cannot be reached: {why[:ERROR_CHARS]}", sent=bool(lines)) from None
     finally:
         watch.cancel()
         connection.close()
@@ -274,13 +274,13 @@ def _cut(lines: list[socket.socket], over: threading.Event) -> None:
 # -- what came back
 
 
-def _answer(endpoint: Endpoint, raw: bytes, seconds: float) -> Answer:
+def _answer(endpoint: ModelEndpoint, raw: bytes, seconds: float) -> ModelAnswer:
     try:
         told = json.loads(raw)
     except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict):
-        return Answer("", seconds=seconds)
+        return ModelAnswer("", seconds=seconds)
     used = told.get("usage")
     usage = used if isinstance(used, dict) else {}
     if endpoint.wire == "anthropic":
@@ -293,7 +293,7 @@ def _answer(endpoint: Endpoint, raw: bytes, seconds: float) -> Answer:
         given, made = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     cost = usage.get("cost")
     price = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else -1.0
-    return Answer(text, given, made, price, seconds, cut, bool(given or made))
+    return ModelAnswer(text, given, made, price, seconds, cut, bool(given or made))
 
 
 def _count(value: Any) -> int:

@@ -35,7 +35,7 @@ _FIELD = regex(r"^(id|title)\s*:\s*(.+?)\s*$", re.M)
 _TITLE = regex(r"^#\s+(.+?)\s*#*\s*$", re.M)
 
 
-class Note(msgspec.Struct, array_like=True, gc=False, frozen=True):
+class ProjectNote(msgspec.Struct, array_like=True, gc=False, frozen=True):
     """What is known of a note without its text."""
 
     id: str
@@ -49,7 +49,7 @@ class Note(msgspec.Struct, array_like=True, gc=False, frozen=True):
     changed_ns: int = 0
 
 
-class Times(Value):
+class NoteTimes(Value):
     """When a note was made and changed last, by git; empty where git does not know."""
 
     created: str = ""
@@ -59,7 +59,7 @@ class Times(Value):
 class _Folder(msgspec.Struct, array_like=True, gc=False):
     changed_ns: int
     inside: tuple[str, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[ProjectNote, ...]
 
 
 class _Index(msgspec.Struct, array_like=True):
@@ -88,7 +88,7 @@ class Library:
         """Where the index is kept; None: nowhere."""
         self.organization, self.project = organization, project
         self._folders = list(dict.fromkeys([*folders, *FOLDERS, *self._of_organization()]))
-        self._index: dict[str, Note] | None = None
+        self._index: dict[str, ProjectNote] | None = None
         self._anew = False
 
     def _of_organization(self) -> list[str]:
@@ -99,13 +99,13 @@ class Library:
 
     # -- which there are -----------------------------------------------------------------------
 
-    def all(self) -> dict[str, Note]:
+    def all(self) -> dict[str, ProjectNote]:
         """Every note, by its id."""
         if self._index is None:
             self._index = self._read()
         return self._index
 
-    def find(self, id: str) -> Note | None:
+    def find(self, id: str) -> ProjectNote | None:
         """The note of an id, of a title, or at a path."""
         note = self._known(id)
         if note is None and not self._anew:
@@ -113,7 +113,7 @@ class Library:
             note = self._known(id)
         return note
 
-    def _known(self, id: str) -> Note | None:
+    def _known(self, id: str) -> ProjectNote | None:
         known = self.all()
         note = known.get(id) or known.get(id.removesuffix(".md"))
         if note is not None:
@@ -123,7 +123,7 @@ class Library:
             (one for one in known.values() if low in (one.title.casefold(), one.path.casefold())), None
         )
 
-    def index_notes(self) -> list[Note]:
+    def index_notes(self) -> list[ProjectNote]:
         """The indexes of the organization and of the project, and what else tells of the whole."""
         names = [
             name.format(organization=self.organization, project=self.project)
@@ -133,11 +133,11 @@ class Library:
         by_path = {note.path: note for note in self.all().values()}
         return [by_path[name] for name in names if name in by_path]
 
-    def playbooks(self) -> list[Note]:
+    def playbooks(self) -> list[ProjectNote]:
         """Notes in a folder of playbooks."""
         return [note for note in self.all().values() if "playbook" in note.path.lower()]
 
-    def matching(self, words: Iterable[str], most: int) -> list[Note]:
+    def matching(self, words: Iterable[str], most: int) -> list[ProjectNote]:
         """The notes whose titles say most of these words."""
         wanted = sorted({word.lower() for word in words})
         enough = 1 if len(wanted) < 4 else 2
@@ -163,7 +163,7 @@ class Library:
 
     # -- what they say -------------------------------------------------------------------------
 
-    def text(self, note: Note) -> str | None:
+    def text(self, note: ProjectNote) -> str | None:
         """A note's text; None if it is gone or no text."""
         try:
             with (self.root / note.path).open("rb") as file:
@@ -171,7 +171,7 @@ class Library:
         except OSError:
             return None
 
-    def times(self, notes: Sequence[Note], *, seconds: float = 1.0) -> dict[str, Times]:
+    def times(self, notes: Sequence[ProjectNote], *, seconds: float = 1.0) -> dict[str, NoteTimes]:
         """When notes were made and changed, as far as git says so in time; by their ids."""
         command = [
             "git",
@@ -201,11 +201,11 @@ class Library:
             for path in paths:
                 last.setdefault(path, when)
                 first[path] = when
-        return {note.id: Times(first[note.path], last[note.path]) for note in notes if note.path in first}
+        return {note.id: NoteTimes(first[note.path], last[note.path]) for note in notes if note.path in first}
 
     # -- the index -----------------------------------------------------------------------------
 
-    def _read(self, *, anew: bool = False) -> dict[str, Note]:
+    def _read(self, *, anew: bool = False) -> dict[str, ProjectNote]:
         """Notes by id; a folder is looked through when its list changed, or ``anew``."""
         before = self._cached()
         folders: dict[str, _Folder] = {}
@@ -225,8 +225,8 @@ class Library:
                 replace_quickly(self.cache, body)
         return self._by_id([*self._single(), *(note for one in folders.values() for note in one.notes)])
 
-    def _by_id(self, notes: Iterable[Note]) -> dict[str, Note]:
-        by_id: dict[str, Note] = {}
+    def _by_id(self, notes: Iterable[ProjectNote]) -> dict[str, ProjectNote]:
+        by_id: dict[str, ProjectNote] = {}
         for note in notes:
             kept = by_id.get(note.id)
             if kept is None or note.path < kept.path:
@@ -242,7 +242,7 @@ class Library:
             return {}
         return index.folders if (index.format, index.root) == (FORMAT, str(self.root)) else {}
 
-    def _single(self) -> Iterator[Note]:
+    def _single(self) -> Iterator[ProjectNote]:
         for name in FILES:
             with suppress(OSError):
                 known = os.stat(self.root / name)
@@ -285,7 +285,7 @@ class Library:
     def _listed(self, here: str, changed_ns: int, known: _Folder | None) -> tuple[_Folder, bool]:
         """A folder as it is now, and whether a note in it is another than before."""
         before = {note.path: note for note in known.notes} if known is not None else {}
-        notes: list[Note] = []
+        notes: list[ProjectNote] = []
         inside: list[str] = []
         changed = False
         with suppress(OSError), os.scandir(self.root / here) as entries:
@@ -302,7 +302,7 @@ class Library:
                         notes.append(note)
         return _Folder(changed_ns, tuple(inside), tuple(notes)), changed
 
-    def _look(self, path: str, size: int, changed_ns: int) -> Note | None:
+    def _look(self, path: str, size: int, changed_ns: int) -> ProjectNote | None:
         try:
             body = (self.root / path).read_bytes()
         except OSError:
@@ -319,7 +319,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
     )
 
 
-def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> Note:
+def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> ProjectNote:
     """What a note's file says of itself."""
     text = body[:NOTE_BYTES_MAX].decode("utf-8", "replace")
     fields: dict[str, str] = {}
@@ -335,7 +335,7 @@ def note_of(path: str, body: bytes, size: int = 0, changed_ns: int = 0) -> Note:
     links = (
         tuple(dict.fromkeys(match[0].strip() for match in _LINK.findall(text)))[:40] if "[[" in text else ()
     )
-    return Note(
+    return ProjectNote(
         fields.get("id") or stem, title[:200], path, hashlib.sha256(body).hexdigest(), links, size, changed_ns
     )
 

@@ -25,7 +25,7 @@ Condense = Callable[[Mapping[str, str]], str]
 _SPLIT = regex(r"(?m)^(?=<!-- agent-handover \| layer1 \| )")
 
 
-class Compacted(Value):
+class CompactionReport(Value):
     """What a compaction did."""
 
     archives: list[str]
@@ -41,7 +41,7 @@ class Compacted(Value):
 def compact(
     store: MemoryStore, *, months: int = 1, keep: bool = False, today: date | None = None,
     dry_run: bool = False, condense: Condense | None = None,
-) -> Compacted:  # fmt: skip
+) -> CompactionReport:  # fmt: skip
     """Compact the notes of all months but the newest ``months`` of the calendar.
 
     ``condense`` may add to an archive what still matters of its new notes; it takes nothing away."""
@@ -50,16 +50,16 @@ def compact(
     groups: dict[tuple[str, str], list[Path]] = {}
     for path in old:
         groups.setdefault((_month(path), tag_of(path, 1) or "general"), []).append(path)
-    done = Compacted([], 0, 0, keep)
+    done = CompactionReport([], 0, 0, keep)
     for (month, tag), paths in sorted(groups.items()):
         done = _compact_one(store, month, tag, paths, done, dry_run, None if dry_run else condense)
     return done
 
 
 def _compact_one(
-    store: MemoryStore, month: str, tag: str, paths: list[Path], done: Compacted, dry_run: bool,
+    store: MemoryStore, month: str, tag: str, paths: list[Path], done: CompactionReport, dry_run: bool,
     condense: Condense | None,
-) -> Compacted:  # fmt: skip
+) -> CompactionReport:  # fmt: skip
     before = store.read_archive(tag, month)
     bodies = {path: path.read_bytes() for path in paths}
     text, added, size = before, 0, sum(map(len, bodies.values()))
@@ -81,7 +81,7 @@ def _compact_one(
         trip("handover.compact.between")
         removed = 0 if done.kept else store.remove(bodies)
     archives = [*done.archives, str(target)] if added else done.archives
-    return Compacted(
+    return CompactionReport(
         archives, done.notes + added, done.removed + removed, done.kept, done.bytes_before + size,
         done.bytes_after + len(text.encode("utf-8", "replace")) - len(before.encode("utf-8", "replace")),
     )  # fmt: skip

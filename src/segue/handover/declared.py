@@ -70,7 +70,7 @@ DEFAULT: tuple[dict[str, Any], ...] = (
 )
 
 
-class Declared(Value):
+class DeclaredStep(Value):
     """A step as it is declared, whole."""
 
     name: str
@@ -87,7 +87,7 @@ class Workflow(Value):
 
     memory_dir: str
     tag: str
-    steps: tuple[Declared, ...]
+    steps: tuple[DeclaredStep, ...]
     source: str = ""
     """The file that says so; empty for the default."""
 
@@ -105,7 +105,7 @@ def workflow(table: Mapping[str, Any], source: str = "") -> Workflow:
     return Workflow(folder, values["tag"], tuple(steps), source)
 
 
-def _declared(step: Any, where: str) -> Declared:
+def _declared(step: Any, where: str) -> DeclaredStep:
     if not isinstance(step, Mapping):
         raise BadSettings(f"{where} is not a table", hint="write each as [[handover.step]]")
     kind = step.get("kind")
@@ -117,7 +117,7 @@ def _declared(step: Any, where: str) -> Declared:
     options = {key: values[key] for key in KINDS[kind]}
     _check_options(kind, options, where)
     idempotent, timeout_seconds = values["idempotent"], values["timeout_seconds"]
-    return Declared(
+    return DeclaredStep(
         name, kind, options,
         idempotent=kind not in ONCE if idempotent is None else idempotent,
         timeout_seconds=TIMEOUT_SECONDS.get(kind, 0.0) if timeout_seconds is None else timeout_seconds,

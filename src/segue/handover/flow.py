@@ -26,13 +26,13 @@ from .record import Record, code_of, pending_in
 
 if TYPE_CHECKING:
     from ..api.segue import Segue
-    from .compaction import Compacted, Condense
+    from .compaction import CompactionReport, Condense
 
 Progress = Callable[[int, int, str], None]
 WORDS = {0: "clean", 1: "resume needed", 2: "completed"}
 
 
-class Ran(Value):
+class HandoverRan(Value):
     """What a run of a handover did."""
 
     run: str
@@ -45,7 +45,7 @@ class Ran(Value):
     """What was mended or ignored on the way."""
 
 
-class Standing(Value):
+class HandoverStatus(Value):
     """How a handover stands."""
 
     code: int
@@ -105,7 +105,7 @@ class Handover:
         """0 clean, 1 resume needed, 2 completed."""
         return self.checkpoint.resume_code()
 
-    def standing(self) -> Standing:
+    def standing(self) -> HandoverStatus:
         """How far it came, step by step."""
         found = self.checkpoint.load()
         extra: dict[str, Any] = found.get("segue") or {}
@@ -113,7 +113,7 @@ class Handover:
         steps |= {name: "failed" for name in extra.get("failed", {}) if steps.get(name) != "done"}
         if extra.get("begun"):
             steps[extra["begun"]] = "uncertain"
-        return Standing(
+        return HandoverStatus(
             code_of(found), found["status"], steps, str(extra.get("run", "")), str(extra.get("session", "")),
             found["started_at"] or "", found["finished_at"] or "", dict(extra.get("failed", {})),
             dict(extra.get("outputs", {})), list(self.checkpoint.said),
@@ -124,7 +124,7 @@ class Handover:
     def run(
         self, *, note: str = "", state: str = "", anew: bool = False,
         answers: Mapping[str, str] | None = None, progress: Progress | None = None,
-    ) -> Ran:  # fmt: skip
+    ) -> HandoverRan:  # fmt: skip
         """Finish what was interrupted, then hand over.
 
         Without a note or a state, an interrupted run is all that is run. ``anew`` leaves it as it is;
@@ -186,16 +186,16 @@ class Handover:
                 version = seen
         return version
 
-    def _ran(self, found: Record, executed: list[str], resumed: bool) -> Ran:
+    def _ran(self, found: Record, executed: list[str], resumed: bool) -> HandoverRan:
         extra: dict[str, Any] = found.get("segue") or {}
-        return Ran(
+        return HandoverRan(
             str(extra.get("run", "")), str(extra.get("session", "")), executed, resumed,
             dict(extra.get("outputs", {})), list(self.checkpoint.said),
         )  # fmt: skip
 
     def compact(
         self, *, months: int = 1, keep: bool = False, dry_run: bool = False, condense: Condense | None = None
-    ) -> Compacted:
+    ) -> CompactionReport:
         """Old notes into archives by month."""
         from .compaction import compact
 

@@ -26,7 +26,7 @@ from ..services.brief import brief as briefs
 from ..services.sessions.repository import stream_of
 from ..services.workspace.data_folder import now
 from .compaction import compact
-from .declared import Declared, Workflow, filled
+from .declared import DeclaredStep, Workflow, filled
 from .engine import Task, Work
 from .memory import HEADER, MemoryStore
 
@@ -54,7 +54,7 @@ class Steps:
         given = {"note": {"given": note, "date": date}, "state": {"given": state, "date": date}}
         return [self._task(step, given.get(step.kind, {})) for step in self.flow.steps]
 
-    def _task(self, step: Declared, given: dict[str, Any]) -> Task:
+    def _task(self, step: DeclaredStep, given: dict[str, Any]) -> Task:
         kinds: dict[str, Callable[[Work], Any]] = {
             "collect": self.collect, "note": self.note, "state": self.state, "compact": self.compact,
             "command": self.command, "git": self.git, "webhook": self.webhook, "score": self.score,

@@ -29,14 +29,14 @@ from .ledger import StoreCheckpoint
 if TYPE_CHECKING:
     from ..agents.base import Found
     from ..api.segue import Segue
-    from ..services.runs.discovery import Capture
+    from ..services.runs.discovery import RunFinder
 
 RUNS_LOOKED_AT = 60
 CALLS_MIN = 1
 """A run that called no tool says nothing about what it was told."""
 
 
-class Scored(Value):
+class ScoredHandover(Value):
     """A handover and what it was worth."""
 
     handover: str
@@ -52,7 +52,7 @@ class Scored(Value):
     session: str = ""
 
 
-class Finished(Value):
+class CompletedHandover(Value):
     """A handover that was completed."""
 
     run: str
@@ -61,32 +61,32 @@ class Finished(Value):
     brief: str
 
 
-def scores(segue: Segue) -> list[Scored]:
+def scores(segue: Segue) -> list[ScoredHandover]:
     """Every score that was kept, the oldest first; of a handover that was judged again, the newest."""
     return scores_in(segue.journal.read(_stream(segue)))
 
 
-def scores_in(events: Sequence[ev.Event]) -> list[Scored]:
+def scores_in(events: Sequence[ev.Event]) -> list[ScoredHandover]:
     """The scores of a stream."""
-    found: dict[str, Scored] = {}
+    found: dict[str, ScoredHandover] = {}
     for event in events:
         body = ev.read_body(event)
         if isinstance(body, ev.HandoverScored):
             found.pop(body.run, None)
-            found[body.run] = Scored(
+            found[body.run] = ScoredHandover(
                 body.run, body.by, body.score, event.at, body.reasons, body.kinds, body.measures, body.session
             )
     return list(found.values())
 
 
-def score_last(segue: Segue) -> Scored | None:
+def score_last(segue: Segue) -> ScoredHandover | None:
     """Judge what was not judged yet; the newest score, or None if there is none."""
     score(segue)
     kept = scores(segue)
     return kept[-1] if kept else None
 
 
-def score(segue: Segue, *, again: bool = False) -> list[Scored]:
+def score(segue: Segue, *, again: bool = False) -> list[ScoredHandover]:
     """Judge every completed handover that a run came after; those that were judged now."""
     segue.brake.check()
     checkpoint = StoreCheckpoint(segue)
@@ -107,8 +107,8 @@ def score(segue: Segue, *, again: bool = False) -> list[Scored]:
     return done
 
 
-def _finished(checkpoint: StoreCheckpoint) -> list[Finished]:
-    found: list[Finished] = []
+def _finished(checkpoint: StoreCheckpoint) -> list[CompletedHandover]:
+    found: list[CompletedHandover] = []
     session, brief = "", ""
     for body, at in checkpoint.history():
         if isinstance(body, ev.HandoverBegun):
@@ -116,11 +116,11 @@ def _finished(checkpoint: StoreCheckpoint) -> list[Finished]:
         elif isinstance(body, ev.HandoverStepDone) and isinstance(body.output, dict):
             brief = str(body.output.get("brief", "")) or brief
         elif isinstance(body, ev.HandoverCompleted):
-            found.append(Finished(body.run, session, at, brief))
+            found.append(CompletedHandover(body.run, session, at, brief))
     return found
 
 
-def _runs(capture: Capture) -> list[tuple[str, Found]]:
+def _runs(capture: RunFinder) -> list[tuple[str, Found]]:
     """(when it began, run) of the newest runs here, the oldest first; sub-agents are no runs of their own."""
     found: list[tuple[str, Found]] = []
     for one in capture.found():
@@ -137,9 +137,9 @@ def _runs(capture: Capture) -> list[tuple[str, Found]]:
 
 
 def _judged(
-    segue: Segue, capture: Capture, handover: Finished, after: Sequence[Found],
+    segue: Segue, capture: RunFinder, handover: CompletedHandover, after: Sequence[Found],
     runs: Sequence[tuple[str, Found]],
-) -> Scored | None:  # fmt: skip
+) -> ScoredHandover | None:  # fmt: skip
     for found in after:
         try:
             steps = list(capture.steps(found, redact_bytes))
@@ -166,7 +166,7 @@ def _told(segue: Segue, found: Found, steps: Sequence[Step]) -> str:
 
 
 def _before(
-    capture: Capture, handover: Finished, runs: Sequence[tuple[str, Found]]
+    capture: RunFinder, handover: CompletedHandover, runs: Sequence[tuple[str, Found]]
 ) -> tuple[set[str], list[str]]:
     """Files that the run before the handover knew, and what its user had said."""
     earlier = [found for began, found in runs if began <= handover.at]
@@ -179,15 +179,15 @@ def _before(
     return set(digest.files), [words.text for words in digest.prompts]
 
 
-def _scored(handover: Finished, found: Found, result: Score) -> Scored:
+def _scored(handover: CompletedHandover, found: Found, result: Score) -> ScoredHandover:
     measures: dict[str, Any] = msgspec.to_builtins(result.measures)
-    return Scored(
+    return ScoredHandover(
         handover.run, f"{found.agent}/{found.native}", result.score, now(), list(result.reasons),
         result.kinds, {name: float(value) for name, value in measures.items()}, handover.session,
     )  # fmt: skip
 
 
-def _keep(segue: Segue, one: Scored) -> None:
+def _keep(segue: Segue, one: ScoredHandover) -> None:
     body = ev.HandoverScored(
         one.handover, one.by, one.score, one.session, one.kinds, one.reasons, one.measures
     )
@@ -205,7 +205,7 @@ def _stream(segue: Segue) -> str:
     return "score/" + tree_stream(str(segue.place.root)).removeprefix("tree/")
 
 
-def by_kind(kept: Sequence[Scored]) -> dict[str, tuple[int, int]]:
+def by_kind(kept: Sequence[ScoredHandover]) -> dict[str, tuple[int, int]]:
     """Over all scores, of each kind of fact: how many were given, and how many of them were used."""
     found: dict[str, tuple[int, int]] = {}
     for one in kept:

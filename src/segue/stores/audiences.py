@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ..core.base.values import json_decoder
-from ..core.memories.model import Audience, Reader, may_read
+from ..core.memories.model import Audience, MemoryReader, may_read
 
 _READERS_CACHED = 64
 _decoder = json_decoder(Audience)
@@ -21,12 +21,12 @@ class Audiences:
 
     def __init__(self) -> None:
         self._keys: dict[int, Audience] = {}
-        self._readers: dict[Reader, tuple[int, list[int]]] = {}
+        self._readers: dict[MemoryReader, tuple[int, list[int]]] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def seen(self, reader: Reader, newer: Callable[[int], Iterable[tuple[int, bytes]]]) -> list[int]:
+    def seen(self, reader: MemoryReader, newer: Callable[[int], Iterable[tuple[int, bytes]]]) -> list[int]:
         """The numbers of those that the reader belongs to; ``newer`` gives what came behind a number."""
         for no, key in newer(max(self._keys, default=0)):
             self._keys[no] = _decoder.decode(key)

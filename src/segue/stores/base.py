@@ -17,9 +17,9 @@ from ..core.journal.event import Draft, Event
 from ..errors import StaleVersion
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
-    from ..core.memories.model import Audience, Memory, Reader, Trace, Vote, Where
+    from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader, Vote
     from ..core.memories.ranking import Placed, Texts
-    from ..core.server.access import Answer, AuditLine, KeyRecord
+    from ..core.server.access import AuditLine, KeptResponse, KeyRecord
 
 
 class Append(Value):
@@ -98,7 +98,7 @@ class Runs(Protocol):
         ...
 
 
-class Kept(Value):
+class StoredMemory(Value):
     """A memory as it is kept: with its words for full text, and its vector if there is one."""
 
     memory: Memory
@@ -112,23 +112,23 @@ class Carried(Value):
     """A memory with all that is kept of it, for moving it to another store."""
 
     no: int
-    kept: Kept
+    kept: StoredMemory
     votes: Sequence[Vote] = ()
-    trail: Sequence[Trace] = ()
+    trail: Sequence[MemoryAudit] = ()
 
 
 class MemoryChange(Value):
     """What happens to memories, all or nothing."""
 
-    adds: Sequence[Kept] = ()
-    puts: Sequence[Kept] = ()
+    adds: Sequence[StoredMemory] = ()
+    puts: Sequence[StoredMemory] = ()
     """In the place of the one with this id, which must be of the revision before."""
     votes: Sequence[Vote] = ()
     recalls: Sequence[tuple[str, int, str]] = ()
     """(id, how often more, when last)."""
-    vectors: Sequence[Kept] = ()
+    vectors: Sequence[StoredMemory] = ()
     """Only the vector, of memories that are as they were."""
-    trail: Sequence[Trace] = ()
+    trail: Sequence[MemoryAudit] = ()
 
 
 class Memories(Protocol):
@@ -140,29 +140,29 @@ class Memories(Protocol):
         same audience keeps its id. StaleVersion if a put came too late."""
         ...
 
-    def get(self, ids: Sequence[str], reader: Reader) -> list[Memory]:
+    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         """Those of these that the reader may see, dead ones too, in this order."""
         ...
 
-    def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
+    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         """What fits, the newest first; all of it when ``limit`` is 0."""
         ...
 
-    def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
+    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         """Live memories that hold any of these words; of ``where`` types, agents and sessions count."""
         ...
 
     def near(
-        self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
+        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         """(number, cosine) of live memories whose vectors are nearest; of ``where`` as in ``match``."""
         ...
 
-    def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
+    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         """Memories by the numbers that ``match`` and ``near`` gave."""
         ...
 
-    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
         """Of memories by their numbers: the session, if they have one, and so many live neighbours on each
         side in it that the reader may see, by distance."""
         ...
@@ -172,7 +172,7 @@ class Memories(Protocol):
         of these: not for showing."""
         ...
 
-    def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
+    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         """The audit trail of what the reader may see, the newest first."""
         ...
 
@@ -181,7 +181,7 @@ class Memories(Protocol):
         only, which is quick. For upkeep: not for showing."""
         ...
 
-    def everything(self) -> list[Kept]:
+    def everything(self) -> list[StoredMemory]:
         """All memories, dead ones too, without vectors. For upkeep, recovery and scrub: not for showing."""
         ...
 
@@ -219,11 +219,11 @@ class Desk(Protocol):
         """(number, line), the newest first; behind a number, of one project or of all."""
         ...
 
-    def answered(self, id: str) -> Answer | None:
+    def answered(self, id: str) -> KeptResponse | None:
         """What was answered to the request of this id."""
         ...
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: KeptResponse) -> None:
         """Remember an answer; the first one stays."""
         ...
 

@@ -15,16 +15,25 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ..core.memories.model import Memory, Reader, Trace, Vote, Where, audience_of, may_read, tombstone
+from ..core.memories.model import (
+    Memory,
+    MemoryAudit,
+    MemoryFilter,
+    MemoryReader,
+    Vote,
+    audience_of,
+    may_read,
+    tombstone,
+)
 from ..core.memories.ranking import lent, rank
 from ..core.memories.words import asked, words
 from ..errors import StaleVersion
-from ..stores.base import Kept, Memories, MemoryChange
+from ..stores.base import Memories, MemoryChange, StoredMemory
 from ..stores.vectors import packed
 
 NOW = "2026-06-01T00:00:00.000000Z"
 THEN = "2026-05-01T00:00:00.000000Z"
-HERE = Reader(agent="user", projects=("shop",), sessions=("s1",), organization="acme")
+HERE = MemoryReader(agent="user", projects=("shop",), sessions=("s1",), organization="acme")
 MODEL = "test"
 
 
@@ -46,9 +55,13 @@ def memory(id: str, content: str = "the pool has ten connections", **fields: Any
     return Memory(id, content, **given)
 
 
-def kept(one: Memory) -> Kept:
+def kept(one: Memory) -> StoredMemory:
     """With words and a vector."""
-    return Kept(one, " ".join(words(one.content)), MODEL, vector_of(one.content)) if one.live else Kept(one)
+    return (
+        StoredMemory(one, " ".join(words(one.content)), MODEL, vector_of(one.content))
+        if one.live
+        else StoredMemory(one)
+    )
 
 
 def add(store: Memories, *memories: Memory) -> list[str]:
@@ -56,9 +69,11 @@ def add(store: Memories, *memories: Memory) -> list[str]:
     return store.write(MemoryChange(adds=[kept(one) for one in memories]))
 
 
-def found(store: Memories, reader: Reader, query: str, where: Where | None = None) -> list[tuple[str, float]]:
+def found(
+    store: Memories, reader: MemoryReader, query: str, where: MemoryFilter | None = None
+) -> list[tuple[str, float]]:
     """(id, score) of what a reader finds."""
-    where = where or Where()
+    where = where or MemoryFilter()
     text = store.match(reader, asked(query), where, 100)
     near = dict(store.near(reader, MODEL, vector_of(query), where, 100))
     ranked = rank(asked(query), text, near, semantic=False)
@@ -67,27 +82,29 @@ def found(store: Memories, reader: Reader, query: str, where: Where | None = Non
     return sorted((there[one.no].id, round(one.score, 6)) for one in ranked if one.no in there)
 
 
-def seen(store: Memories, reader: Reader, query: str) -> dict[str, Any]:
+def seen(store: Memories, reader: MemoryReader, query: str) -> dict[str, Any]:
     """All that a reader can learn from a store: results, scores, counts, lists and trails."""
-    text = store.match(reader, asked(query), Where(), 100)
+    text = store.match(reader, asked(query), MemoryFilter(), 100)
     numbers = [hit.no for hit in text.hits]
     return {
         "found": found(store, reader, query),
         "counts": (sorted(text.counts), text.total, round(text.length_mean, 6)),
         "sessions": sorted(place.session for place in store.places(numbers, reader).values()),
-        "listed": [one.id for one in store.listing(reader, Where(dead=True), NOW)],
+        "listed": [one.id for one in store.listing(reader, MemoryFilter(dead=True), NOW)],
         "trail": [(trace.memory, trace.act) for trace in store.trail(reader)],
     }
 
 
-def leaks(make: Sequence[Memories], memories: Iterable[Memory], reader: Reader, query: str) -> list[str]:
+def leaks(
+    make: Sequence[Memories], memories: Iterable[Memory], reader: MemoryReader, query: str
+) -> list[str]:
     """What a reader sees of a full store and not of one with only its own; ``make``: both, empty."""
     full, own = make
     everything = list(memories)
     visible = [one for one in everything if may_read(reader, audience_of(one))]
     for store, rows in ((full, everything), (own, visible)):
         for one in rows:
-            store.write(MemoryChange(adds=[kept(one)], trail=[Trace(one.id, "add", THEN, one.agent)]))
+            store.write(MemoryChange(adds=[kept(one)], trail=[MemoryAudit(one.id, "add", THEN, one.agent)]))
     there, wanted = seen(full, reader, query), seen(own, reader, query)
     wrong = [
         f"{name}: {there[name]} instead of {wanted[name]}" for name in there if there[name] != wanted[name]
@@ -121,7 +138,7 @@ class MemoriesSuite(ABC):
         assert add(store, memory("m1")) == ["m1"]
         assert add(store, memory("m2"), memory("m3", "the pool  has ten\nconnections")) == ["m1", "m1"]
         assert add(store, memory("m4", scope="global"), memory("m5", type="decision")) == ["m4", "m5"]
-        assert len(store.listing(HERE, Where(), NOW)) == 3
+        assert len(store.listing(HERE, MemoryFilter(), NOW)) == 3
 
     def test_for_whom_a_memory_is_meant_is_known_by_its_id(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -138,8 +155,8 @@ class MemoriesSuite(ABC):
         old = replace(memory("m1"), deprecated=NOW, reason="wrong", revision=2)
         store.write(MemoryChange(puts=[kept(old)]))
         assert add(store, memory("m2")) == ["m2"]
-        assert [one.id for one in store.listing(HERE, Where(), NOW)] == ["m2"]
-        assert {one.id for one in store.listing(HERE, Where(dead=True), NOW)} == {"m1", "m2"}
+        assert [one.id for one in store.listing(HERE, MemoryFilter(), NOW)] == ["m2"]
+        assert {one.id for one in store.listing(HERE, MemoryFilter(dead=True), NOW)} == {"m1", "m2"}
 
     def test_a_put_that_comes_too_late_changes_nothing_at_all(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -150,7 +167,7 @@ class MemoriesSuite(ABC):
             raise AssertionError("a late put was taken")
         except StaleVersion as stale:
             assert (stale.expected, stale.actual) == (2, 1)
-        assert [one.id for one in store.listing(HERE, Where(), NOW)] == ["m1"]
+        assert [one.id for one in store.listing(HERE, MemoryFilter(), NOW)] == ["m1"]
 
     def test_a_put_that_says_what_another_memory_says_changes_nothing(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -160,12 +177,12 @@ class MemoriesSuite(ABC):
             raise AssertionError("the same words were kept twice")
         except StaleVersion as stale:
             assert (stale.expected, stale.actual) == (1, 1)
-        assert {one.content for one in store.listing(HERE, Where(), NOW)} == {"one", "two"}
+        assert {one.content for one in store.listing(HERE, MemoryFilter(), NOW)} == {"one", "two"}
 
     def test_full_text_finds_words_and_says_how_many_hold_them(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(store, memory("m1", "tests fail without JWT_SECRET"), memory("m2", "the tests are slow"))
-        text = store.match(HERE, asked("JWT_SECRET tests"), Where(), 100)
+        text = store.match(HERE, asked("JWT_SECRET tests"), MemoryFilter(), 100)
         assert text.total == 2 and max(text.counts) == 2 and len(text.hits) == 2
         best = max(found(store, HERE, "JWT_SECRET"), key=lambda pair: pair[1])
         assert best[0] == "m1"
@@ -179,13 +196,13 @@ class MemoriesSuite(ABC):
     def test_vectors_of_another_model_are_not_compared(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(store, memory("m1"))
-        assert store.near(HERE, "other", vector_of("pool"), Where(), 10) == []
-        [(_, close)] = store.near(HERE, MODEL, vector_of("the pool has ten connections"), Where(), 10)
+        assert store.near(HERE, "other", vector_of("pool"), MemoryFilter(), 10) == []
+        [(_, close)] = store.near(HERE, MODEL, vector_of("the pool has ten connections"), MemoryFilter(), 10)
         assert close > 0.99
         assert [one.id for _, one in store.unembedded("other", 10)] == ["m1"]
         assert store.unembedded(MODEL, 10) == []
-        store.write(MemoryChange(vectors=[Kept(memory("m1"), "", "other", vector_of("pool"))]))
-        assert len(store.near(HERE, "other", vector_of("pool"), Where(), 10)) == 1
+        store.write(MemoryChange(vectors=[StoredMemory(memory("m1"), "", "other", vector_of("pool"))]))
+        assert len(store.near(HERE, "other", vector_of("pool"), MemoryFilter(), 10)) == 1
 
     def test_neighbours_are_of_the_same_session_and_may_be_seen(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -202,14 +219,14 @@ class MemoriesSuite(ABC):
         store.write(
             MemoryChange(puts=[kept(replace(memory("m3", session="s1"), deprecated=NOW, revision=2))])
         )
-        text = store.match(HERE, asked("alpha bravo charlie delta echo foxtrot golf"), Where(), 100)
+        text = store.match(HERE, asked("alpha bravo charlie delta echo foxtrot golf"), MemoryFilter(), 100)
         numbers = {one.id: no for no, one in store.take([hit.no for hit in text.hits], HERE).items()}
         found = store.places(list(numbers.values()), HERE, 2)
         names = {no: id for id, no in numbers.items()}
         told = {names[no]: [[names[other] for other in far] for far in p.beside] for no, p in found.items()}
         assert told == {"m1": [["m2"], ["m4"]], "other": [[], []], "m2": [["m1", "m4"], []],
                         "m4": [["m2"], ["m1"]]}  # fmt: skip
-        assert store.places([numbers["m1"]], Reader(agent="x"), 2) == {}
+        assert store.places([numbers["m1"]], MemoryReader(agent="x"), 2) == {}
         assert [place.session for place in store.places([numbers["m1"]], HERE).values()] == ["s1"]
 
     def test_filters_narrow_both_kinds_of_search(self, tmp_path: Path) -> None:
@@ -221,10 +238,10 @@ class MemoriesSuite(ABC):
             memory("m3", "alpha three", agent="planner"),
         )
         for where, wanted in (
-            (Where(types=("decision",)), {"m1"}),
-            (Where(sessions=("s1",)), {"m2"}),
-            (Where(agents=("planner",)), {"m3"}),
-            (Where(agents=("nobody",)), set()),
+            (MemoryFilter(types=("decision",)), {"m1"}),
+            (MemoryFilter(sessions=("s1",)), {"m2"}),
+            (MemoryFilter(agents=("planner",)), {"m3"}),
+            (MemoryFilter(agents=("nobody",)), set()),
         ):
             assert {id for id, _ in found(store, HERE, "alpha", where)} == wanted
             assert {one.id for one in store.listing(HERE, where, NOW)} == wanted
@@ -239,12 +256,12 @@ class MemoriesSuite(ABC):
         )
 
         def ids(**where: Any) -> list[str]:
-            return [one.id for one in store.listing(HERE, Where(**where), NOW)]
+            return [one.id for one in store.listing(HERE, MemoryFilter(**where), NOW)]
 
         assert ids() == ["m2", "m1"] and set(ids(dead=True)) == {"m1", "m2", "m3"}
         assert ids(metadata={"area": "auth"}) == ids(metadata={"tags": "y"}) == ["m1"]
         assert ids(metadata={"area": "ui"}) == [] and ids(since="2026-05-10") == ["m2"]
-        assert ids(prefix="m1") == ["m1"] and len(store.listing(HERE, Where(), NOW, 1)) == 1
+        assert ids(prefix="m1") == ["m1"] and len(store.listing(HERE, MemoryFilter(), NOW, 1)) == 1
 
     def test_one_voter_has_one_vote_and_may_change_it(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -260,7 +277,7 @@ class MemoriesSuite(ABC):
     def test_a_forgotten_memory_is_found_by_nothing_and_leaves_a_stone(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(store, memory("m1", "the launch code is 4711"))
-        store.write(MemoryChange(puts=[Kept(tombstone(memory("m1"), NOW, "asked to"))]))
+        store.write(MemoryChange(puts=[StoredMemory(tombstone(memory("m1"), NOW, "asked to"))]))
         store.compact()
         assert found(store, HERE, "launch code") == []
         [stone] = store.get(["m1"], HERE)
@@ -268,14 +285,16 @@ class MemoriesSuite(ABC):
 
     def test_the_trail_says_what_was_done_newest_first(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
-        store.write(MemoryChange(adds=[kept(memory("m1"))], trail=[Trace("m1", "add", THEN, "user", "why")]))
-        store.write(MemoryChange(trail=[Trace("m1", "vote", NOW, "user")]))
+        store.write(
+            MemoryChange(adds=[kept(memory("m1"))], trail=[MemoryAudit("m1", "add", THEN, "user", "why")])
+        )
+        store.write(MemoryChange(trail=[MemoryAudit("m1", "vote", NOW, "user")]))
         assert [trace.act for trace in store.trail(HERE, "m1")] == ["vote", "add"]
-        assert store.trail(HERE, "m2") == [] and store.trail(Reader()) == []
+        assert store.trail(HERE, "m2") == [] and store.trail(MemoryReader()) == []
 
     def test_what_is_carried_away_is_all_that_is_kept(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
-        first, trace = memory("m1"), Trace("m1", "add", THEN, "user", "why")
+        first, trace = memory("m1"), MemoryAudit("m1", "add", THEN, "user", "why")
         vote = Vote("m1", "ann", "helpful", NOW, "it was of help")
         add(store, first, memory("m2", "dead", deprecated=NOW), memory("m3", "third"))
         store.write(MemoryChange(votes=[vote], trail=[trace], recalls=[("m1", 2, NOW)]))
@@ -298,18 +317,18 @@ class MemoriesSuite(ABC):
             memory("personal", "personal pool", scope="global", user="ann"),
         )
         readers = {
-            "nobody": (Reader(agent="x"), set()),
-            "planner": (Reader(agent="planner"), {"private", "shared"}),
-            "coder": (Reader(agent="coder"), {"shared"}),
-            "session": (Reader(agent="x", sessions=("s9",)), {"session"}),
-            "bank": (Reader(agent="x", projects=("bank",)), {"elsewhere"}),
-            "other": (Reader(agent="x", namespace="other"), {"walled"}),
-            "ann": (Reader(agent="x", user="ann"), {"personal"}),
+            "nobody": (MemoryReader(agent="x"), set()),
+            "planner": (MemoryReader(agent="planner"), {"private", "shared"}),
+            "coder": (MemoryReader(agent="coder"), {"shared"}),
+            "session": (MemoryReader(agent="x", sessions=("s9",)), {"session"}),
+            "bank": (MemoryReader(agent="x", projects=("bank",)), {"elsewhere"}),
+            "other": (MemoryReader(agent="x", namespace="other"), {"walled"}),
+            "ann": (MemoryReader(agent="x", user="ann"), {"personal"}),
         }
         for reader, wanted in readers.values():
             assert {id for id, _ in found(store, reader, "pool")} == wanted
-            assert {one.id for one in store.listing(reader, Where(), NOW)} == wanted
-            assert store.match(reader, asked("pool"), Where(), 10).total == len(wanted)
+            assert {one.id for one in store.listing(reader, MemoryFilter(), NOW)} == wanted
+            assert store.match(reader, asked("pool"), MemoryFilter(), 10).total == len(wanted)
 
     def test_writers_beside_each_other_lose_nothing(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
@@ -324,7 +343,7 @@ class MemoriesSuite(ABC):
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(store.listing(HERE, Where(), NOW)) == 41
+        assert len(store.listing(HERE, MemoryFilter(), NOW)) == 41
 
     def test_what_was_kept_is_there_when_the_store_is_opened_anew(self, tmp_path: Path) -> None:
         if not self.durable:

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from segue.api.segue import Segue
-from segue.effects.files.spool import Record
+from segue.effects.files.spool import SpoolRecord
 from segue.services.hooks import install as service
 from segue.services.hooks.spool_drain import drain, spool_of
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 
 FOREIGN = '{\n  // mine\n  "theme": "dark",\n  "hooks": {"Stop": [{"hooks": []}]}\n}\n'
 
@@ -23,7 +23,7 @@ def spooling(home: str, name: str) -> None:
         for number in range(15):
             id = f"{number:016x}"
             payload = b'{"session_id":"run-%d","prompt":"do %d"}' % (number % 2, number)
-            assert spool.append(Record("claude-code", "UserPromptSubmit", payload, id))
+            assert spool.append(SpoolRecord("claude-code", "UserPromptSubmit", payload, id))
             os.write(acknowledged, f"{id}\n".encode())
             if number % 5 == 4:
                 drain(seg)
@@ -45,8 +45,8 @@ def agents_files(home: Path) -> dict[str, str]:
     return read_files(home)
 
 
-def _where(home: str) -> tuple[Home, service.Where]:
-    own = Home(Path(home) / "segue")
+def _where(home: str) -> tuple[DataFolder, service.InstallTarget]:
+    own = DataFolder(Path(home) / "segue")
     return own, service.where_of(own, Path(home) / "shop", {"HOME": home, "PATH": ""}, "user", mcp=False)
 
 

@@ -32,7 +32,7 @@ from segue.core.base import canonical
 from segue.core.journal.event import Event
 from segue.core.sessions import snapshot
 from segue.services.sessions.repository import fold_all
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.open_store import open_store
 from segue.stores.base import Journal
 from segue.stores.sqlite import SqliteJournal
@@ -86,7 +86,7 @@ def open_journal(home: Path, database: Path | None = None) -> Journal:
     where = home / "store"
     if where.exists():
         key = key_in(home).get("api_key", "")
-        return open_store(Home(home).for_store(where.read_text()), where.read_text(), key=key)
+        return open_store(DataFolder(home).for_store(where.read_text()), where.read_text(), key=key)
     journal = SqliteJournal(database or home / "segue.db")
     assert integrity(journal.database) == []
     return journal

@@ -26,7 +26,7 @@ from segue.errors import NothingToUndo, SegueError, SessionHeld, StaleVersion, U
 from segue.services.sessions.repository import Saved, stream_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.recover.ladder import recover
-from segue.services.workspace.data_folder import Home, now
+from segue.services.workspace.data_folder import DataFolder, now
 from segue.settings import resolve
 from segue.stores.base import Append, Rewrite
 
@@ -339,7 +339,7 @@ def recovery(home: str, name: str) -> None:
 
 def mend(home: str) -> None:
     """``segue recover`` in a data folder."""
-    recover(Home(Path(home)), resolve())
+    recover(DataFolder(Path(home)), resolve())
 
 
 @task

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents.base import Where
+from segue.agents.base import SearchScope
 from segue.agents.claude_code import AGENT, discover
 from segue.core.runs.steps import Prompt, Start
 from segue.testing.transcripts import placed
@@ -31,8 +31,8 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def where(home: Path, *roots: str, **more: Any) -> Where:
-    return Where(env=more.pop("env", {}), home=home, roots=tuple(map(Path, roots)), **more)
+def where(home: Path, *roots: str, **more: Any) -> SearchScope:
+    return SearchScope(env=more.pop("env", {}), home=home, roots=tuple(map(Path, roots)), **more)
 
 
 def put(home: Path, native: str, cwd: str, age: int = 0, **start: str) -> Path:
@@ -43,7 +43,7 @@ def put(home: Path, native: str, cwd: str, age: int = 0, **start: str) -> Path:
     return path
 
 
-def found(at: Where) -> list[str]:
+def found(at: SearchScope) -> list[str]:
     return [one.native for one in AGENT.find(at)]
 
 

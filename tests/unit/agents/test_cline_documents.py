@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.agents.test_cline import BOTH, STORY, T, kinds, read, texts
 
-from segue.agents.base import Where
+from segue.agents.base import SearchScope
 from segue.agents.cline import AGENT, ROO
 from segue.core.runs.steps import Call, Prompt, Start
 from segue.testing.transcripts import placed, written
@@ -118,8 +118,8 @@ def test_a_folder_without_documents_is_an_error_of_the_file_system(tmp_path):
 # where it is
 
 
-def where(home: Path, *roots: str, **more: Any) -> Where:
-    return Where(env={}, home=home, roots=tuple(Path(root) for root in roots), **more)
+def where(home: Path, *roots: str, **more: Any) -> SearchScope:
+    return SearchScope(env={}, home=home, roots=tuple(Path(root) for root in roots), **more)
 
 
 @BOTH
@@ -178,7 +178,7 @@ def test_the_storage_of_every_editor_is_looked_at(folder, tmp_path):
 def test_the_folder_of_the_command_may_be_elsewhere(tmp_path):
     placed("cline", STORY, home=tmp_path)
     env = {"CLINE_DIR": str(tmp_path / ".cline")}
-    assert len(list(AGENT.find(Where(env=env, home=tmp_path / "nobody", roots=())))) == 1
+    assert len(list(AGENT.find(SearchScope(env=env, home=tmp_path / "nobody", roots=())))) == 1
 
 
 @BOTH

@@ -11,12 +11,12 @@ import apsw
 import pytest
 from tests.unit.agents.codex_records import CODEX, NATIVE, STORY, assistant, event, line
 
-from segue.agents.base import Where
+from segue.agents.base import SearchScope
 from segue.testing.transcripts import placed
 
 
-def looked(home: Path, **more: Any) -> Where:
-    return Where(env={}, home=home, roots=(Path("/src/shop"),), **more)
+def looked(home: Path, **more: Any) -> SearchScope:
+    return SearchScope(env={}, home=home, roots=(Path("/src/shop"),), **more)
 
 
 def rollout(home: Path, day: str, id: str, cwd: str, **fields: Any) -> Path:
@@ -68,9 +68,9 @@ def test_codex_home_and_the_archive_are_looked_into(tmp_path):
     archive = tmp_path / ".codex" / "archived_sessions"
     archive.mkdir()
     path.rename(archive / path.name)
-    where = Where(env={"CODEX_HOME": str(tmp_path / ".codex")}, home=tmp_path / "elsewhere", roots=())
+    where = SearchScope(env={"CODEX_HOME": str(tmp_path / ".codex")}, home=tmp_path / "elsewhere", roots=())
     assert [found.native for found in CODEX.find(where)] == ["r-1"]
-    assert list(CODEX.find(Where(env={}, home=tmp_path / "elsewhere", roots=()))) == []
+    assert list(CODEX.find(SearchScope(env={}, home=tmp_path / "elsewhere", roots=()))) == []
 
 
 def test_a_first_line_longer_than_is_read_still_names_its_project(tmp_path):

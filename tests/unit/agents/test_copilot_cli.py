@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.agents.base import Where
+from segue.agents.base import SearchScope
 from segue.agents.copilot_cli import AGENT
 from segue.agents.copilot_cli.calls import todos
 from segue.core.runs.steps import (
@@ -328,8 +328,8 @@ def test_what_is_kept_does_not_grow():
 # where it is
 
 
-def where(home: Path, *roots: str, **more: Any) -> Where:
-    return Where(env={}, home=home, roots=tuple(Path(root) for root in roots), **more)
+def where(home: Path, *roots: str, **more: Any) -> SearchScope:
+    return SearchScope(env={}, home=home, roots=tuple(Path(root) for root in roots), **more)
 
 
 def test_the_conversations_of_a_project_are_found_newest_first(tmp_path):

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from segue.agents import agent, recognise
-from segue.agents.base import Where
+from segue.agents.base import SearchScope
 from segue.core.runs import steps as s
 from segue.testing.transcripts import placed, written
 
@@ -410,23 +410,23 @@ def test_the_conversations_of_the_project_are_found_newest_first(tmp_path: Path)
     (shop.parent.parent / "logs.json").write_text("[]")
     for age, path in enumerate((side, shop, old, other)):
         os.utime(path, (NOW - age, NOW - age))
-    found = list(GEMINI.find(Where({}, tmp_path, (Path("/src/shop"),))))
+    found = list(GEMINI.find(SearchScope({}, tmp_path, (Path("/src/shop"),))))
     assert [(one.path, one.native, one.cwd, one.parent) for one in found] == [
         (str(side), "explore-1", "/src/shop", NATIVE),
         (str(shop), NATIVE, "/src/shop", ""),
         (str(old), "old-one", "/src/shop", ""),
     ]
     assert found[1].changed == NOW - 1 and found[1].size == shop.stat().st_size
-    assert len(list(GEMINI.find(Where({}, tmp_path, ())))) == 4
-    moved = Where({"GEMINI_CLI_HOME": str(tmp_path)}, tmp_path / "empty", (Path("/src/other"),))
+    assert len(list(GEMINI.find(SearchScope({}, tmp_path, ())))) == 4
+    moved = SearchScope({"GEMINI_CLI_HOME": str(tmp_path)}, tmp_path / "empty", (Path("/src/other"),))
     assert [one.cwd for one in GEMINI.find(moved)] == ["/src/other"]
 
 
 def test_a_folder_says_itself_whose_it_is_when_the_registry_is_lost(tmp_path: Path) -> None:
     placed("gemini-cli", story(), native=NATIVE, cwd="/src/shop", home=tmp_path)
     (tmp_path / ".gemini" / "projects.json").write_text("{torn")
-    assert [one.cwd for one in GEMINI.find(Where({}, tmp_path, (Path("/src"),)))] == ["/src/shop"]
-    assert list(GEMINI.find(Where({}, tmp_path / "nobody", ()))) == []
+    assert [one.cwd for one in GEMINI.find(SearchScope({}, tmp_path, (Path("/src"),)))] == ["/src/shop"]
+    assert list(GEMINI.find(SearchScope({}, tmp_path / "nobody", ()))) == []
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_the_settings_say_how_long_conversations_are_kept(
         (tmp_path / ".gemini").mkdir()
         text = settings if isinstance(settings, str) else f"// mine\n{json.dumps(settings)}"
         (tmp_path / ".gemini" / "settings.json").write_text(text)
-    assert GEMINI.retention(Where({}, tmp_path, ())) == days
+    assert GEMINI.retention(SearchScope({}, tmp_path, ())) == days
 
 
 def test_both_forms_are_recognised_and_the_list_of_prompts_is_not() -> None:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from segue.agents import agent, recognise
-from segue.agents.base import Where
+from segue.agents.base import SearchScope
 from segue.core.runs import steps as s
 from segue.errors import TranscriptUnreadable
 from segue.testing.transcripts import placed, written
@@ -315,7 +315,7 @@ def beside(path: Path) -> list[str]:
 def test_reading_leaves_no_file_and_changes_no_byte(tmp_path: Path) -> None:
     path = placed("opencode", STORY, native="ses_1", home=tmp_path)
     before = (beside(path), path.read_bytes(), path.stat().st_mtime_ns)
-    assert OPENCODE.load(path, "ses_1") and list(OPENCODE.find(Where({}, tmp_path, ())))
+    assert OPENCODE.load(path, "ses_1") and list(OPENCODE.find(SearchScope({}, tmp_path, ())))
     assert (
         (beside(path), path.read_bytes(), path.stat().st_mtime_ns) == before == (["opencode.db"], *before[1:])
     )
@@ -388,7 +388,7 @@ def test_another_version_of_the_database_is_read_as_far_as_it_goes(tmp_path: Pat
     connection = apsw.Connection(str(path))
     connection.execute(change)
     connection.close()
-    assert [found.native for found in OPENCODE.find(Where({}, tmp_path, ()))] == ["ses_1"]
+    assert [found.native for found in OPENCODE.find(SearchScope({}, tmp_path, ()))] == ["ses_1"]
     assert first(s.Start, steps(OPENCODE.load(path, "ses_1"))).cwd == "/src/shop"
 
 
@@ -399,7 +399,7 @@ def test_a_session_that_is_not_there_and_a_file_that_is_no_database_are_said(tmp
     path.write_bytes(b"no database at all" * 100)
     with pytest.raises(TranscriptUnreadable):
         OPENCODE.load(path, "ses_1")
-    assert list(OPENCODE.find(Where({}, tmp_path, ()))) == []
+    assert list(OPENCODE.find(SearchScope({}, tmp_path, ()))) == []
 
 
 # -- discovery
@@ -412,16 +412,16 @@ def test_sessions_of_the_project_are_found_newest_first(tmp_path: Path) -> None:
     placed("opencode", story, native="ses_else", cwd="/src/other", home=tmp_path)
     child = [s.Start(NOW + 50, "start", "ses_child", "/src/shop", parent="ses_api"), *story]
     placed("opencode", child, native="ses_child", home=tmp_path)
-    found = list(OPENCODE.find(Where({}, tmp_path, (Path("/src/shop"),))))
+    found = list(OPENCODE.find(SearchScope({}, tmp_path, (Path("/src/shop"),))))
     assert [(one.native, one.cwd, one.parent) for one in found] == [
         ("ses_child", "/src/shop", "ses_api"),
         ("ses_api", "/src/shop/api", ""),
         ("ses_old", "/src/shop", ""),
     ]
     assert found[-1].changed == NOW + 1
-    elsewhere = Where({}, tmp_path, (Path("/src/none"),))
+    elsewhere = SearchScope({}, tmp_path, (Path("/src/none"),))
     assert list(OPENCODE.find(elsewhere)) == []
-    moved = Where({"XDG_DATA_HOME": str(tmp_path / ".local/share")}, tmp_path / "empty", ())
+    moved = SearchScope({"XDG_DATA_HOME": str(tmp_path / ".local/share")}, tmp_path / "empty", ())
     assert len(list(OPENCODE.find(moved))) == 4
     assert OPENCODE.retention(moved) is None
 
@@ -448,7 +448,7 @@ def test_locks_tell_whether_the_process_lives(
             (folder / f"{pid}.lock").mkdir()
             (folder / f"{pid}.lock" / "meta.json").write_text(json.dumps({"pid": pid}))
         (folder / "torn.lock").mkdir()
-    found = next(OPENCODE.find(Where({}, tmp_path, (), is_alive=lambda pid, started: alive)))
+    found = next(OPENCODE.find(SearchScope({}, tmp_path, (), is_alive=lambda pid, started: alive)))
     assert (found.sign, found.pid) == (sign, 77 if sign == "alive" else 0)
 
 
@@ -463,11 +463,11 @@ def test_sessions_of_versions_before_the_database_are_found_and_read(tmp_path: P
     for name, value in files.items():
         (storage / name).parent.mkdir(parents=True, exist_ok=True)
         (storage / name).write_text(json.dumps(value))
-    [found] = OPENCODE.find(Where({}, tmp_path, (Path("/src/shop"),)))
+    [found] = OPENCODE.find(SearchScope({}, tmp_path, (Path("/src/shop"),)))
     assert found.native == "ses_1"
     assert plain(steps(OPENCODE.load(Path(found.path), found.native))) == STORY
     placed("opencode", STORY, native="ses_1", home=tmp_path)
-    [found] = OPENCODE.find(Where({}, tmp_path, (Path("/src/shop"),)))
+    [found] = OPENCODE.find(SearchScope({}, tmp_path, (Path("/src/shop"),)))
     assert found.path.endswith("opencode.db")
 
 

@@ -12,11 +12,11 @@ import pytest
 from segue.core.server.access import Access
 from segue.errors import NotKnown
 from segue.services.server.projects import Projects
-from segue.surfaces.http.server.context import Front
+from segue.surfaces.http.server.context import ServerContext
 from segue.surfaces.http.server.pipeline import Lookups
 
 
-class Slow(Front):
+class Slow(ServerContext):
     """A front that counts its looks, and waits in each until it is let go on."""
 
     def __init__(self, projects: Projects) -> None:

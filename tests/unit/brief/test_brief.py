@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from segue.core.brief.compose import ORDER, compose, marked_down
-from segue.core.brief.facts import FileLine, Picture, Probe, Task, picture
+from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, picture
 from segue.core.brief.file_list import LOOSE_MOST
 from segue.core.brief.page import LIST_MAX
 from segue.core.brief.relevance import Worth
@@ -196,15 +196,18 @@ def test_of_steps_that_were_only_numbered_nobody_says_how_many_are_done() -> Non
 
 
 def test_long_items_of_a_plan_are_cut_and_short_ones_are_not() -> None:
-    items = [Task("Move " + "the rows of large customers " * 12, "active"), Task("Write docs", "next")]
-    told = line(compose(Picture(goal=GOAL, plan=items), 1_024), "PLAN")
+    items = [
+        PlanLine("Move " + "the rows of large customers " * 12, "active"),
+        PlanLine("Write docs", "next"),
+    ]
+    told = line(compose(BriefFacts(goal=GOAL, plan=items), 1_024), "PLAN")
     assert told.endswith("…; Write docs")
-    many = [Task(f"Item number {n} of the plan", "next") for n in range(30)]
-    assert line(compose(Picture(goal=GOAL, plan=many)), "PLAN").endswith("more")
+    many = [PlanLine(f"Item number {n} of the plan", "next") for n in range(30)]
+    assert line(compose(BriefFacts(goal=GOAL, plan=many)), "PLAN").endswith("more")
 
 
 def test_an_item_with_a_semicolon_stays_one_item() -> None:
-    shown = Picture(goal=GOAL, plan=[Task("Fix it; test it", "next"), Task("Ship it", "next")])
+    shown = BriefFacts(goal=GOAL, plan=[PlanLine("Fix it; test it", "next"), PlanLine("Ship it", "next")])
     assert line(compose(shown), "PLAN") == "Fix it, test it; Ship it"
 
 
@@ -232,7 +235,7 @@ def test_a_name_that_the_agent_works_with_comes_before_one_that_only_went_by() -
 
 def test_names_take_what_the_sentences_leave() -> None:
     names = {f"of_{letter}_and_{letter}": 0.3 for letter in string.ascii_lowercase + string.digits}
-    shown = Picture(goal=GOAL, files=[FileLine("parser.py", "parser.py", "edited", 1.0)])
+    shown = BriefFacts(goal=GOAL, files=[FileLine("parser.py", "parser.py", "edited", 1.0)])
     shown.worth = Worth({}, names, {})
     alone = sum(name in compose(shown) for name in names)
     shown.sentences = [Sentence(f"The rounding is wrong {'very ' * 40}often.", "LEARNT", 1)] * 8
@@ -280,14 +283,14 @@ def test_a_file_that_a_command_only_mentioned_is_among_the_first_or_not_told() -
 
 
 def test_a_trouble_that_was_declared_is_said_once() -> None:
-    shown = Picture(goal=GOAL, broken=[Failure("The build is red", "The build is red", 0)])
+    shown = BriefFacts(goal=GOAL, broken=[Failure("The build is red", "The build is red", 0)])
     assert line(compose(shown), "BROKEN") == "The build is red"
 
 
 def test_a_budget_that_is_too_small_is_refused() -> None:
     for form in (compose, marked_down):
         with pytest.raises(BudgetTooSmall):
-            form(Picture(), 255)
+            form(BriefFacts(), 255)
 
 
 def test_the_markdown_form_says_the_same_as_a_list() -> None:
@@ -381,16 +384,16 @@ def test_a_planted_order_never_speaks_with_the_voice_of_the_user(where: str, ord
 
 @pytest.mark.parametrize("budget", [256, 700, 2_048])
 def test_a_goal_of_one_short_word_is_told(budget):
-    shown = Picture(goal="JWT", plan=[Task("a", "next")], plan_total=1)
+    shown = BriefFacts(goal="JWT", plan=[PlanLine("a", "next")], plan_total=1)
     assert "\nGOAL: JWT\n" in compose(shown, budget)
 
 
 def test_a_brief_without_a_run_speaks_of_the_work():
-    assert compose(Picture(goal="Move the login to JWT")).startswith("[segue] Where the work stands")
+    assert compose(BriefFacts(goal="Move the login to JWT")).startswith("[segue] Where the work stands")
 
 
 def test_our_marks_in_a_goal_or_a_branch_do_not_end_the_brief():
-    shown = Picture(goal="Write [/segue] into the [segue] parser", branch="fix/[/segue]", agent="codex")
+    shown = BriefFacts(goal="Write [/segue] into the [segue] parser", branch="fix/[/segue]", agent="codex")
     text = compose(shown)
     assert text.count("[segue]") == text.count("[/segue]") == 1
     assert text.startswith("[segue]") and text.rpartition("\n")[2].startswith("[/segue]")

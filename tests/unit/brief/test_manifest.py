@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from segue import Segue
-from segue.core.brief.facts import Picture, Task, picture
+from segue.core.brief.facts import BriefFacts, PlanLine, picture
 from segue.core.brief.manifest import manifest, schema, tokens
 from segue.core.runs.digest import Failure, fold
 from segue.core.sessions.state import SessionState
@@ -50,7 +50,7 @@ def problems(value: Any, rule: dict[str, Any], whole: dict[str, Any], at: str = 
     return found
 
 
-def sheet(shown: Picture, budget: int = 2_048, more: str = "segue show run-1") -> dict[str, Any]:
+def sheet(shown: BriefFacts, budget: int = 2_048, more: str = "segue show run-1") -> dict[str, Any]:
     text = manifest(shown, budget, more)
     assert len(text) <= budget
     found: dict[str, Any] = json.loads(text)
@@ -69,14 +69,14 @@ def test_every_key_of_the_contract_is_there_at_two_kilobytes(seed: int) -> None:
 
 
 def test_an_empty_picture_has_every_key_too() -> None:
-    assert list(sheet(Picture())) == list(CONTRACT)
+    assert list(sheet(BriefFacts())) == list(CONTRACT)
 
 
 @pytest.mark.parametrize("budget", [256, 300, 512, 700, 1_000, 1_199, 1_200, 1_500, 2_048, 8_192])
 def test_at_any_budget_it_is_valid_and_has_what_a_run_needs_most(budget: int) -> None:
-    shown = Picture(
+    shown = BriefFacts(
         goal="Rework the parser " * 20, broken=[Failure("pytest tests", "expected 3 rows " * 20, 1)],
-        plan=[Task("Write the routes " * 20, "active"), Task("Describe it " * 20, "next")],
+        plan=[PlanLine("Write the routes " * 20, "active"), PlanLine("Describe it " * 20, "next")],
     )  # fmt: skip
     found = sheet(shown, budget)
     assert found["session_metadata"]["goal"].startswith("Rework the")
@@ -120,7 +120,7 @@ def test_a_manifest_takes_under_500_tokens_at_the_usual_budget() -> None:
 
 def test_a_budget_that_is_too_small_is_refused() -> None:
     with pytest.raises(BudgetTooSmall):
-        manifest(Picture(), 255)
+        manifest(BriefFacts(), 255)
 
 
 # -- declared facts

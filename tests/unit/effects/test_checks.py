@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from segue.core.features.evidence import Check
-from segue.effects.processes.checks import Outcome, Runner, compiled, environment_of
+from segue.effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from segue.errors import UsageError
 
 PYTHON = sys.executable
@@ -20,7 +20,7 @@ PYTHON = sys.executable
 
 def run(
     tmp_path: Path, check: Check, *, bytes_max: int = 100_000, grace: float = 0.3
-) -> tuple[Outcome, bytes]:
+) -> tuple[CheckOutcome, bytes]:
     out = tmp_path / "out"
     environment = environment_of(os.environ, (), check.environment)
     with Runner(grace_seconds=grace) as runner:
@@ -138,8 +138,8 @@ def test_checks_run_beside_each_other_and_can_be_stopped(tmp_path: Path) -> None
         assert (second.id, second.stopped, runner.running) == ("a", True, 0)
 
 
-def gathered(runner: Runner, count: int) -> dict[str, Outcome]:
-    found: dict[str, Outcome] = {}
+def gathered(runner: Runner, count: int) -> dict[str, CheckOutcome]:
+    found: dict[str, CheckOutcome] = {}
     while len(found) < count:
         found |= {outcome.id: outcome for outcome in runner.wait(30)}
     return found

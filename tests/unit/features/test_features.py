@@ -11,7 +11,7 @@ from segue.core.features.evidence import Check, covered_patterns, definition, gl
 from segue.core.features.verdict import GATE_BYTES_MAX, Verdict, gate, unchecked_steps, verdict_of
 from segue.core.sessions import commands as do
 from segue.core.sessions import feature_commands as fc
-from segue.core.sessions.commands import Command, Decided, Refusal, decide_all
+from segue.core.sessions.commands import Command, DecidedBatch, Refusal, decide_all
 from segue.core.sessions.state import SessionState
 
 AT = "2026-01-01T00:00:00.000000Z"
@@ -21,7 +21,7 @@ PASS = Check(("pytest", "tests/test_auth.py"))
 
 def after(state: SessionState, *commands: Command, by: str = "user") -> SessionState:
     outcome = decide_all(state, commands, at=AT, actor=by, run="")
-    assert isinstance(outcome, Decided), outcome
+    assert isinstance(outcome, DecidedBatch), outcome
     return outcome.state
 
 
@@ -222,7 +222,7 @@ def test_completing_is_refused_while_something_is_not_proven(added: SessionState
     done = after(proven, do.Complete(covered={"jwt": NOW}))
     assert done.status == "completed"
     forced = decide_all(added, [do.Complete(force="demo at noon")], at=AT, actor="user", run="")
-    assert isinstance(forced, Decided) and b'"forced":"demo at noon"' in forced.drafts[0].body
+    assert isinstance(forced, DecidedBatch) and b'"forced":"demo at noon"' in forced.drafts[0].body
 
 
 def test_a_refusal_names_the_first_failing_line_of_each_within_a_kilobyte(state: SessionState) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from segue import BadSettings, HandoverPending, OtherWorkflow, Paused, Segue, StepUncertain
-from segue.core.handover.markdown_layers import Told, front_matter, read_front_matter
+from segue.core.handover.markdown_layers import FrontMatter, front_matter, read_front_matter
 from segue.handover import MemoryStore, Task, Work
 from segue.handover.compaction import compact
 from segue.handover.declared import workflow
@@ -377,7 +377,7 @@ def test_a_webhook_on_loopback_is_told_and_a_redirect_is_no_success(segue: Segue
 
 
 def test_front_matter_comes_back_as_it_was_and_any_change_of_it_is_noticed() -> None:
-    told = Told(
+    told = FrontMatter(
         "s-1", 7, "ab" * 32, "goal: with\u2028 --- tricks\n---\n", items=(("next", "a: 'b' – ü 🎉", ""),),
         decisions=(("x", "y"),), questions=("why?",),
     )  # fmt: skip
@@ -393,7 +393,7 @@ def test_front_matter_comes_back_as_it_was_and_any_change_of_it_is_noticed() -> 
 def test_front_matter_is_yaml_too() -> None:
     import yaml
 
-    told = Told("s-1", 7, "ab" * 32, "a: b # c", items=(("next", "x: [y]", ""),))
+    told = FrontMatter("s-1", 7, "ab" * 32, "a: b # c", items=(("next", "x: [y]", ""),))
     found = yaml.safe_load(front_matter(told).split("---\n")[1])
     assert found["goal"] == "a: b # c" and found["items"] == [["next", "x: [y]", ""]]
 

@@ -15,14 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from segue.effects.files import spool as spool_module
-from segue.effects.files.spool import MAGIC, PAYLOAD_BYTES_MAX, PRIME, Record, Spool, decoded, encoded
+from segue.effects.files.spool import MAGIC, PAYLOAD_BYTES_MAX, PRIME, Spool, SpoolRecord, decoded, encoded
 from segue.services.hooks import hook_file
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.surfaces.hook import installed_file as source
 
 names = st.from_regex(r"[a-z][a-zA-Z-]{0,20}", fullmatch=True)
 records = st.builds(
-    Record,
+    SpoolRecord,
     names,
     names,
     st.binary(max_size=300) | st.just(MAGIC + b"abc 1 2 a b 0 3 "),
@@ -33,25 +33,27 @@ records = st.builds(
 
 
 @given(st.lists(records, max_size=6), st.binary(max_size=60))
-def test_what_was_written_is_read_whatever_stands_between(wanted: list[Record], noise: bytes) -> None:
+def test_what_was_written_is_read_whatever_stands_between(wanted: list[SpoolRecord], noise: bytes) -> None:
     noise = noise.replace(b"segue", b"")
     body = noise.join([b"", *map(encoded, wanted), b""])
     assert list(decoded(body)) == wanted
 
 
 @given(st.lists(records, min_size=1, max_size=4), st.data())
-def test_a_torn_tail_costs_the_last_record_alone(wanted: list[Record], data: st.DataObject) -> None:
+def test_a_torn_tail_costs_the_last_record_alone(wanted: list[SpoolRecord], data: st.DataObject) -> None:
     body = b"".join(map(encoded, wanted))
     last = len(encoded(wanted[-1]))
     kept = data.draw(st.integers(len(body) - last, len(body) - 1))
-    more = encoded(Record("codex", "Stop", b"{}", "ab" * 8, 5, 7))
+    more = encoded(SpoolRecord("codex", "Stop", b"{}", "ab" * 8, 5, 7))
     assert list(decoded(body[:kept])) == wanted[:-1]
     assert list(decoded(body[:kept] + more))[-1].id == "ab" * 8, "what comes behind is read"
 
 
 @given(st.lists(records, min_size=2, max_size=4), st.data())
-def test_a_flipped_byte_costs_one_record_at_most(wanted: list[Record], data: st.DataObject) -> None:
-    wanted = [Record(r.agent, r.event, r.payload.replace(MAGIC, b""), r.id, r.at_ns, r.pid) for r in wanted]
+def test_a_flipped_byte_costs_one_record_at_most(wanted: list[SpoolRecord], data: st.DataObject) -> None:
+    wanted = [
+        SpoolRecord(r.agent, r.event, r.payload.replace(MAGIC, b""), r.id, r.at_ns, r.pid) for r in wanted
+    ]
     body = bytearray(b"".join(map(encoded, wanted)))
     place = data.draw(st.integers(0, len(body) - 1))
     body[place] ^= data.draw(st.integers(1, 255))
@@ -62,7 +64,7 @@ def test_a_flipped_byte_costs_one_record_at_most(wanted: list[Record], data: st.
 
 def test_the_spool_is_private_and_a_record_that_is_too_long_is_cut(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "spool")
-    assert spool.append(Record("codex", "Stop", b"x" * (PAYLOAD_BYTES_MAX + 5)))
+    assert spool.append(SpoolRecord("codex", "Stop", b"x" * (PAYLOAD_BYTES_MAX + 5)))
     assert stat.S_IMODE(spool.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(spool.folder.stat().st_mode) == 0o700
     [found] = decoded(spool.path.read_bytes())
@@ -72,8 +74,8 @@ def test_the_spool_is_private_and_a_record_that_is_too_long_is_cut(tmp_path: Pat
 def test_a_full_spool_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool_module, "SPOOL_BYTES_MAX", 100)
     spool = Spool(tmp_path / "spool")
-    assert spool.append(Record("codex", "Stop", b"x" * 200))
-    assert not spool.append(Record("codex", "Stop", b"y"))
+    assert spool.append(SpoolRecord("codex", "Stop", b"x" * 200))
+    assert not spool.append(SpoolRecord("codex", "Stop", b"y"))
     assert len(list(decoded(spool.path.read_bytes()))) == 1
 
 
@@ -85,7 +87,7 @@ def test_nothing_is_lost_between_writers_and_who_drains(tmp_path: Path) -> None:
     def write(worker: int) -> None:
         for number in range(60):
             id = f"{worker:08x}{number:08x}"
-            assert spool.append(Record("codex", "Stop", b"{}", id))
+            assert spool.append(SpoolRecord("codex", "Stop", b"{}", id))
             told.append(id)
 
     def take() -> None:
@@ -116,21 +118,23 @@ def test_nothing_is_lost_between_writers_and_who_drains(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def installed(home: Path) -> Home:
-    found = Home(home / "se gue'")
+def installed(home: Path) -> DataFolder:
+    found = DataFolder(home / "se gue'")
     found.make()
     hook_file.put(found)
     return found
 
 
-def run(home: Home, *words: str, stdin: bytes = b"{}", **more: str) -> subprocess.CompletedProcess[bytes]:
+def run(
+    home: DataFolder, *words: str, stdin: bytes = b"{}", **more: str
+) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-I", "-S", str(hook_file.file_of(home)), *words]
     done = subprocess.run(command, input=stdin, capture_output=True, timeout=60, env={**os.environ, **more})
     assert done.returncode == 0, done
     return done
 
 
-def waiting(home: Home) -> list[Record]:
+def waiting(home: DataFolder) -> list[SpoolRecord]:
     path = home.path / "spool" / "hooks"
     return list(decoded(path.read_bytes())) if path.exists() else []
 
@@ -149,7 +153,9 @@ def test_the_file_and_the_spool_agree_about_everything_in_a_record() -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"{}", b"\xff\x00garbage", b"x" * (PAYLOAD_BYTES_MAX + 1)])
-def test_what_the_file_writes_is_byte_for_byte_what_the_spool_writes(installed: Home, payload: bytes) -> None:
+def test_what_the_file_writes_is_byte_for_byte_what_the_spool_writes(
+    installed: DataFolder, payload: bytes
+) -> None:
     run(installed, "codex", "SessionEnd", "record", stdin=payload)
     body = (installed.path / "spool" / "hooks").read_bytes()
     [found] = decoded(body)
@@ -159,7 +165,9 @@ def test_what_the_file_writes_is_byte_for_byte_what_the_spool_writes(installed: 
     assert abs(found.at - os.stat(installed.path / "spool" / "hooks").st_mtime) < 2
 
 
-def test_without_segue_a_hook_that_speaks_spools_logs_and_exits_0(installed: Home, tmp_path: Path) -> None:
+def test_without_segue_a_hook_that_speaks_spools_logs_and_exits_0(
+    installed: DataFolder, tmp_path: Path
+) -> None:
     (installed.path / "hook" / "paths").write_bytes(os.fsencode(tmp_path))
     done = run(installed, "claude-code", "SessionStart", "speak", stdin=b'{"session_id":"a"}')
     assert (done.stdout, done.stderr) == (b"", b"")
@@ -169,22 +177,24 @@ def test_without_segue_a_hook_that_speaks_spools_logs_and_exits_0(installed: Hom
 
 
 @pytest.mark.parametrize("words", [(), ("codex",), ("codex", "Stop"), ("codex", "Stop", "dance", "x")])
-def test_a_command_line_that_is_none_exits_0(installed: Home, words: tuple[str, ...]) -> None:
+def test_a_command_line_that_is_none_exits_0(installed: DataFolder, words: tuple[str, ...]) -> None:
     done = run(installed, *words, stdin=b'{"session_id":"a"}')
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
-def test_a_data_folder_that_is_gone_or_cannot_be_written_exits_0(installed: Home, tmp_path: Path) -> None:
+def test_a_data_folder_that_is_gone_or_cannot_be_written_exits_0(
+    installed: DataFolder, tmp_path: Path
+) -> None:
     copy = tmp_path / "gone" / "hook"
     copy.mkdir(parents=True)
     (copy / "hook.py").write_bytes(hook_file.built())
     (tmp_path / "gone" / "spool").write_text("a file where a folder should be")
-    done = run(Home(tmp_path / "gone"), "codex", "Stop", "record")
+    done = run(DataFolder(tmp_path / "gone"), "codex", "Stop", "record")
     assert (done.stdout, done.stderr) == (b"", b"")
     assert (tmp_path / "gone" / "spool").read_text() == "a file where a folder should be"
 
 
-def test_a_folder_that_is_switched_off_is_not_recorded_nor_what_lies_in_it(installed: Home) -> None:
+def test_a_folder_that_is_switched_off_is_not_recorded_nor_what_lies_in_it(installed: DataFolder) -> None:
     mark = installed.path / "off" / "tree" / "src" / "shop" / ".off"
     mark.parent.mkdir(parents=True)
     mark.touch()
@@ -193,7 +203,7 @@ def test_a_folder_that_is_switched_off_is_not_recorded_nor_what_lies_in_it(insta
         assert len(waiting(installed)) == count, cwd
 
 
-def test_an_install_for_some_projects_acts_in_those_alone(installed: Home) -> None:
+def test_an_install_for_some_projects_acts_in_those_alone(installed: DataFolder) -> None:
     mark = installed.path / "hook" / "roots" / "codex" / "src" / "shop" / ".on"
     mark.parent.mkdir(parents=True)
     mark.touch()
@@ -205,7 +215,7 @@ def test_an_install_for_some_projects_acts_in_those_alone(installed: Home) -> No
 
 
 def test_below_the_size_that_segue_left_word_of_a_look_records_and_a_glance_does_nothing(
-    installed: Home, tmp_path: Path
+    installed: DataFolder, tmp_path: Path
 ) -> None:
     transcript = tmp_path / "run.jsonl"
     transcript.write_bytes(b"x" * 100)

@@ -9,7 +9,7 @@ import pytest
 from segue.api.agent_loop import RecoverableAgent
 from segue.api.segue import Segue
 from segue.core.memories import curation as curate
-from segue.core.memories.model import INSTRUCTION, Memory, Where, reads_like_an_order
+from segue.core.memories.model import INSTRUCTION, Memory, MemoryFilter, reads_like_an_order
 from segue.core.memories.ranking import Hit, Texts, rank
 from segue.core.memories.stem import stem
 from segue.core.memories.words import asked, exact_words, words
@@ -265,7 +265,9 @@ def test_a_prune_keeps_the_newest_and_says_the_rest_in_short(seg: Segue):
     told = seg.memories.get(pruned.summary)
     assert told.type == "history-summary" and told.metadata["summarised"] == 20 and "step" in told.content
     gone = [
-        m for m in seg.memories.store.listing(seg.memories.reader(), Where(dead=True), "9") if m.deprecated
+        m
+        for m in seg.memories.store.listing(seg.memories.reader(), MemoryFilter(dead=True), "9")
+        if m.deprecated
     ]
     assert len(gone) == 20 and {m.superseded_by for m in gone} == {pruned.summary}
     assert upkeep.prune(seg.memories, "s1", keep=60).summarised == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from segue.api.segue import Segue
-from segue.core.memories.model import Where
+from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.stores.sqlite import SqliteJournal
 from segue.stores.sqlite import memories as ours
@@ -40,13 +40,13 @@ def seg(tmp_path: Path):
 
 def fresh(
     seg: Segue, monkeypatch: pytest.MonkeyPatch, *, vec: bool
-) -> Callable[[str, str, Where], list[int]]:
+) -> Callable[[str, str, MemoryFilter], list[int]]:
     """What a process that asks for the first time finds: by the extension, or by the scan."""
     monkeypatch.setattr(ours, "PLAIN_ROWS_MAX", 20)
     monkeypatch.setattr(ours, "asks_once", lambda asked: vec)
     store = SqliteJournal(seg.home.database).memories
 
-    def near(text: str, agent: str, where: Where) -> list[int]:
+    def near(text: str, agent: str, where: MemoryFilter) -> list[int]:
         vector = packed(HashEmbedder().embed([text])[0])
         found = store.near(seg.memories.reader(agent=agent), HashEmbedder().name, vector, where, 10)
         made = store._indexes[HashEmbedder().name][2]
@@ -56,10 +56,12 @@ def fresh(
     return near
 
 
-@pytest.mark.parametrize("where", [Where(), Where(types=("strategy",))], ids=["all", "strategies"])
+@pytest.mark.parametrize(
+    "where", [MemoryFilter(), MemoryFilter(types=("strategy",))], ids=["all", "strategies"]
+)
 @pytest.mark.parametrize("agent", ["agent-0", "agent-1", "stranger"])
 def test_the_extension_finds_what_the_scan_finds(
-    seg: Segue, monkeypatch: pytest.MonkeyPatch, agent: str, where: Where
+    seg: Segue, monkeypatch: pytest.MonkeyPatch, agent: str, where: MemoryFilter
 ):
     asked = [f"{one} {other}" for one in WORDS[:4] for other in WORDS[4:7]]
     quick = fresh(seg, monkeypatch, vec=True)

@@ -15,7 +15,7 @@ from tests.support.runs import SECRET, opened, place, work
 
 from segue import Segue
 from segue.core.brief.manifest import read
-from segue.core.models.plan_proposal import Repository as Known
+from segue.core.models.plan_proposal import ProjectFacts as Known
 from segue.core.models.plan_proposal import known, matches, proposed
 from segue.core.models.prompt import room_for
 from segue.core.models.spending import Caps, Price

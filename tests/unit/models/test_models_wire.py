@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from tests.support.models import Replay, Reply, anthropic, openai, refused
 
-from segue.core.models.prompt import Question, claims_schema
-from segue.effects.models import ANSWER_BYTES_MAX, Endpoint, Fault, ask, check_url, request_of
+from segue.core.models.prompt import ModelQuestion, claims_schema
+from segue.effects.models import ANSWER_BYTES_MAX, ModelEndpoint, ModelFault, ask, check_url, request_of
 from segue.errors import BadSettings
 
 KEY = "sk-test-0123456789abcdef0123456789abcdef"
-QUESTION = Question("brief", "Name decisions.", "data", claims_schema(["s1", "s2"]), 200)
+QUESTION = ModelQuestion("brief", "Name decisions.", "data", claims_schema(["s1", "s2"]), 200)
 
 
-def endpoint(server: Replay, wire: str = "openai", *, strict: bool = False) -> Endpoint:
-    return Endpoint(server.url, "m-1", wire, strict)
+def endpoint(server: Replay, wire: str = "openai", *, strict: bool = False) -> ModelEndpoint:
+    return ModelEndpoint(server.url, "m-1", wire, strict)
 
 
 def test_the_form_of_chat_completions_is_sent_and_read() -> None:
@@ -107,14 +107,17 @@ def test_a_busy_server_is_asked_again_when_it_says(
 
 def test_without_a_word_from_the_server_pauses_double_and_end() -> None:
     slept: list[float] = []
-    with Replay(refused(500, "boom")) as server, pytest.raises(Fault, match="500: boom"):
+    with Replay(refused(500, "boom")) as server, pytest.raises(ModelFault, match="500: boom"):
         ask(endpoint(server), QUESTION, sleep=slept.append)
     assert slept == [1.0, 2.0, 4.0] and len(server.seen) == 4
 
 
 def test_a_server_that_is_busy_for_longer_than_there_is_time_is_given_up_at_once() -> None:
     slept: list[float] = []
-    with Replay(refused(429, Retry_After="3600")) as server, pytest.raises(Fault, match="busy for 3600 s"):
+    with (
+        Replay(refused(429, Retry_After="3600")) as server,
+        pytest.raises(ModelFault, match="busy for 3600 s"),
+    ):
         ask(endpoint(server), QUESTION, seconds=5, sleep=slept.append)
     assert slept == [] and len(server.seen) == 1
 
@@ -132,21 +135,21 @@ SLOW: list[tuple[str, Callable[[], Reply]]] = [
 @pytest.mark.parametrize("reply", [make for _, make in SLOW], ids=[name for name, _ in SLOW])
 def test_a_call_ends_when_its_time_is_over_whatever_the_server_does(reply: Callable[[], Reply]) -> None:
     start = time.monotonic()
-    with Replay(reply()) as server, pytest.raises(Fault, match="no answer in") as fault:
+    with Replay(reply()) as server, pytest.raises(ModelFault, match="no answer in") as fault:
         ask(endpoint(server), QUESTION, seconds=0.6)
     assert fault.value.sent
     assert time.monotonic() - start < 30  # the server would wait for 60
 
 
 def test_an_endless_answer_is_not_read_to_its_end() -> None:
-    with Replay(Reply(b" " * (ANSWER_BYTES_MAX + 10))) as server, pytest.raises(Fault, match="bytes"):
+    with Replay(Reply(b" " * (ANSWER_BYTES_MAX + 10))) as server, pytest.raises(ModelFault, match="bytes"):
         ask(endpoint(server), QUESTION)
 
 
 @pytest.mark.parametrize("status", [401, 403, 301, 302, 451])
 def test_a_refusal_or_a_redirect_ends_it_and_no_key_is_in_the_words(status: int) -> None:
     reply = refused(status, f"bad key {KEY}", Location="http://127.0.0.1:1/elsewhere")
-    with Replay(reply) as server, pytest.raises(Fault) as fault:
+    with Replay(reply) as server, pytest.raises(ModelFault) as fault:
         ask(endpoint(server), QUESTION, key=KEY)
     assert len(server.seen) == 1 and not fault.value.sent
     assert str(status) in str(fault.value) and KEY not in str(fault.value)
@@ -155,7 +158,7 @@ def test_a_refusal_or_a_redirect_ends_it_and_no_key_is_in_the_words(status: int)
 def test_a_server_that_is_not_there_cost_nothing() -> None:
     with Replay(openai({})) as server:
         gone = endpoint(server)
-    with pytest.raises(Fault, match="cannot be reached") as fault:
+    with pytest.raises(ModelFault, match="cannot be reached") as fault:
         ask(gone, QUESTION)
     assert not fault.value.sent
 
@@ -180,7 +183,7 @@ def test_only_https_or_this_machine_is_spoken_to(url: str) -> None:
     with pytest.raises(BadSettings):
         check_url(url)
     with pytest.raises(BadSettings):
-        request_of(Endpoint(url, "m"), QUESTION)
+        request_of(ModelEndpoint(url, "m"), QUESTION)
 
 
 @pytest.mark.parametrize("url", ["https://example.org/v1", "http://127.0.0.1:8/v1", "http://[::1]:8/v1",

@@ -11,7 +11,7 @@ from tests.support.runs import opened
 
 from segue import Segue
 from segue.core.models import spending as spend
-from segue.core.models.spending import DEAREST, Caps, Entry, Ledger, Price
+from segue.core.models.spending import DEAREST, Caps, DayLedger, ModelCall, Price
 from segue.errors import OverBudget, Paused
 from segue.services.models import ledger as spending
 
@@ -33,8 +33,8 @@ def test_a_price_that_nobody_knows_is_the_dearest() -> None:
     assert spend.ceiling(8_000, 500, None) > 100 * spend.ceiling(8_000, 500, SMALL)
 
 
-def entry(cost: float, session: str = "") -> Entry:
-    return Entry("e", "", "m", "brief", session, cost, cost)
+def entry(cost: float, session: str = "") -> ModelCall:
+    return ModelCall("e", "", "m", "brief", session, cost, cost)
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def entry(cost: float, session: str = "") -> Entry:
     ],
 )
 def test_a_call_is_refused_when_any_cap_would_not_hold(
-    wish: float, session: str, today: tuple[Entry, ...], before: tuple[Entry, ...], word: str
+    wish: float, session: str, today: tuple[ModelCall, ...], before: tuple[ModelCall, ...], word: str
 ) -> None:
     caps = Caps(0.05, 0.10, 0.20)
-    found = spend.refusal(wish, session, Ledger(0, today), [Ledger(0, before)], caps)
+    found = spend.refusal(wish, session, DayLedger(0, today), [DayLedger(0, before)], caps)
     assert (word in found) if word else found == ""
 
 

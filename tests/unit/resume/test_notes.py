@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from segue.effects.notes import Library, Note, _hits, body_of, note_of
+from segue.effects.notes import Library, ProjectNote, _hits, body_of, note_of
 
 
 def write(root: Path, name: str, text: str) -> Path:
@@ -141,7 +141,7 @@ def test_a_text_comes_without_its_front_matter_and_a_gone_note_is_none(tmp_path:
     assert text is not None and body_of(text) == "# A\ntext"
     path.unlink()
     assert library.text(note) is None
-    assert isinstance(note, Note)
+    assert isinstance(note, ProjectNote)
 
 
 def test_titles_searched_as_one_text_are_hit_as_each_alone() -> None:

@@ -26,7 +26,7 @@ from segue.core.runs.window_pressure import (
 )
 from segue.errors import BadSettings, UnknownRun, UsageError
 from segue.services.resume.window_pressure import learn, learnt
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_window_that_was_set_wins_and_a_bad_setting_is_named(tmp_path: Path, h
 
 
 def test_what_an_agent_says_of_a_window_is_remembered_for_that_model(home: Path) -> None:
-    place_ = Home(home / "segue")
+    place_ = DataFolder(home / "segue")
     assert not learn(place_, "claude-x", 1_000_000), "a data folder is not made for it"
     place_.make()
     assert learn(place_, "claude-x", 1_000_000)

@@ -14,9 +14,9 @@ import pytest
 
 from segue import DamagedError
 from segue.effects.files import archive as module
-from segue.effects.files.archive import About, Archive, Copy, Pen, to_drop
+from segue.effects.files.archive import Archive, Copy, CopyOwner, Pen, to_drop
 
-ABOUT = About("k1", "codex", "run-1", "/logs/run-1.jsonl")
+ABOUT = CopyOwner("k1", "codex", "run-1", "/logs/run-1.jsonl")
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def lines(count: int, seed: int = 1) -> bytes:
     return b"".join(b"%d %s\n" % (n, rng.randbytes(rng.randrange(60)).hex().encode()) for n in range(count))
 
 
-def keep(archive: Archive, *blocks: bytes, about: About = ABOUT, before: Copy | None = None) -> Copy:
+def keep(archive: Archive, *blocks: bytes, about: CopyOwner = ABOUT, before: Copy | None = None) -> Copy:
     pen = Pen(archive, about, before, last=time.time())
     for block in blocks:
         pen.add(block)

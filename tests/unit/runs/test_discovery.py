@@ -19,7 +19,7 @@ from segue.core.runs.steps import Call, End, Interrupt, Prompt, Result, Say, Ste
 from segue.effects.git import repository as git
 from segue.effects.processes.identity import ancestors, is_alive, open_files, start_of
 from segue.errors import TranscriptUnreadable, UnknownRun
-from segue.services.runs.discovery import Capture
+from segue.services.runs.discovery import RunFinder
 from segue.services.runs.read_transcript import final
 from segue.services.runs.run import ending, goal_of, left_of
 from segue.testing.transcripts import MAKERS
@@ -34,8 +34,8 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def capture(home: Path, project: Path, **more: str) -> Capture:
-    return Capture(project, environment(home, **more))
+def capture(home: Path, project: Path, **more: str) -> RunFinder:
+    return RunFinder(project, environment(home, **more))
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -61,7 +61,7 @@ def test_runs_of_other_projects_are_not_found_here(home: Path, project: Path, tm
     place(home, tmp_path / "elsewhere", "codex")
     with pytest.raises(UnknownRun):
         capture(home, project).newest()
-    everywhere = Capture(project, environment(home), everywhere=True)
+    everywhere = RunFinder(project, environment(home), everywhere=True)
     assert everywhere.newest().cwd == str(tmp_path / "elsewhere")
 
 
@@ -225,7 +225,7 @@ def test_a_run_whose_transcript_was_deleted_is_found_and_read_from_the_archive(
         shutil.rmtree(path.parent)
     else:
         path.unlink()
-    look = Capture.here(project, environment(home))
+    look = RunFinder.here(project, environment(home))
     found = look.find_run("0a1b")
     assert final(look.reading(found), look_agent(agent)).prompts == before.prompts
     assert look.runs is not None
@@ -254,6 +254,6 @@ def test_a_run_that_is_gone_without_a_copy_says_so(home: Path, project: Path) ->
 
 def test_looking_without_a_store_makes_none(home: Path, project: Path) -> None:
     place(home, project, "codex")
-    look = Capture.here(project, environment(home))
+    look = RunFinder.here(project, environment(home))
     look.reading(look.newest())
     assert look.runs is None and not (home / "segue").exists()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from segue.core.brief.compose import compose, marked_down
-from segue.core.brief.facts import Picture, Task, picture
+from segue.core.brief.facts import BriefFacts, PlanLine, picture
 from segue.core.brief.manifest import manifest
 from segue.core.runs.digest import RunDigest, fold
 from segue.core.runs.inherited import Inherited, inherited, parted, same
@@ -18,7 +18,7 @@ RULES = ["Never touch the generated files.", "Use decimal amounts, not floats."]
 ITEMS = ["Map every caller of load_rows", "Give merge_rows the tenant", "Describe the parser in the guide"]
 DECISION = "We keep one table for rows and history rather than two."
 
-Form = Callable[[Picture], str]
+Form = Callable[[BriefFacts], str]
 FORMS: dict[str, Form] = {
     "text": lambda shown: compose(shown),
     "markdown": lambda shown: marked_down(shown),
@@ -80,7 +80,9 @@ def test_what_a_later_run_finished_does_not_come_back(form: str) -> None:
 
 def test_an_item_that_was_cut_is_known_by_its_beginning() -> None:
     long = "Move every rule out of the parser " + "and into the settings of the tenant " * 6
-    shown = Picture(goal=GOAL, plan=[Task(long, "active"), *(Task(f"{n} {long}", "next") for n in range(8))])
+    shown = BriefFacts(
+        goal=GOAL, plan=[PlanLine(long, "active"), *(PlanLine(f"{n} {long}", "next") for n in range(8))]
+    )
     told = inherited(compose(shown))
     assert told.plan[0].endswith("…")
     assert same(told.plan[0], long)
@@ -123,13 +125,13 @@ def test_words_about_us_are_the_users(words: str) -> None:
 
 
 def test_a_model_that_failed_once_does_not_block_the_next_run() -> None:
-    text = compose(Picture(goal=GOAL, faults="overloaded"))
+    text = compose(BriefFacts(goal=GOAL, faults="overloaded"))
     assert "BLOCKED: the model failed" in text
     assert inherited(text).blocked == ()
 
 
 def test_a_blocked_item_stays_blocked() -> None:
-    shown = Picture(goal=GOAL, plan=[Task("Deploy it", "blocked", "no access yet")])
+    shown = BriefFacts(goal=GOAL, plan=[PlanLine("Deploy it", "blocked", "no access yet")])
     assert inherited(compose(shown)).blocked == ("Deploy it (no access yet)",)
     assert inherited(manifest(shown).decode()).blocked == ("Deploy it",)
 

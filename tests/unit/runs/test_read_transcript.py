@@ -35,7 +35,7 @@ def found(path: Path) -> Found:
     return Found("claude-code", str(path), path.stem, path.stat().st_mtime, path.stat().st_size)
 
 
-def stored(reading: Reading) -> cursor.Kept:
+def stored(reading: Reading) -> cursor.StoredReading:
     """The reading, stored and taken out again."""
     path = Path(reading.path)
     kept = cursor.unpacked(cursor.packed(reading, cursor.stamp_of(found(path), CLAUDE), CLAUDE))
@@ -43,7 +43,7 @@ def stored(reading: Reading) -> cursor.Kept:
     return kept
 
 
-def goes_on(kept: cursor.Kept) -> bool:
+def goes_on(kept: cursor.StoredReading) -> bool:
     """Whether it is one to go on from."""
     return cursor.goes_on(kept, cursor.stamp_of(found(Path(kept.path)), CLAUDE), CLAUDE)
 

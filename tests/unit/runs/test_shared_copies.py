@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from segue.core.journal.event import TranscriptShared, read_body
-from segue.core.runs.shared_copies import PIECE_BYTES, Shared, fold, history, lengths, stream_of
-from segue.effects.files.archive import About, Copy
+from segue.core.runs.shared_copies import PIECE_BYTES, SharedCopy, fold, history, lengths, stream_of
+from segue.effects.files.archive import Copy, CopyOwner
 from segue.errors import DamagedError
 from segue.services.runs import shared_copies
 from segue.services.upkeep.scrub import mask_all, scrub_journal
@@ -20,7 +20,7 @@ from segue.testing import armed
 
 KEY = "0123456789abcdef0123"
 STREAM = stream_of(KEY)
-COPY = Copy(About(KEY, "codex", "run-1", "/there/run-1.jsonl"), "s", 0.0, (), b"", b"")
+COPY = Copy(CopyOwner(KEY, "codex", "run-1", "/there/run-1.jsonl"), "s", 0.0, (), b"", b"")
 
 
 @pytest.fixture
@@ -45,14 +45,14 @@ def told(journal: SqliteJournal) -> list[TranscriptShared]:
 
 
 def whole(journal: SqliteJournal) -> bytes:
-    return b"".join(shared_copies.Shelf(journal).read(KEY))
+    return b"".join(shared_copies.SharedCopies(journal).read(KEY))
 
 
 def test_an_event_replaces_what_does_not_stay_and_adds_what_comes() -> None:
     first = TranscriptShared(KEY, "codex", "run-1", 5, "h1", 0, [("a", 2), ("b", 3)])
     second = TranscriptShared(KEY, "codex", "run-1", 9, "h2", 1, [("c", 7)])
-    after = fold(fold(Shared(), first), second)
-    assert after == Shared(9, "h2", (("a", 2), ("c", 7)))
+    after = fold(fold(SharedCopy(), first), second)
+    assert after == SharedCopy(9, "h2", (("a", 2), ("c", 7)))
     assert [one.pieces for one in history([first, second])] == [(("a", 2), ("b", 3)), after.pieces]
 
 
@@ -73,7 +73,7 @@ def test_a_copy_that_grew_sends_only_what_is_new_and_reads_as_it_is(journal: Sql
         max(map(len, journal.pieces(shared_copies.named(journal.read(STREAM))).values()))
         <= PIECE_BYTES + 1000
     )
-    blocks = list(shared_copies.Shelf(journal).read(KEY))
+    blocks = list(shared_copies.SharedCopies(journal).read(KEY))
     assert b"".join(blocks) == text and all(block.endswith(b"\n") for block in blocks)
 
 

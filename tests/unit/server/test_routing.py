@@ -15,7 +15,7 @@ import pytest
 
 from segue.core.server.access import Access
 from segue.services.server.projects import Projects
-from segue.surfaces.http.server.context import Front, Rules
+from segue.surfaces.http.server.context import Rules, ServerContext
 from segue.surfaces.http.server.route import route
 from segue.surfaces.http.server.routing import Answer, Router
 
@@ -69,7 +69,7 @@ async def running() -> AsyncIterator[None]:
 
 @pytest.fixture
 def router(tmp_path: Path) -> Router:
-    front = Front(Projects(tmp_path), Rules(body_bytes_max=100), log=told.append)
+    front = ServerContext(Projects(tmp_path), Rules(body_bytes_max=100), log=told.append)
     return Router(front, [everything, thing, add_part, broken, full, stream], running())
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.support.remote import KEY, Access, Portal
 
 from segue.core.journal.event import Draft
-from segue.core.memories.model import Trace, Vote, Where
+from segue.core.memories.model import MemoryAudit, MemoryFilter, Vote
 from segue.errors import AccessError, NotAllowed, UsageError
 from segue.stores.base import Append, MemoryChange
 from segue.stores.sqlite import SqliteJournal
@@ -47,7 +47,7 @@ def test_a_key_of_one_agent_acts_as_that_agent_only(server: Portal) -> None:
     admin.memories.write(MemoryChange([kept(own)]))
     bob = replace(HERE, agent="bob")
     assert admin.memories.get(["own"], bob) and not bound.memories.get(["own"], bob)
-    assert not bound.memories.listing(bob, Where(), NOW) and not bound.memories.unembedded("other", 10)
+    assert not bound.memories.listing(bob, MemoryFilter(), NOW) and not bound.memories.unembedded("other", 10)
     assert admin.memories.unembedded("other", 10)
     with pytest.raises(NotAllowed):
         bound.append(Append("session/a", 0, [Draft("note.taken", b"{}", AT, "bob")]))
@@ -57,7 +57,7 @@ def test_a_key_of_one_agent_acts_as_that_agent_only(server: Portal) -> None:
         MemoryChange([kept(memory("m1", agent="bob"))]),
         MemoryChange(votes=[Vote("own", "bob", "helpful", NOW)]),
         MemoryChange(votes=[Vote("own", "ci", "harmful", NOW)]),
-        MemoryChange(trail=[Trace("own", "update", NOW, "bob")]),
+        MemoryChange(trail=[MemoryAudit("own", "update", NOW, "bob")]),
         MemoryChange(puts=[kept(replace(own, content="mine now", revision=2))]),
         MemoryChange(puts=[kept(replace(own, content="mine now", scope="global", revision=2))]),
     ):

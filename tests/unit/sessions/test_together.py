@@ -21,7 +21,7 @@ from segue.stores.base import Append
 from segue.stores.sqlite import SqliteJournal
 from segue.surfaces.http.app import application
 from segue.surfaces.http.server.commit_queue import TOGETHER_MAX, Lane
-from segue.surfaces.http.server.context import Front, Rules
+from segue.surfaces.http.server.context import Rules, ServerContext
 from segue.testing import armed
 from segue.testing.stores import drafts, verify_chain
 
@@ -140,7 +140,7 @@ def test_requests_that_wait_together_share_a_commit_and_each_is_told_its_own(pro
     def change(number: int) -> object:
         if number % 10 == 7:
             return progress.get(segue, "there-is-none")
-        return progress.change(segue, "s", progress.Update([f"step {number}"]))
+        return progress.change(segue, "s", progress.ProgressUpdate([f"step {number}"]))
 
     async def ask() -> list[object]:
         lane = Lane(projects, "default")
@@ -175,7 +175,7 @@ def test_if_a_shared_commit_fails_all_of_its_requests_are_told(projects: Project
     assert acknowledged == set(there) and "s9" in acknowledged and len(told) == 7
 
 
-class Noted(Front):
+class Noted(ServerContext):
     """A front that counts what may be committed with what others write."""
 
     shared = 0

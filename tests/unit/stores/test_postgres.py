@@ -10,7 +10,7 @@ import pytest
 from tests.support.postgres_store import needs_postgres, shared, url_for
 
 from segue.errors import AccessError, BadSettings, StoreUnavailable
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.open_store import open_store, shown
 from segue.stores.base import Append
 from segue.stores.postgres import Address, PostgresJournal
@@ -51,7 +51,7 @@ def test_addresses_of_any_kind_are_shown_without_a_password() -> None:
 
 def test_a_home_with_a_store_elsewhere_never_takes_a_local_file_for_it(tmp_path: Path) -> None:
     (tmp_path / "segue.db").write_bytes(b"another store")
-    home = Home(tmp_path).for_store(f"postgresql://ann:{SECRET}@db/x")
+    home = DataFolder(tmp_path).for_store(f"postgresql://ann:{SECRET}@db/x")
     assert home.elsewhere == "postgresql://ann@db/x" and home.has_store()
     assert not home.database.exists() and home.backups != tmp_path / "backups"
     assert home.remains() == ""
@@ -140,7 +140,7 @@ def test_two_machines_share_sessions_and_not_what_is_current_or_trusted(
 @needs_postgres
 def test_a_store_opens_nothing_before_it_is_used(tmp_path: Path) -> None:
     where = "postgresql://nobody@127.0.0.1:1/x"
-    journal = open_store(Home(tmp_path).for_store(where), where)
+    journal = open_store(DataFolder(tmp_path).for_store(where), where)
     assert isinstance(journal, PostgresJournal)
     with pytest.raises(StoreUnavailable):
         PostgresJournal(where, busy_timeout_ms=200).append(Append("s", 0, drafts("a")))

@@ -17,7 +17,7 @@ from tests.support.remote import KEY, Cutting, Portal, _Server
 
 from segue import errors
 from segue.core.journal.pieces import address
-from segue.core.memories.model import Trace, Vote
+from segue.core.memories.model import MemoryAudit, Vote
 from segue.errors import (
     BadSettings,
     DamagedError,
@@ -29,7 +29,7 @@ from segue.errors import (
     StoreUnavailable,
     UsageError,
 )
-from segue.services.workspace.data_folder import Home
+from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.open_store import open_store, shown
 from segue.stores.base import Append, MemoryChange, Rewrite
 from segue.stores.remote import Address, RemoteJournal, client
@@ -81,7 +81,7 @@ def test_an_address_that_cannot_be_used_is_refused_without_a_secret(where: str) 
 
 
 def test_a_server_on_this_machine_is_entered_with_the_token_of_its_file(server: Portal, home: Path) -> None:
-    folder = Home(home / "segue").for_store(server.url)
+    folder = DataFolder(home / "segue").for_store(server.url)
     folder.token.parent.mkdir(parents=True)
     folder.token.write_text(f"{KEY}\n")
     journal = open_store(folder, server.url)
@@ -177,14 +177,14 @@ def test_changes_of_memories_whose_answers_were_lost_happen_once(
     one, same = memory("m1"), memory("m2", "tests run with -n 2")
     server.journal.memories.write(MemoryChange([kept(memory("m0", same.content))]))
     way.cuts = losing("memories/write")
-    added = MemoryChange([kept(one), kept(same)], trail=[Trace("m1", "add", NOW, "user")])
+    added = MemoryChange([kept(one), kept(same)], trail=[MemoryAudit("m1", "add", NOW, "user")])
     assert store.write(added) == ["m1", "m0"]
     for change in (
-        MemoryChange(votes=[Vote("m1", "ann", "helpful", NOW)], trail=[Trace("m1", "vote", AT, "ann")]),
+        MemoryChange(votes=[Vote("m1", "ann", "helpful", NOW)], trail=[MemoryAudit("m1", "vote", AT, "ann")]),
         MemoryChange(recalls=[("m1", 2, NOW)]),
         MemoryChange(
             puts=[kept(replace(one, content="the pool has nine", revision=2))],
-            trail=[Trace("m1", "update", AT, "ann", "nine")],
+            trail=[MemoryAudit("m1", "update", AT, "ann", "nine")],
         ),
     ):
         store.get(["m1"], HERE)
@@ -204,7 +204,7 @@ def test_an_append_with_memories_alone_happens_once(
     journal = RemoteJournal(way.url, KEY)
     journal.append(Append("s", 0, drafts("x")))
     way.cuts = losing("journal/append")
-    change = MemoryChange([kept(memory("m1"))], trail=[Trace("m1", "add", NOW, "user")])
+    change = MemoryChange([kept(memory("m1"))], trail=[MemoryAudit("m1", "add", NOW, "user")])
     assert journal.append(Append("s", 1), memories=change) == []
     assert len(server.journal.memories.trail(HERE)) == 1
 
@@ -235,7 +235,7 @@ def test_a_write_that_comes_twice_while_the_first_is_under_way_is_done_once(serv
         return real(change)
 
     server.journal.memories.write = write
-    body = client_body(MemoryChange([kept(memory("m1"))], trail=[Trace("m1", "add", NOW, "user")]))
+    body = client_body(MemoryChange([kept(memory("m1"))], trail=[MemoryAudit("m1", "add", NOW, "user")]))
     threads = [
         threading.Thread(target=store._calls.client.call, args=("memories/write", body)) for _ in range(4)
     ]

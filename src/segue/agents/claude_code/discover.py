@@ -17,7 +17,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..base import Found, Sign, Where
+from ..base import Found, SearchScope, Sign
 from .launch import Launcher
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ClaudeCode:
     def load(self, path: Path, native: str) -> bytes:
         return path.read_bytes()
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         try:
             days = msgspec.json.decode((_folder(where) / "settings.json").read_bytes())["cleanupPeriodDays"]
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
@@ -71,7 +71,7 @@ class ClaudeCode:
             return _CLEANUP_DAYS
         return days if days < 10_000 else None
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         root = _folder(where)
         live = _registry(root, where)
         files = sorted(_files(root / "projects", where), key=lambda file: -file[1].st_mtime)
@@ -92,7 +92,7 @@ class ClaudeCode:
                 yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent, sign, pid)
 
 
-def _folder(where: Where) -> Path:
+def _folder(where: SearchScope) -> Path:
     given = where.env.get("CLAUDE_CONFIG_DIR")
     return Path(given) if given else where.home / ".claude"
 
@@ -101,7 +101,7 @@ def _slug(path: Path) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", str(path))
 
 
-def _files(projects: Path, where: Where) -> Iterator[tuple[Path, os.stat_result, bool]]:
+def _files(projects: Path, where: SearchScope) -> Iterator[tuple[Path, os.stat_result, bool]]:
     """(file, its stat, whether the folder's name alone says that it is the project's)."""
     slugs = [_slug(root) for root in where.roots]
     for folder in _listed(projects):
@@ -141,7 +141,7 @@ def _cwd(path: Path) -> str:
         return ""
 
 
-def _registry(root: Path, where: Where) -> dict[str, tuple[int, Sign]]:
+def _registry(root: Path, where: SearchScope) -> dict[str, tuple[int, Sign]]:
     """Native id to (pid, sign) of every process that runs or was killed."""
     found: dict[str, tuple[int, Sign]] = {}
     for path in _listed(root / "sessions"):

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..hooks import Answer, HookEvent, Kind, number, text
+from ..hooks import HookEvent, HookReply, Kind, number, text
 
 KINDS: dict[str, Kind] = {
     "SessionStart": "start",
@@ -51,7 +51,7 @@ class ClaudeHooks:
             call=text(payload, "tool_use_id"), done=event.startswith("Post"),
         )  # fmt: skip
 
-    def write(self, event: HookEvent, name: str, answer: Answer) -> bytes:
+    def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         if event.kind == "stop" and answer.refuse:
             return msgspec.json.encode({"decision": "block", "reason": answer.refuse})
         if event.kind == "compact" and answer.context and self._agent == "claude-code":

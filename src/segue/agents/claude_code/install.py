@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..install import Edit, Entry, Where, hook_entries
+from ..install import Edit, InstallTarget, JsonEntry, hook_entries
 
 EVENTS = {
     "SessionStart": ("speak", 10),
@@ -18,7 +18,7 @@ EVENTS = {
 LIVE = {"PostToolBatch": ("glance", 5)}
 
 
-def folder(where: Where) -> Path:
+def folder(where: InstallTarget) -> Path:
     """Claude Code's own folder."""
     given = where.env.get("CLAUDE_CONFIG_DIR")
     return Path(given) if given else where.home / ".claude"
@@ -30,10 +30,10 @@ class ClaudeInstaller:
     name = "claude-code"
     title = "Claude Code"
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         return bool(found("claude")) or folder(where).is_dir()
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         settings = {
             "project": where.root / ".claude" / "settings.local.json",
             "shared": where.root / ".claude" / "settings.json",
@@ -42,26 +42,28 @@ class ClaudeInstaller:
         entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}))
         if where.status_line:
             line = {"type": "command", "command": where.command(self.name, "StatusLine", "speak")}
-            entries.append(Entry(("statusLine",), line))
+            entries.append(JsonEntry(("statusLine",), line))
         edits = [Edit(settings, "hooks", tuple(entries))]
         return [*edits, *self._server(where)]
 
-    def _server(self, where: Where) -> list[Edit]:
+    def _server(self, where: InstallTarget) -> list[Edit]:
         if not where.mcp:
             return []
         command, *words = where.server()
         value = {"type": "stdio", "command": command, "args": words}
         if where.scope == "shared":
-            return [Edit(where.root / ".mcp.json", "MCP server", (Entry(("mcpServers", "segue"), value),))]
+            return [
+                Edit(where.root / ".mcp.json", "MCP server", (JsonEntry(("mcpServers", "segue"), value),))
+            ]
         given = where.env.get("CLAUDE_CONFIG_DIR")
         file = Path(given) / ".claude.json" if given else where.home / ".claude.json"
         inside = ("projects", str(where.root)) if where.scope == "project" else ()
-        return [Edit(file, "MCP server", (Entry((*inside, "mcpServers", "segue"), value),), mode=0o600)]
+        return [Edit(file, "MCP server", (JsonEntry((*inside, "mcpServers", "segue"), value),), mode=0o600)]
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         return False
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         return []
 
 

@@ -22,7 +22,7 @@ from ...core.runs.steps import (
 from ..common import blocks_text, hooked, seconds
 from . import wire
 from .calls import ASKING, tool_steps
-from .texts import DENIED, INTERRUPTED, MODEL, Answer, answered, briefs_of, is_set, outcome, said, words_of
+from .texts import DENIED, INTERRUPTED, MODEL, TurnPart, answered, briefs_of, is_set, outcome, said, words_of
 
 _PROMPT_SECONDS = 30  # so long after the user typed it, a message may reach the model
 
@@ -127,7 +127,7 @@ class Conversation:
         elif answer.kind == "report" and answer.text:
             yield Report(at, answer.text, call=self._answered("new_task"))
 
-    def _words(self, at: float, answer: Answer) -> Iterator[Step]:
+    def _words(self, at: float, answer: TurnPart) -> Iterator[Step]:
         if self._open and self._open[0] == "ask_followup_question":
             self._open = (self._open[0], self._open[1].strip() or answer.text)
         if answer.kind == "resume" and self._alone:

@@ -15,7 +15,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..base import HEAD_BYTES, Form, Found, Where, decoded
+from ..base import HEAD_BYTES, Form, Found, SearchScope, decoded
 
 if TYPE_CHECKING:
     from . import wire
@@ -68,10 +68,10 @@ class Cline:
     def load(self, path: Path, native: str) -> bytes:
         return loaded(path, native)
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         return None
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         bases = list(_bases(self._flavour, where))
         files = sorted(
             ((path, stat, base) for base in bases for path, stat in _files(base / "tasks")),
@@ -109,7 +109,7 @@ def _shaped(head: bytes) -> bool:
 # what there is
 
 
-def _bases(flavour: Flavour, where: Where) -> Iterator[Path]:
+def _bases(flavour: Flavour, where: SearchScope) -> Iterator[Path]:
     """The folders that hold ``tasks``: texts until one is there, for there are many places to look at."""
     home = str(where.home)
     config = where.env.get("XDG_CONFIG_HOME") or f"{home}/.config"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..hooks import Answer, HookEvent, Kind, text
+from ..hooks import HookEvent, HookReply, Kind, text
 
 KINDS: dict[str, tuple[Kind, str]] = {
     "TaskStart": ("start", "startup"),
@@ -38,7 +38,7 @@ class ClineHooks:
         said = text(inner, "prompt", "error") if isinstance(inner, dict) else ""
         return HookEvent(agent="cline", kind=kind, native=native, cwd=cwd, source=source, text=said)
 
-    def write(self, event: HookEvent, name: str, answer: Answer) -> bytes:
+    def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         if event.kind not in ("start", "prompt"):
             return b""
         return msgspec.json.encode(

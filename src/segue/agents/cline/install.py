@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..install import OWN, Edit, Entry, Where
+from ..install import OWN, Edit, InstallTarget, JsonEntry
 
 EVENTS = {
     "TaskStart": "speak",
@@ -27,14 +27,14 @@ class ClineInstaller:
     name = "cline"
     title = "Cline"
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         return bool(found("cline")) or self._data(where).is_dir()
 
-    def _data(self, where: Where) -> Path:
+    def _data(self, where: InstallTarget) -> Path:
         given = where.env.get("CLINE_DIR")
         return Path(given) if given else where.home / ".cline"
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         shared = where.scope == "shared"
         at = where.root / ".clinerules" / "hooks" if shared else where.home / "Documents" / "Cline" / "Hooks"
         edits = [
@@ -47,14 +47,14 @@ class ClineInstaller:
         if where.mcp and not shared:
             command, *words = where.server()
             file = self._data(where) / "data" / "settings" / "cline_mcp_settings.json"
-            entry = Entry(("mcpServers", "segue"), {"command": command, "args": words})
+            entry = JsonEntry(("mcpServers", "segue"), {"command": command, "args": words})
             edits.append(Edit(file, "MCP server", (entry,)))
         return edits
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         return where.scope != "shared"
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         return ["Cline runs hooks only if they are switched on in its settings"]
 
 

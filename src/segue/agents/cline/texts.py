@@ -135,7 +135,7 @@ def _without_environment(text: str) -> str:
     return text
 
 
-class Answer(NamedTuple):
+class TurnPart(NamedTuple):
     """A part of a user turn: ``kind`` is result, more, report, words, resume or none."""
 
     kind: str
@@ -143,20 +143,20 @@ class Answer(NamedTuple):
     tool: str = ""
 
 
-def answered(text: str) -> Answer:
+def answered(text: str) -> TurnPart:
     """What a text block of a user turn is."""
     text = _without_environment(text)
     if found := _SUBTASK.match(text):
-        return Answer("report", text[found.end() :].strip(), "new_task")
+        return TurnPart("report", text[found.end() :].strip(), "new_task")
     if (found := _HEADER.match(text) or _LONG_HEADER.match(text)) and found[1] in ACTS:
-        return Answer("result", text[found.end() :], found[1])
+        return TurnPart("result", text[found.end() :], found[1])
     if found := _UNUSED.match(text):
-        return Answer("result", text.strip(), found[1])
+        return TurnPart("result", text.strip(), found[1])
     if text.lstrip().startswith("[TASK RESUMPTION]"):
-        return Answer("resume", text)
+        return TurnPart("resume", text)
     if _SET.match(text):
-        return Answer("words", text)
-    return Answer("more", text)
+        return TurnPart("words", text)
+    return TurnPart("more", text)
 
 
 def words_of(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, Where
+from ..base import Form, Found, SearchScope
 from . import discover
 from .launch import Launcher
 
@@ -49,10 +49,10 @@ class Codex:
     def load(self, path: Path, native: str) -> bytes:
         return path.read_bytes()
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         return discover.find(where)
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         return None
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import HEAD_BYTES, Found, Sign, Where
+from ..base import HEAD_BYTES, Found, SearchScope, Sign
 
 ROLLOUT = regex(r"rollout-(.{10}T\d\d-\d\d-\d\d)-(.+)\.jsonl")
 _TAIL_BYTES = 65_536
@@ -29,14 +29,14 @@ _PARENT = regex(rb'"parent_thread_id":\s?("(?:[^"\\]|\\.)*")')
 _STATE = regex(r"state_(\d+)\.sqlite")
 
 
-class Head(msgspec.Struct):
+class RolloutHead(msgspec.Struct):
     """What the first line of a rollout says."""
 
     cwd: str = ""
     parent: str = ""
 
 
-def find(where: Where) -> Iterator[Found]:
+def find(where: SearchScope) -> Iterator[Found]:
     """The project's rollouts, newest first."""
     home = Path(where.env.get("CODEX_HOME") or where.home / ".codex")
     told = _index(home) | dict(where.known)
@@ -49,7 +49,7 @@ def _newest(found: Found) -> float:
     return -found.changed
 
 
-def _hinted(home: Path, told: dict[str, str], where: Where) -> Iterator[Found]:
+def _hinted(home: Path, told: dict[str, str], where: SearchScope) -> Iterator[Found]:
     own = {cwd for cwd in set(told.values()) if where.holds(cwd)}
     below = os.path.join(home, "")
     known: list[tuple[float, str]] = []
@@ -62,7 +62,7 @@ def _hinted(home: Path, told: dict[str, str], where: Where) -> Iterator[Found]:
             yield found
 
 
-def _walked(home: Path, told: dict[str, str], where: Where) -> Iterator[Found]:
+def _walked(home: Path, told: dict[str, str], where: SearchScope) -> Iterator[Found]:
     opened = 0
     for path in _rollouts(home):
         if path in told:
@@ -100,7 +100,7 @@ def _files(folder: str) -> Iterable[str]:
     return (os.path.join(folder, name) for name in rollouts)
 
 
-def _found(home: Path, path: str, head: Head | None, where: Where) -> Found | None:
+def _found(home: Path, path: str, head: RolloutHead | None, where: SearchScope) -> Found | None:
     if head is None or not where.holds(head.cwd):
         return None
     name = ROLLOUT.fullmatch(os.path.basename(path))
@@ -115,7 +115,7 @@ def _found(home: Path, path: str, head: Head | None, where: Where) -> Found | No
     return Found("codex", path, native, stat.st_mtime, stat.st_size, head.cwd, head.parent, sign)
 
 
-def head_of(path: str) -> Head | None:
+def head_of(path: str) -> RolloutHead | None:
     """What a rollout's first line says, from at most 64 KB of it; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
@@ -130,10 +130,10 @@ def head_of(path: str) -> Head | None:
         outer = wire.LINE.decode(line)
         meta = wire.META.decode(outer.payload if outer.payload else line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Head(_first(_CWD, start), _first(_PARENT, line))
+        return RolloutHead(_first(_CWD, start), _first(_PARENT, line))
     spawned = table(table(table(meta.source).get("subagent")).get("thread_spawn"))
     parent = text(meta.parent_thread_id) or text(spawned.get("parent_thread_id"))
-    return Head(text(meta.cwd) or _first(_CWD, start), parent)
+    return RolloutHead(text(meta.cwd) or _first(_CWD, start), parent)
 
 
 def _first(pattern: re.Pattern[bytes], start: bytes) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from ...core.runs.steps import Call, Report, Result, Step
 from .calls import SCRIPT, WAITS, changed, command_of, made, planned
-from .kept import Kept
-from .outcome import Outcome, of_item, of_output
+from .kept import RolloutMemory
+from .outcome import CallOutcome, of_item, of_output
 from .script import called
 from .wire import Item, parsed, rows, table, text
 
@@ -28,7 +28,7 @@ ITEMS = _COMMANDS | _PATCHES | _TOOLS | _AGENTS
 class Flight:
     """The calls of one transcript."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: RolloutMemory) -> None:
         self.kept = kept
 
     def begin(self, at: float, id: str, tool: str, arguments: Any) -> list[Step]:
@@ -79,14 +79,14 @@ class Flight:
             steps += self._agents(at, id, tool, output)
         return steps
 
-    def _carried(self, session: str, said: Outcome) -> Outcome:
+    def _carried(self, session: str, said: CallOutcome) -> CallOutcome:
         """How a process goes on that an earlier call began; its exit is told once."""
         if said.exit is None or session not in self.kept.running:
-            return Outcome(text=said.text)
+            return CallOutcome(text=said.text)
         self.kept.closed(self.kept.running.pop(session)[0])
         return said
 
-    def _cell(self, at: float, id: str, said: Outcome) -> Iterator[Step]:
+    def _cell(self, at: float, id: str, said: CallOutcome) -> Iterator[Step]:
         """A script's output ends those of its calls that no structured record has ended."""
         if said.script == "running":
             return
@@ -97,12 +97,14 @@ class Flight:
             yield Result(at, left[0][0], text=said.text)
             return
         for index, (own, _) in enumerate(left):
-            alone = said if len(left) == 1 else Outcome(ok=said.ok and None, text="" if index else said.text)
+            alone = (
+                said if len(left) == 1 else CallOutcome(ok=said.ok and None, text="" if index else said.text)
+            )
             yield from self._end(at, own, alone)
         if not left and id not in kept.done:
             kept.closed(id)
 
-    def _end(self, at: float, id: str, said: Outcome) -> tuple[Step, ...]:
+    def _end(self, at: float, id: str, said: CallOutcome) -> tuple[Step, ...]:
         if id in self.kept.done:
             return ()
         self.kept.closed(id)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from ..install import Edit, Where, hook_entries
+from ..install import Edit, InstallTarget, hook_entries
 
 EVENTS = {
     "SessionStart": ("speak", 10),
@@ -24,7 +24,7 @@ EVENTS = {
 LIVE = {"PostModelRequest": ("glance", 5)}
 
 
-def folder(where: Where) -> Path:
+def folder(where: InstallTarget) -> Path:
     """Codex's own folder."""
     given = where.env.get("CODEX_HOME")
     return Path(given) if given else where.home / ".codex"
@@ -36,10 +36,10 @@ class CodexInstaller:
     name = "codex"
     title = "Codex"
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         return bool(found("codex")) or folder(where).is_dir()
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root / ".codex" if where.scope == "shared" else folder(where)
         entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}))
         edits = [Edit(at / "hooks.json", "hooks", tuple(entries))]
@@ -55,10 +55,10 @@ class CodexInstaller:
             edits.append(Edit(at / "config.toml", "MCP server", block=block, mode=0o600, drops=drops))
         return edits
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         return where.scope != "shared"
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         return [
             "Codex runs hooks only once you trust them: look at them with /hooks in codex, "
             "or let Segue tell Codex so: segue init --agent codex --trust-hooks"

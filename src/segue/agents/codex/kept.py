@@ -21,7 +21,7 @@ _SMALL_MAX = 32
 _KEY_CHARS = 96  # of either end
 
 
-class Kept(msgspec.Struct):
+class RolloutMemory(msgspec.Struct):
     """The memory of one transcript."""
 
     form: str = ""  # "envelope" or "bare", decided by the first record
@@ -82,14 +82,14 @@ class Kept(msgspec.Struct):
         _put(self.agents, agent, [id, name], _SMALL_MAX)
 
 
-def restored(kept: Any) -> Kept:
+def restored(kept: Any) -> RolloutMemory:
     """The memory that an earlier piece left; a fresh one if it cannot be used."""
     if kept is not None:
         try:
-            return msgspec.convert(kept, Kept)
+            return msgspec.convert(kept, RolloutMemory)
         except (msgspec.ValidationError, RecursionError):
             pass
-    return Kept()
+    return RolloutMemory()
 
 
 def _push(items: list[T], item: T, most: int) -> None:

@@ -63,7 +63,7 @@ _DONE = ("Plan updated", "Success. Updated the following files", "attached local
 _STATED_CHARS = 400  # where a verdict stands
 
 
-class Outcome(Value, gc=False):
+class CallOutcome(Value, gc=False):
     """A result before it has an id and a time."""
 
     ok: bool | None = None
@@ -73,13 +73,13 @@ class Outcome(Value, gc=False):
     script: Literal["", "running", "ended"] = ""  # it is about a whole script, which …
 
 
-def of_output(output: Any) -> Outcome:
+def of_output(output: Any) -> CallOutcome:
     """What a tool's output says."""
     if isinstance(output, dict):
         said = _of_text(_content(output.get("content")))
         success = output.get("success")
         if said.ok is None and isinstance(success, bool):
-            return Outcome(ok=success, exit=said.exit, text=said.text)
+            return CallOutcome(ok=success, exit=said.exit, text=said.text)
         return said
     return _of_text(_content(output))
 
@@ -92,23 +92,23 @@ def _content(output: Any) -> str:
     return text(output)
 
 
-def _of_text(said: str) -> Outcome:
+def _of_text(said: str) -> CallOutcome:
     if usual := _USUAL.match(said):
         code = int(usual[1])
-        return Outcome(ok=code == 0, exit=code, text=said[usual.end() :])
+        return CallOutcome(ok=code == 0, exit=code, text=said[usual.end() :])
     if said.startswith('{"'):
         found, rest = _table(said)
         if "metadata" in found or "exit_code" in found or "chunk_id" in found:
             told = _of_table(found)
-            return Outcome(told.ok, told.exit, "\n".join(filter(None, (told.text, rest))), told.session)
+            return CallOutcome(told.ok, told.exit, "\n".join(filter(None, (told.text, rest))), told.session)
     headers, body = _split(said)
     if headers:
         return _of_headers(headers, body)
     start = said[:_STATED_CHARS]
     if start.startswith(_FAILED):
         denied = _DENIED.search(start)
-        return Outcome(ok=False, exit=int(denied[1]) if denied else None, text=said)
-    return Outcome(ok=True if start.startswith(_DONE) else None, text=said)
+        return CallOutcome(ok=False, exit=int(denied[1]) if denied else None, text=said)
+    return CallOutcome(ok=True if start.startswith(_DONE) else None, text=said)
 
 
 def _table(said: str) -> tuple[dict[str, Any], str]:
@@ -120,26 +120,26 @@ def _table(said: str) -> tuple[dict[str, Any], str]:
     return (table(parsed(head)), rest) if head.endswith("}") else ({}, "")
 
 
-def _of_table(found: dict[str, Any]) -> Outcome:
+def _of_table(found: dict[str, Any]) -> CallOutcome:
     code = table(found.get("metadata")).get("exit_code", found.get("exit_code"))
     if not isinstance(code, int):
-        return Outcome(text=text(found.get("output")), session=str(found.get("session_id") or ""))
-    return Outcome(ok=code == 0, exit=int(code), text=text(found.get("output")))
+        return CallOutcome(text=text(found.get("output")), session=str(found.get("session_id") or ""))
+    return CallOutcome(ok=code == 0, exit=int(code), text=text(found.get("output")))
 
 
-def _of_headers(headers: str, body: str) -> Outcome:
+def _of_headers(headers: str, body: str) -> CallOutcome:
     if code := _EXIT.search(headers):
-        return Outcome(ok=int(code[1]) == 0, exit=int(code[1]), text=body)
+        return CallOutcome(ok=int(code[1]) == 0, exit=int(code[1]), text=body)
     if session := _SESSION.search(headers):
-        return Outcome(text=body, session=session[1])
+        return CallOutcome(text=body, session=session[1])
     if headers.startswith("Script running"):
-        return Outcome(text=body, script="running")
+        return CallOutcome(text=body, script="running")
     if headers.startswith("Script completed"):
         inner = _of_text(body)
-        return Outcome(inner.ok, inner.exit, inner.text, inner.session, "ended")
+        return CallOutcome(inner.ok, inner.exit, inner.text, inner.session, "ended")
     is_script = headers.startswith("Script ")
     ok = False if headers.startswith("Script failed") else None
-    return Outcome(ok=ok, text=body, script="ended" if is_script else "")
+    return CallOutcome(ok=ok, text=body, script="ended" if is_script else "")
 
 
 def _split(said: str) -> tuple[str, str]:
@@ -156,29 +156,29 @@ def _split(said: str) -> tuple[str, str]:
     return said[:at], said[at:]
 
 
-def of_item(item: Item) -> Outcome:
+def of_item(item: Item) -> CallOutcome:
     """What a structured record of a command, a patch or an MCP call says."""
     code = item.exit_code if isinstance(item.exit_code, int) else None
     said = text(item.aggregated_output) or "\n".join(filter(None, (text(item.stdout), text(item.stderr))))
     if item.result is not None or item.error is not None:
         return _of_mcp(item)
     if code is not None:
-        return Outcome(ok=code == 0, exit=int(code), text=said)
+        return CallOutcome(ok=code == 0, exit=int(code), text=said)
     if isinstance(item.success, bool):
-        return Outcome(ok=item.success, text=said)
+        return CallOutcome(ok=item.success, text=said)
     status = text(item.status).lower()
     ok = True if status == "completed" else False if status in ("failed", "declined") else None
-    return Outcome(ok=ok, text=said)
+    return CallOutcome(ok=ok, text=said)
 
 
-def _of_mcp(item: Item) -> Outcome:
+def _of_mcp(item: Item) -> CallOutcome:
     told = table(item.result)
     problem = item.error if item.error is not None else told.get("Err")
     if problem is not None:
-        return Outcome(ok=False, text=plain(problem))
+        return CallOutcome(ok=False, text=plain(problem))
     inner = table(told.get("Ok")) or told
     is_error = inner.get("isError", inner.get("is_error"))
     said = "\n".join(filter(None, blocks(rows(inner.get("content"))))) or plain(
         inner.get("structuredContent")
     )
-    return Outcome(ok=not is_error, text=said or text(item.result))
+    return CallOutcome(ok=not is_error, text=said or text(item.result))

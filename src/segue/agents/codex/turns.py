@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.runs.steps import Compact, End, Fault, Interrupt, Report, Rewind, Step, Title, Usage
 from . import wire
-from .kept import Kept
+from .kept import RolloutMemory
 from .wire import number, rows, table, text
 
 _SUMMARY = "use the information in this summary to assist with your own analysis:"
@@ -17,7 +17,7 @@ _DEPTH_MAX = 4
 class Turns:
     """What the events of one transcript say about its turns."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: RolloutMemory) -> None:
         self.kept = kept
 
     def started(self, at: float, payload: wire.Body) -> Iterator[Step]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, Sign, Where
+from ..base import Form, Found, SearchScope, Sign
 
 if TYPE_CHECKING:
     from .reader import Reader
@@ -59,10 +59,10 @@ class CopilotCli:
     def load(self, path: Path, native: str) -> bytes:
         return path.read_bytes()
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         return None
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         files = sorted(_files(where), key=lambda file: -file[1].st_mtime)
         heads = 0
         for path, stat in files:
@@ -81,7 +81,7 @@ class CopilotCli:
                 )
 
 
-def _roots(where: Where) -> list[Path]:
+def _roots(where: SearchScope) -> list[Path]:
     if given := where.env.get("COPILOT_HOME"):
         return [Path(given)]
     roots = [where.home / ".copilot"]
@@ -90,7 +90,7 @@ def _roots(where: Where) -> list[Path]:
     return roots
 
 
-def _files(where: Where) -> Iterator[tuple[Path, os.stat_result]]:
+def _files(where: SearchScope) -> Iterator[tuple[Path, os.stat_result]]:
     for folder in [root / name for root in _roots(where) for name in _FOLDERS]:
         for name in _listed(folder):
             path = folder / name if name.endswith(".jsonl") else folder / name / "events.jsonl"
@@ -133,7 +133,7 @@ def _scalar(text: str) -> str:
     return text[1:-1].replace("''", "'") if text.startswith("'") else text
 
 
-def _process(folder: Path, where: Where) -> tuple[int, Sign]:
+def _process(folder: Path, where: SearchScope) -> tuple[int, Sign]:
     gone = 0
     for name in _listed(folder):
         if lock := _LOCK.fullmatch(name):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, Where
+from ..base import Form, Found, SearchScope
 from .launch import Launcher
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class GeminiCli:
     def load(self, path: Path, native: str) -> bytes:
         return path.read_bytes()
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         settings = _read(_folder(where) / "settings.json")
         general = settings.get("general")
         kept = general.get("sessionRetention") if isinstance(general, dict) else None
@@ -67,7 +67,7 @@ class GeminiCli:
             return None
         return max(1, round(int(age[1]) * _DAYS[age[2]]))
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         files = []
         for chats, cwd in _chats(_folder(where), where):
             files += [(path, stat, cwd, parent) for path, stat, parent in _transcripts(chats)]
@@ -77,7 +77,7 @@ class GeminiCli:
             yield Found(self.name, str(path), native, stat.st_mtime, stat.st_size, cwd, parent)
 
 
-def _folder(where: Where) -> Path:
+def _folder(where: SearchScope) -> Path:
     """``GEMINI_CLI_HOME`` stands for the home folder."""
     given = where.env.get("GEMINI_CLI_HOME")
     return (Path(given) if given else where.home) / ".gemini"
@@ -91,7 +91,7 @@ def _read(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _chats(folder: Path, where: Where) -> Iterator[tuple[Path, str]]:
+def _chats(folder: Path, where: SearchScope) -> Iterator[tuple[Path, str]]:
     """The project's folders of conversations, each with the working folder that it is of."""
     projects = _read(folder / "projects.json").get("projects")
     owners = {

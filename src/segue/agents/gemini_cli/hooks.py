@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..hooks import Answer, HookEvent, Kind, text
+from ..hooks import HookEvent, HookReply, Kind, text
 
 KINDS: dict[str, Kind] = {
     "SessionStart": "start",
@@ -43,7 +43,7 @@ class GeminiHooks:
             done=event == "AfterTool",
         )  # fmt: skip
 
-    def write(self, event: HookEvent, name: str, answer: Answer) -> bytes:
+    def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         if event.kind == "stop" and answer.refuse:
             return msgspec.json.encode({"decision": "deny", "reason": answer.refuse})
         if not answer.context or event.kind not in ("start", "prompt"):

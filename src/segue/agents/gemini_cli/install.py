@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..install import Edit, Entry, Where, hook_entries
+from ..install import Edit, InstallTarget, JsonEntry, hook_entries
 
 EVENTS = {
     "SessionStart": ("speak", 10_000),
@@ -20,7 +20,7 @@ EVENTS = {
 LIVE = {"BeforeTool": ("record", 5_000), "AfterTool": ("record", 5_000)}
 
 
-def folder(where: Where) -> Path:
+def folder(where: InstallTarget) -> Path:
     """Gemini CLI's own folder."""
     return where.home / ".gemini"
 
@@ -31,21 +31,21 @@ class GeminiInstaller:
     name = "gemini-cli"
     title = "Gemini CLI"
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         return bool(found("gemini")) or folder(where).is_dir()
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root / ".gemini" if where.scope == "shared" else folder(where)
         entries = hook_entries(where, self.name, EVENTS | (LIVE if where.live else {}), name="segue")
         if where.mcp:
             command, *words = where.server()
-            entries.append(Entry(("mcpServers", "segue"), {"command": command, "args": words}))
+            entries.append(JsonEntry(("mcpServers", "segue"), {"command": command, "args": words}))
         return [Edit(at / "settings.json", "hooks and MCP server", tuple(entries))]
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         return where.scope != "shared"
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         if where.live:
             return []
         return [

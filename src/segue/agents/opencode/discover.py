@@ -17,7 +17,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...errors import TranscriptUnreadable
-from ..base import Form, Found, Sign, Where
+from ..base import Form, Found, SearchScope, Sign
 from ..common import seconds
 from . import store
 from .launch import Launcher
@@ -57,10 +57,10 @@ class OpenCode:
             return store.from_files(path)
         return path.read_bytes()
 
-    def retention(self, where: Where) -> int | None:
+    def retention(self, where: SearchScope) -> int | None:
         return None
 
-    def find(self, where: Where) -> Iterator[Found]:
+    def find(self, where: SearchScope) -> Iterator[Found]:
         folder = _folder(where, "XDG_DATA_HOME", ".local/share")
         database = folder / "opencode.db"
         seen: set[str] = set()
@@ -73,7 +73,7 @@ class OpenCode:
             if found.path == str(database) or found.native not in seen:
                 yield found
 
-    def _in_database(self, path: Path, where: Where, seen: set[str]) -> Iterator[Found]:
+    def _in_database(self, path: Path, where: SearchScope, seen: set[str]) -> Iterator[Found]:
         if not path.is_file():
             return
         try:
@@ -92,7 +92,7 @@ class OpenCode:
             parent = str(row.get("parent_id") or "")
             yield Found(self.name, str(path), native, changed, 0, directory, parent, sign, pid)
 
-    def _in_files(self, storage: Path, where: Where) -> Iterator[Found]:
+    def _in_files(self, storage: Path, where: SearchScope) -> Iterator[Found]:
         """Sessions of versions before the database."""
         stats = []
         for path in storage.glob("session/*/*.json"):
@@ -108,7 +108,7 @@ class OpenCode:
                 yield Found(self.name, str(path), path.stem, changed, 0, cwd, parent)
 
 
-def _folder(where: Where, variable: str, usual: str) -> Path:
+def _folder(where: SearchScope, variable: str, usual: str) -> Path:
     given = where.env.get(variable)
     return (Path(given) if given else where.home / usual) / "opencode"
 
@@ -128,7 +128,7 @@ def _head(path: Path) -> tuple[str, str]:
         return "", ""
 
 
-def _locks(where: Where) -> list[int] | None:
+def _locks(where: SearchScope) -> list[int] | None:
     """The processes that run; None where this version keeps no locks."""
     folder = _folder(where, "XDG_STATE_HOME", ".local/state") / "locks"
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ..hooks import Answer, HookEvent, Kind, number, text
+from ..hooks import HookEvent, HookReply, Kind, number, text
 
 KINDS: dict[str, Kind] = {
     "start": "start",
@@ -35,7 +35,7 @@ class OpenCodeHooks:
             model=text(payload, "model"), window=number(payload, "window"), pid=number(payload, "pid"),
         )  # fmt: skip
 
-    def write(self, event: HookEvent, name: str, answer: Answer) -> bytes:
+    def write(self, event: HookEvent, name: str, answer: HookReply) -> bytes:
         return msgspec.json.encode({"context": answer.context}) if answer.context else b""
 
 

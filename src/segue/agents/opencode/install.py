@@ -12,12 +12,12 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from ..install import OWN, CannotEdit, Edit, Entry, Where
+from ..install import OWN, CannotEdit, Edit, InstallTarget, JsonEntry
 
 PLUGIN = Path(__file__).with_name("plugin.js")
 
 
-def folder(where: Where) -> Path:
+def folder(where: InstallTarget) -> Path:
     """OpenCode's own folder."""
     given = where.env.get("OPENCODE_CONFIG_DIR")
     if given:
@@ -31,35 +31,35 @@ class OpenCodeInstaller:
     name = "opencode"
     title = "OpenCode"
 
-    def is_here(self, where: Where, found: Callable[[str], str | None]) -> bool:
+    def is_here(self, where: InstallTarget, found: Callable[[str], str | None]) -> bool:
         return bool(found("opencode")) or folder(where).is_dir()
 
-    def edits(self, where: Where) -> list[Edit]:
+    def edits(self, where: InstallTarget) -> list[Edit]:
         at = where.root if where.scope == "shared" else folder(where)
         names = ("opencode.jsonc", "opencode.json")
         file = next((at / name for name in names if (at / name).exists()), at / "opencode.json")
         entries = []
         if where.mcp:
             value = {"type": "local", "command": list(where.server()), "enabled": True}
-            entries.append(Entry(("mcp", "segue"), value))
+            entries.append(JsonEntry(("mcp", "segue"), value))
         if where.scope == "shared":
             plugin = Edit(at / ".opencode" / "plugin" / "segue.js", "plugin", own=rendered(where))
             return [plugin, *([Edit(file, "MCP server", tuple(entries))] if entries else [])]
         own = where.hook.with_name("segue.js")
-        entries.append(Entry(("plugin",), own.as_uri(), True))
+        entries.append(JsonEntry(("plugin",), own.as_uri(), True))
         return [
             Edit(own, "plugin", own=rendered(where), mode=0o600),
             Edit(file, "plugin and MCP server", tuple(entries)),
         ]
 
-    def rooted(self, where: Where) -> bool:
+    def rooted(self, where: InstallTarget) -> bool:
         return where.scope != "shared"
 
-    def after(self, where: Where) -> list[str]:
+    def after(self, where: InstallTarget) -> list[str]:
         return []
 
 
-def rendered(where: Where) -> str:
+def rendered(where: InstallTarget) -> str:
     """The plugin, with the command that it runs."""
     words = [where.python, "-I", "-S", str(where.hook), "opencode"]
     if where.scope == "shared":

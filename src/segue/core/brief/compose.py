@@ -18,9 +18,9 @@ from ..runs import sentences as telling
 from ..runs.digest import Failure
 from ..runs.identifiers import NAME, is_name
 from ..runs.inherited import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
-from .facts import FINISHED, Claim, Picture, Task
+from .facts import FINISHED, BriefFacts, Claim, PlanLine
 from .file_list import Inventory
-from .page import LIST_MAX, Page, cut, plain, size
+from .page import LIST_MAX, BriefPage, cut, plain, size
 from .relevance import words
 from .statements import Sentence
 
@@ -41,7 +41,7 @@ _INSTEAD = {
 """Where a sentence goes whose label has its line already."""
 
 
-def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
+def compose(shown: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") -> str:
     """The brief as text. ``more`` is the command that gives what was left out."""
     if budget < BYTES_MIN:
         raise BudgetTooSmall(
@@ -51,8 +51,8 @@ def compose(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
     return _composed(shown, budget, more)
 
 
-def _composed(shown: Picture, budget: int, more: str) -> str:
-    page = Page(budget)
+def _composed(shown: BriefFacts, budget: int, more: str) -> str:
+    page = BriefPage(budget)
     closing = f"{CLOSING} More: {more}" if more and budget >= 400 else CLOSING
     page.put("closing", closing)
     page.put("opening", _opening(shown, budget))
@@ -68,7 +68,7 @@ def _composed(shown: Picture, budget: int, more: str) -> str:
     return sealed("\n".join(plain(line) for block in lines for line in block.split("\n")))
 
 
-def marked_down(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "") -> str:
+def marked_down(shown: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") -> str:
     """The brief as Markdown: the same lines as a list."""
     text = compose(shown, budget, more)
     room = budget
@@ -89,7 +89,7 @@ def _bullet(line: str) -> str:
     return f"- **{label}:**{rest}" if colon and named else line
 
 
-def _opening(shown: Picture, budget: int) -> str:
+def _opening(shown: BriefFacts, budget: int) -> str:
     parts = [f"{OPENING} {STOPPED if shown.run or shown.agent else STANDS}"]
     about = [shown.agent] if shown.agent else []
     if shown.branch:
@@ -107,7 +107,7 @@ def _opening(shown: Picture, budget: int) -> str:
     return "".join(parts) + "."
 
 
-def _essential(page: Page, shown: Picture, budget: int) -> None:
+def _essential(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     """Goal, work under way, next step and what is broken, at any budget; then what else the user said."""
     tight = budget < 700
     goal = 0.42 * budget if tight else min(900, 0.35 * budget + 90)
@@ -142,7 +142,7 @@ def _essential(page: Page, shown: Picture, budget: int) -> None:
         page.say("FIRST ASKED", shown.first, (0.12 if shown.inherits else 0.045) * budget)
 
 
-def _open(page: Page, shown: Picture, budget: int) -> None:
+def _open(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     """What of the agent's words a short answer of the user takes up, and what still waits for one."""
     if shown.latest and shown.answers:
         page.put("IN ANSWER TO", f"IN ANSWER TO: {_quote(_end(shown.answers, int(0.12 * budget)))}")
@@ -161,7 +161,7 @@ def _end(text: str, most: int) -> str:
     return text
 
 
-def _musts(page: Page, shown: Picture, goal: float, plan: float, broken: float) -> None:
+def _musts(page: BriefPage, shown: BriefFacts, goal: float, plan: float, broken: float) -> None:
     """What every brief has. Where not all of it has room, each gets a part that still says something."""
     label = "LAST SAID" if shown.ending == FINISHED else "UNDER WAY"
     going = "" if shown.plan else next((one.text for one in shown.sentences if one.label == label), "")
@@ -235,7 +235,7 @@ def _refused(call: Failure, by: str, most: float) -> str:
     return f"{by} rejected {name}" + (f" and said: {_quote(said)}" if said else "")
 
 
-def _pending(page: Page, calls: list[str], most: float) -> None:
+def _pending(page: BriefPage, calls: list[str], most: float) -> None:
     """The calls that were cut off; nobody knows what became of them."""
     for told in (" and ".join(calls), calls[-1]):
         for rest in (" may still have completed: check first", ": check first"):
@@ -244,7 +244,7 @@ def _pending(page: Page, calls: list[str], most: float) -> None:
     page.say("PENDING", f"check {calls[-1]}", most)
 
 
-def _waits(task: Task) -> str:
+def _waits(task: PlanLine) -> str:
     return f"{task.text} ({task.reason})" if task.reason else task.text
 
 
@@ -261,7 +261,7 @@ def _list(items: list[str], most: int, count: int, between: str = "; ") -> str:
     return between.join(taken)
 
 
-def _plan(page: Page, shown: Picture, most: float) -> None:
+def _plan(page: BriefPage, shown: BriefFacts, most: float) -> None:
     """The items under way and next, short ones whole, long ones cut, and how many are missing."""
     now = "" if shown.plan_note else "now "
     items = [f"{now}{as_item(task.text)}" for task in shown.plan if task.state == "active"]
@@ -285,7 +285,7 @@ def _plan(page: Page, shown: Picture, most: float) -> None:
         page.put("PLAN", f"{label}: {told}") or page.say("PLAN", told, page.left - 8)
 
 
-def _commands(page: Page, shown: Picture, budget: int) -> None:
+def _commands(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     most = int(min(450, COMMANDS_SHARE * budget))
     told: list[str] = []
     for short, use in shown.commands[:16]:
@@ -298,7 +298,7 @@ def _commands(page: Page, shown: Picture, budget: int) -> None:
         page.say("COMMANDS", "; ".join(told), most + 20)
 
 
-def _told(page: Page, shown: Picture, budget: int) -> None:
+def _told(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     """Declared facts, and the world now."""
     if budget < 700:
         return
@@ -324,7 +324,7 @@ NEWEST_SHARE, NEWEST_WEIGHT = 0.08, 1.25
 RATE_MIN = 0.004  # a sentence that adds less says nothing
 
 
-def _newest(page: Page, shown: Picture, most: int) -> list[Sentence]:
+def _newest(page: BriefPage, shown: BriefFacts, most: int) -> list[Sentence]:
     """How the last message begins: what was found or is being done, whatever else there is to say."""
     first = shown.sentences[0] if shown.sentences else None
     if first is None or first.weight < NEWEST_WEIGHT or first.text.lower() in page.low:
@@ -332,7 +332,7 @@ def _newest(page: Page, shown: Picture, most: int) -> list[Sentence]:
     return [first] if size(first.text) <= most else []
 
 
-def _sentences(page: Page, first: list[Sentence], candidates: list[Sentence], shown: Picture) -> None:
+def _sentences(page: BriefPage, first: list[Sentence], candidates: list[Sentence], shown: BriefFacts) -> None:
     """Fill what is left with ``first``, and then the sentences that say most that is not said yet.
 
     What a sentence adds only shrinks as others are chosen, so a value that was right earlier is an upper
@@ -369,7 +369,7 @@ def _sentences(page: Page, first: list[Sentence], candidates: list[Sentence], sh
         page.lines[label] = f"{head}: {_quote(text) if label in QUOTED else text}"
 
 
-def _choose(page: Page, chosen: dict[str, list[Sentence]], one: Sentence) -> None:
+def _choose(page: BriefPage, chosen: dict[str, list[Sentence]], one: Sentence) -> None:
     """Take a sentence in, if there is room, under the label where it belongs."""
     label = one.label
     if label in page.lines:

@@ -56,7 +56,7 @@ class Probe(Value):
     cut: bool = False  # time ran out before git had answered all
 
 
-class Task(msgspec.Struct, gc=False):
+class PlanLine(msgspec.Struct, gc=False):
     """A line of the plan."""
 
     text: str
@@ -84,7 +84,7 @@ class FileLine(msgspec.Struct, gc=False):
     given: bool = True  # to a tool; else a command only mentioned it
 
 
-class Picture(msgspec.Struct):
+class BriefFacts(msgspec.Struct):
     """Everything that a brief may say."""
 
     agent: str = ""
@@ -109,7 +109,7 @@ class Picture(msgspec.Struct):
     last_edited: str = ""  # path
     inherits: bool = False  # it began with a brief of ours
     standing: list[str] = []
-    plan: list[Task] = []
+    plan: list[PlanLine] = []
     plan_done: list[str] = []
     plan_total: int = 0
     plan_note: str = ""  # why some of what is open in it may be done
@@ -142,11 +142,11 @@ def picture(
     *,
     agent: str = "",
     covered: Mapping[str, str] | None = None,
-) -> Picture:
+) -> BriefFacts:
     """Put together what is known; ``runs`` newest first.
 
     ``covered`` has of each feature the hash over its files of now: what is stale is told only with it."""
-    shown = Picture(agent=agent, memories=list(memories))
+    shown = BriefFacts(agent=agent, memories=list(memories))
     if runs:
         _run(shown, runs[0])
         for older in runs[1:3]:
@@ -161,7 +161,7 @@ def picture(
 # -- the newest run
 
 
-def _run(shown: Picture, digest: RunDigest) -> None:
+def _run(shown: BriefFacts, digest: RunDigest) -> None:
     shown.run, shown.branch, shown.model = digest.native, digest.branch, digest.model
     shown.when, shown.context, shown.window = digest.last, digest.context, digest.window
     shown.chars, shown.calls, shown.project = digest.chars, digest.calls, _base(digest.cwd)
@@ -199,7 +199,7 @@ def _run(shown: Picture, digest: RunDigest) -> None:
         shown.asked = asked(last.text)
 
 
-def _refusal(shown: Picture, digest: RunDigest, failures: list[Failure]) -> None:
+def _refusal(shown: BriefFacts, digest: RunDigest, failures: list[Failure]) -> None:
     """The last call that was not carried out: the user did not want it, or the harness did not run it."""
     if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
         shown.refused = digest.refused
@@ -248,7 +248,7 @@ def _pending(what: str, act: str) -> str:
     return f"`{what}`" if act in ("run", "other") else f"{act} {what}"
 
 
-def _requests(shown: Picture, digest: RunDigest) -> None:
+def _requests(shown: BriefFacts, digest: RunDigest) -> None:
     prompts = digest.prompts
     first = digest.first_prompt
     goal = next((one for one in reversed(prompts) if telling.is_substantial(one.text)), None)
@@ -284,25 +284,25 @@ def quoted(prompt: str) -> str:
     return telling.flat(text)
 
 
-def _plans(shown: Picture, digest: RunDigest) -> None:
+def _plans(shown: BriefFacts, digest: RunDigest) -> None:
     inherited = digest.inherited
     if digest.plan and not _prefers_written(digest):
         states = {"active": "active", "pending": "next"}
-        shown.plan = [Task(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
+        shown.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
         shown.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
         shown.plan_note = UNTOUCHED if _is_untouched(digest) else ""
     elif is_current(digest):
         kept_done = [one[0].lower() for one in digest.plan if one[1] == "done"]
         left = [one for one in digest.sketch if not _is_among(one.lower(), kept_done)]
-        shown.plan = [Task(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
+        shown.plan = [PlanLine(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
         shown.plan_done = list(digest.sketch_done)
         shown.plan_total = len(shown.plan) + len(shown.plan_done)
         if digest.numbered and not digest.sketch_done:
             shown.plan_total, shown.plan_note = 0, UNTICKED
     told = inherited.without([*(task.text for task in shown.plan), *shown.plan_done])
-    shown.plan += [Task(one, "next") for one in told.plan]
-    shown.plan += [Task(one, "blocked") for one in told.blocked]
+    shown.plan += [PlanLine(one, "next") for one in told.plan]
+    shown.plan += [PlanLine(one, "blocked") for one in told.blocked]
     shown.plan.sort(key=lambda task: task.state != "active")
 
 
@@ -379,7 +379,7 @@ def command_value(short: str, use: CommandUse, now: int) -> float:
 # -- the other sources
 
 
-def _older(shown: Picture, digest: RunDigest) -> None:
+def _older(shown: BriefFacts, digest: RunDigest) -> None:
     """A run before the newest one: what still holds of it."""
     rules = [one.text for one in reversed(digest.standing)]
     shown.standing = list(dict.fromkeys([*shown.standing, *rules, *digest.inherited.standing]))
@@ -396,7 +396,7 @@ def _older(shown: Picture, digest: RunDigest) -> None:
     shown.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
 
 
-def _session(shown: Picture, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
+def _session(shown: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
     """Declared facts: they come first, and what they finished is no longer open."""
     shown.session, shown.status = state.id, state.status
     shown.project = state.project_name or shown.project
@@ -405,9 +405,9 @@ def _session(shown: Picture, state: SessionState, covered: Mapping[str, str] | N
             shown.latest = shown.latest or shown.goal
         shown.goal, shown.first = state.goal, ""
     items = state.items
-    declared = [Task(items[at].text, "active") for at in state.active]
-    declared += [Task(items[at].text, "next") for at in state.next]
-    declared += [Task(items[at].text, "blocked", items[at].reason) for at in state.blocked]
+    declared = [PlanLine(items[at].text, "active") for at in state.active]
+    declared += [PlanLine(items[at].text, "next") for at in state.next]
+    declared += [PlanLine(items[at].text, "blocked", items[at].reason) for at in state.blocked]
     done = [items[at].text for at in state.done]
     if declared or done:
         shown.plan, shown.plan_done, shown.plan_note = declared, done, ""
@@ -440,7 +440,7 @@ def _because(text: str, why: str) -> str:
     return f"{text} ({why})" if why else text
 
 
-def _probe(shown: Picture, probe: Probe) -> None:
+def _probe(shown: BriefFacts, probe: Probe) -> None:
     shown.branch = probe.branch or shown.branch
     shown.dirty = [_base(path) for path in probe.dirty]
     shown.since = list(probe.commits)

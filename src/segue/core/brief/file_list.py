@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from itertools import chain
 
-from .facts import FileLine, Picture
-from .page import LIST_MAX, Page, size
+from .facts import BriefFacts, FileLine
+from .page import LIST_MAX, BriefPage, size
 
 FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.46, 9, 20
 RESERVE = 0.08
@@ -19,7 +19,7 @@ _TRIES = 8
 class Inventory:
     """The lines of files and names on a page."""
 
-    def __init__(self, page: Page, shown: Picture, budget: int, wanted: int = 0) -> None:
+    def __init__(self, page: BriefPage, shown: BriefFacts, budget: int, wanted: int = 0) -> None:
         """``wanted``: bytes of sentences that will be said in any case."""
         self.page, self.places = page, shown.worth.homes
         self.heading = "FILES and the names in play there:" if budget >= 700 else "FILES:"

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ..runs import sentences
 from ..runs.digest import RunDigest
 from ..runs.inherited import sealed, unmarked
-from ..runs.quotable import Block
+from ..runs.quotable import RunText
 from .compose import compose, marked_down
-from .facts import Picture
+from .facts import BriefFacts
 from .page import cut, plain, size
 from .passages import Passage, passages
 
@@ -142,7 +142,7 @@ def fill(
 
 
 def account(
-    known: Picture, digest: RunDigest, blocks: Sequence[Block], budget: int, more: str = "", *,
+    known: BriefFacts, digest: RunDigest, blocks: Sequence[RunText], budget: int, more: str = "", *,
     bullets: bool = False,
 ) -> str:  # fmt: skip
     """The brief and the passages behind it, in at most so many bytes; with bullets, as Markdown."""

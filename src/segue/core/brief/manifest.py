@@ -16,7 +16,7 @@ import msgspec
 from ...errors import BudgetTooSmall
 from ..runs.digest import Failure
 from .compose import BYTES_DEFAULT, BYTES_MIN, level
-from .facts import Picture
+from .facts import BriefFacts
 from .page import cut, plain, size
 
 LINE_BYTES = 150  # ten to twenty words
@@ -174,7 +174,7 @@ class _Sheet:
         return False
 
 
-def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
+def manifest(shown: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
     """The manifest as JSON in at most so many bytes."""
     if budget < BYTES_MIN:
         raise BudgetTooSmall(
@@ -191,7 +191,7 @@ def manifest(shown: Picture, budget: int = BYTES_DEFAULT, more: str = "", state_
     return _measured(sheet, shown)
 
 
-def prepared(shown: Picture, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
+def prepared(shown: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
     """The manifest with how it was prepared, in as many bytes; what surrounds the work yields to the work."""
     for kept in _shorter(about):
         tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
@@ -277,7 +277,7 @@ def _text(value: Any) -> str:
     return plain(value) if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
-def _measured(sheet: _Sheet, shown: Picture) -> bytes:
+def _measured(sheet: _Sheet, shown: BriefFacts) -> bytes:
     """The sheet with its metrics, if they fit, and its keys in their order."""
     told = {key: sheet.sheet[key] for key in Manifest.__struct_fields__ if key in sheet.sheet}
     original = max(1, shown.chars // TOKEN_BYTES)
@@ -293,7 +293,7 @@ def _measured(sheet: _Sheet, shown: Picture) -> bytes:
     return found
 
 
-def _essential(sheet: _Sheet, shown: Picture) -> None:
+def _essential(sheet: _Sheet, shown: BriefFacts) -> None:
     """Goal, work, next step and what is broken; each gets its part where not all have room."""
     active = [task.text for task in shown.plan if task.state == "active"]
     todo = [task.text for task in shown.plan if task.state == "next"][:1]
@@ -326,7 +326,7 @@ def _cost(text: str) -> int:
     return len(msgspec.json.encode(" ".join(text.split())))
 
 
-def _heading(sheet: _Sheet, shown: Picture) -> None:
+def _heading(sheet: _Sheet, shown: BriefFacts) -> None:
     meta = "session_metadata"
     if shown.when:
         stamp = datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -340,7 +340,7 @@ def _heading(sheet: _Sheet, shown: Picture) -> None:
         sheet.set(meta, "first_asked", shown.first, LINE_BYTES)
 
 
-def _tasks(sheet: _Sheet, shown: Picture) -> None:
+def _tasks(sheet: _Sheet, shown: BriefFacts) -> None:
     states: dict[str, Any] = {
         "active": ("HIGH", "in_progress"),
         "next": ("MEDIUM", "pending"),
@@ -371,7 +371,7 @@ def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
             break
 
 
-def _context(sheet: _Sheet, shown: Picture) -> None:
+def _context(sheet: _Sheet, shown: BriefFacts) -> None:
     goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
     _fill(sheet, "standing_instructions", [rule for rule in shown.standing if rule not in goal], 4)
     _fill(sheet, "key_decisions", shown.decided, 6)
@@ -389,20 +389,20 @@ def _context(sheet: _Sheet, shown: Picture) -> None:
         sheet.add(("completed_tasks",), cut(done, 100))
 
 
-def _findings(sheet: _Sheet, shown: Picture) -> None:
+def _findings(sheet: _Sheet, shown: BriefFacts) -> None:
     _fill(sheet, "important_findings", [*shown.learnt, *shown.memories], 4)
     if not shown.learnt:
         _fill(sheet, "important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
 
 
-def _inferred(sheet: _Sheet, shown: Picture) -> None:
+def _inferred(sheet: _Sheet, shown: BriefFacts) -> None:
     """What a model said and the transcript bears out: last, in bytes that nothing observed wants."""
     told = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in shown.claims]
     for text in told[:4]:
         sheet.add(("critical_context", "important_findings"), cut(text, LINE_BYTES + 40))
 
 
-def _pointers(sheet: _Sheet, shown: Picture) -> None:
+def _pointers(sheet: _Sheet, shown: BriefFacts) -> None:
     sheet.set("memory_pointers", "git_branch", shown.branch, 60)
     edited = [line for line in shown.files if line.mark]
     sheet.set("active_state", "last_file_modified", shown.last_edited, 120)
@@ -415,8 +415,8 @@ def _pointers(sheet: _Sheet, shown: Picture) -> None:
             break
 
 
-def _bootstrap(more: str) -> Callable[[_Sheet, Picture], None]:
-    def fill(sheet: _Sheet, shown: Picture) -> None:
+def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
+    def fill(sheet: _Sheet, shown: BriefFacts) -> None:
         steps = ["Run git status and look at the modified files."]
         if shown.pending:
             steps.append(f"Check whether {shown.pending[-1]} completed; do not assume it.")
@@ -435,8 +435,8 @@ def _bootstrap(more: str) -> Callable[[_Sheet, Picture], None]:
     return fill
 
 
-def _rest(state_file: str) -> Callable[[_Sheet, Picture], None]:
-    def fill(sheet: _Sheet, shown: Picture) -> None:
+def _rest(state_file: str) -> Callable[[_Sheet, BriefFacts], None]:
+    def fill(sheet: _Sheet, shown: BriefFacts) -> None:
         if shown.probe_cut:
             sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
         elif shown.dirty:

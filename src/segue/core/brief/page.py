@@ -45,7 +45,7 @@ def cut(text: str, most: int) -> str:
     return short[:at].rstrip(" ,;:.(—-") + "…"
 
 
-class Page:
+class BriefPage:
     """Lines under labels, with the bytes that are left."""
 
     def __init__(self, budget: int) -> None:

@@ -18,9 +18,9 @@ import msgspec
 
 from ..base.lazy import regex
 from ..runs import sentences as telling
-from ..runs.digest import RunDigest, Trace
+from ..runs.digest import RecentStep, RunDigest
 from ..runs.identifiers import NAME, is_name
-from ..runs.quotable import SAID, Block
+from ..runs.quotable import SAID, RunText
 from .facts import command_value, file_value
 from .relevance import COMMON, Worth, worth
 
@@ -63,7 +63,7 @@ class Passage(msgspec.Struct, gc=False):
     sure: float = 0.0  # worth that does not depend on what else is said
 
 
-def passages(blocks: Sequence[Block], digest: RunDigest, said: str = "") -> Iterator[Passage]:
+def passages(blocks: Sequence[RunText], digest: RunDigest, said: str = "") -> Iterator[Passage]:
     """The passages of a run, those first that are needed most; ``said`` is what the reader knows already."""
     pool = list(_pool(blocks, digest.cwd))
     known = _worth(blocks, digest)
@@ -75,7 +75,7 @@ def passages(blocks: Sequence[Block], digest: RunDigest, said: str = "") -> Iter
 # -- what may be quoted
 
 
-def _pool(blocks: Sequence[Block], cwd: str) -> Iterator[Passage]:
+def _pool(blocks: Sequence[RunText], cwd: str) -> Iterator[Passage]:
     """Passages newest first; a line that a newer one has is not said again."""
     lines: set[str] = set()
     left = POOL_CHARS
@@ -108,7 +108,7 @@ def within(path: str, cwd: str) -> str:
     )
 
 
-def _needed(blocks: Sequence[Block]) -> set[int]:
+def _needed(blocks: Sequence[RunText]) -> set[int]:
     """The last words of each side, the two newest edits and what failed last."""
     wanted = {"prompt": 1, "say": 1, "edit": 2, "failure": 1}
     found = set()
@@ -119,7 +119,7 @@ def _needed(blocks: Sequence[Block]) -> set[int]:
     return found
 
 
-def parts(block: Block) -> Iterator[str]:
+def parts(block: RunText) -> Iterator[str]:
     """A block in pieces that can stand alone."""
     if block.kind not in SAID:
         yield from _cut(block.text)
@@ -180,8 +180,8 @@ def _lists(digest: RunDigest, said: str) -> Iterator[Passage]:
 # -- what it is worth
 
 
-def _worth(blocks: Sequence[Block], digest: RunDigest) -> Worth:
-    traces = [Trace(one.kind, one.text[:TRACE_CHARS], one.path) for one in blocks]
+def _worth(blocks: Sequence[RunText], digest: RunDigest) -> Worth:
+    traces = [RecentStep(one.kind, one.text[:TRACE_CHARS], one.path) for one in blocks]
     return worth(digest, traces)
 
 

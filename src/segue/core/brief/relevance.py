@@ -15,7 +15,7 @@ from itertools import chain
 import msgspec
 
 from ..base.lazy import regex
-from ..runs.digest import RunDigest, Trace, Words, tail
+from ..runs.digest import RecentStep, RunDigest, SaidText, tail
 from ..runs.identifiers import NAME, is_name, may_name
 
 WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
@@ -73,7 +73,7 @@ class Worth(msgspec.Struct):
     homes: dict[str, str]  # name -> path
 
 
-def worth(digest: RunDigest, traces: list[Trace] | None = None) -> Worth:
+def worth(digest: RunDigest, traces: list[RecentStep] | None = None) -> Worth:
     """Look at what a digest kept, or at more steps than it kept."""
     traces = tail(digest) if traces is None else traces
     names, homes = _names(digest, traces)
@@ -91,7 +91,7 @@ def _chance(score: float) -> float:
     return 1 / (1 + math.exp(-score))
 
 
-def _words(digest: RunDigest, traces: list[Trace]) -> dict[str, float]:
+def _words(digest: RunDigest, traces: list[RecentStep]) -> dict[str, float]:
     says = [words(one.text) for one in digest.says]
     said = Counter(word for one in says for word in one)
     lately = Counter(word for one in says[-12:] for word in one)
@@ -147,7 +147,7 @@ class _Name:
         self.homes: dict[str, int] = {}
 
 
-def _seen(names_in: _NamesIn, traces: list[Trace]) -> dict[str, _Name]:
+def _seen(names_in: _NamesIn, traces: list[RecentStep]) -> dict[str, _Name]:
     found: dict[str, _Name] = {}
     for at, one in enumerate(traces):
         kind, path, age = one.kind, one.path, len(traces) - 1 - at
@@ -177,14 +177,14 @@ def _seen(names_in: _NamesIn, traces: list[Trace]) -> dict[str, _Name]:
     return found
 
 
-def _fields(result: Trace) -> Set[str]:
+def _fields(result: RecentStep) -> Set[str]:
     """The names of fields in an output that is no file's: what a program answers has many of them."""
     if result.path or '":' not in result.text:
         return frozenset()
     return set(_KEY.findall(result.text))
 
 
-def _names(digest: RunDigest, traces: list[Trace]) -> tuple[dict[str, float], dict[str, str]]:
+def _names(digest: RunDigest, traces: list[RecentStep]) -> tuple[dict[str, float], dict[str, str]]:
     names_in = _NamesIn()
     seen = _seen(names_in, traces)
     said = _tokens(names_in, digest.says)
@@ -247,5 +247,5 @@ class _NamesIn(dict[str, tuple[str, ...]]):
         return here
 
 
-def _tokens(names_in: _NamesIn, texts: list[Words]) -> Counter[str]:
+def _tokens(names_in: _NamesIn, texts: list[SaidText]) -> Counter[str]:
     return Counter(token for one in texts for token in names_in.text(one.text))

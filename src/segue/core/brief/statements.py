@@ -8,7 +8,7 @@ import msgspec
 
 from ..base.lazy import regex
 from ..runs import sentences as telling
-from ..runs.digest import RunDigest, Words
+from ..runs.digest import RunDigest, SaidText
 
 
 class Sentence(msgspec.Struct, gc=False):
@@ -79,7 +79,7 @@ def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
     return found
 
 
-def _spoken(said: Words, fresh: bool, weight: float) -> list[Sentence]:
+def _spoken(said: SaidText, fresh: bool, weight: float) -> list[Sentence]:
     found = []
     for raw in telling.sentences(said.text):
         text = _LEAD.sub("", raw)

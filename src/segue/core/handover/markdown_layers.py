@@ -26,7 +26,7 @@ TEXT_CHARS = 600
 _KEY = regex(r"[a-z_]{1,40}")
 
 
-class Told(Value):
+class FrontMatter(Value):
     """A session as front matter tells it."""
 
     session: str
@@ -52,13 +52,13 @@ class Told(Value):
     """Those that are not solved."""
 
 
-def told_of(state: SessionState, head: str, written: str) -> Told:
+def told_of(state: SessionState, head: str, written: str) -> FrontMatter:
     """What is told of a state."""
     project = "" if state.project.startswith(("/", "~")) or ":\\" in state.project else state.project
     items = [(item.status, _cut(item.text), _cut(item.reason)) for item in state.items]
     left = [row for row in items if row[0] in ("active", "next", "blocked")]
     done = [row for row in items if row[0] in ("done", "dropped")]
-    return Told(
+    return FrontMatter(
         state.id, state.version, head, _cut(state.goal), written, state.organization, project,
         state.project_name, state.type, state.status, _cut(state.summary), _cut(state.last_action),
         items=(*done[-ROWS_MAX:], *left[:ROWS_MAX]),
@@ -69,10 +69,10 @@ def told_of(state: SessionState, head: str, written: str) -> Told:
     )  # fmt: skip
 
 
-def front_matter(told: Told) -> str:
+def front_matter(told: FrontMatter) -> str:
     """The lines between two ``---``, with their checksum."""
     lines = [f"segue: {FORMAT}"]
-    for name in Told.__struct_fields__:
+    for name in FrontMatter.__struct_fields__:
         value = getattr(told, name)
         if isinstance(value, tuple):
             lines += [f"{name}:", *(f"  - {_json(row)}" for row in value)] if value else []
@@ -82,7 +82,7 @@ def front_matter(told: Told) -> str:
     return FRONT + "\n".join(lines) + "\n" + FRONT
 
 
-def read_front_matter(text: str) -> Told | None:
+def read_front_matter(text: str) -> FrontMatter | None:
     """What front matter tells; None unless it is whole."""
     text = text.replace("\r\n", "\n")
     if not text.startswith(FRONT):
@@ -116,11 +116,11 @@ def _values(lines: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _told(values: Mapping[str, Any]) -> Told:
+def _told(values: Mapping[str, Any]) -> FrontMatter:
     import msgspec
 
-    known = {name: values[name] for name in Told.__struct_fields__ if name in values}
-    return msgspec.convert(known, Told)
+    known = {name: values[name] for name in FrontMatter.__struct_fields__ if name in values}
+    return msgspec.convert(known, FrontMatter)
 
 
 def _checksum(lines: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ _LISTS = {
 _ITEMS = ("plan", "next", "blocked")
 
 
-class Fact(Value):
+class ToldFact(Value):
     """Something that the run was told."""
 
     kind: str
@@ -74,7 +74,7 @@ class Score(Value):
     """A score with its reasons."""
 
     score: float
-    facts: tuple[Fact, ...]
+    facts: tuple[ToldFact, ...]
     measures: Measures
     reasons: tuple[str, ...]
 
@@ -89,7 +89,7 @@ class Score(Value):
         return found
 
 
-def facts_in(brief: str) -> list[Fact]:
+def facts_in(brief: str) -> list[ToldFact]:
     """What a brief tells, fact by fact."""
     found: dict[tuple[str, str], None] = {}
     for raw in brief.split("\n"):
@@ -112,7 +112,7 @@ def facts_in(brief: str) -> list[Fact]:
             short = shell(code).short
             if short and " " in code:
                 found["command", short] = None
-    return [Fact(kind, text) for kind, text in found if text]
+    return [ToldFact(kind, text) for kind, text in found if text]
 
 
 class _Seen:
@@ -189,7 +189,7 @@ def judge(
     return Score(_score(facts, measures), facts, measures, tuple(_reasons(facts, measures)))
 
 
-def _looked_for(fact: Fact, seen: _Seen) -> Fact:
+def _looked_for(fact: ToldFact, seen: _Seen) -> ToldFact:
     match fact.kind:
         case "file":
             used = _tail(fact.text) in seen.touched
@@ -198,10 +198,10 @@ def _looked_for(fact: Fact, seen: _Seen) -> Fact:
         case _:
             told = words_of(fact.text)
             used = bool(told) and len(told & seen.words) >= ALIKE * len(told)
-    return Fact(fact.kind, fact.text, used)
+    return ToldFact(fact.kind, fact.text, used)
 
 
-def _measured(facts: Sequence[Fact], seen: _Seen, before: Sequence[str]) -> Measures:
+def _measured(facts: Sequence[ToldFact], seen: _Seen, before: Sequence[str]) -> Measures:
     reads = list(dict.fromkeys(seen.read))
     given = {_tail(fact.text) for fact in facts if fact.kind == "file"}
     told = [words_of(fact.text) for fact in facts if fact.kind in ("goal", "decision", "item")]
@@ -221,7 +221,7 @@ def _is_repeated(prompt: str, told: Sequence[set[str]]) -> bool:
     return len(said) >= 4 and any(len(said & one) >= ALIKE * len(said) for one in told)
 
 
-def _score(facts: Sequence[Fact], m: Measures) -> float:
+def _score(facts: Sequence[ToldFact], m: Measures) -> float:
     if not facts:
         return 0.0
     used = sum(fact.used for fact in facts) / len(facts)
@@ -238,7 +238,7 @@ def _score(facts: Sequence[Fact], m: Measures) -> float:
     return round(sum(parts), 1)
 
 
-def _reasons(facts: Sequence[Fact], m: Measures) -> list[str]:
+def _reasons(facts: Sequence[ToldFact], m: Measures) -> list[str]:
     if not facts:
         return ["the run was told nothing that can be looked for"]
     used = [fact for fact in facts if fact.used]
@@ -264,7 +264,7 @@ def _reasons(facts: Sequence[Fact], m: Measures) -> list[str]:
     return lines
 
 
-def _some(facts: Sequence[Fact]) -> str:
+def _some(facts: Sequence[ToldFact]) -> str:
     texts = [clean_text(" ".join(fact.text.split()))[:60] for fact in facts[:4]]
     return "; ".join(texts) + (f" and {len(facts) - 4} more" if len(facts) > 4 else "")
 

@@ -14,7 +14,7 @@ from ..base.values import Value
 from .event import Draft, Erased, Event, Gap, draft, read_body, seal
 
 
-class Fault(Value):
+class ChainFault(Value):
     """Something in a stream that is not as it was written."""
 
     stream: str
@@ -22,25 +22,25 @@ class Fault(Value):
     reason: str
 
 
-def faults(stream: str, events: Sequence[Event]) -> list[Fault]:
+def faults(stream: str, events: Sequence[Event]) -> list[ChainFault]:
     """What is wrong with a stream; empty if it is proven."""
-    found: list[Fault] = []
+    found: list[ChainFault] = []
     prev = canonical.GENESIS
     pardons = _pardons(events)
     for expected, event in enumerate(events, 1):
         if event.version != expected:
-            found.append(Fault(stream, expected, "an event is missing"))
+            found.append(ChainFault(stream, expected, "an event is missing"))
             break
         if event.prev != prev:
-            found.append(Fault(stream, expected, "it does not follow its predecessor"))
+            found.append(ChainFault(stream, expected, "it does not follow its predecessor"))
         if not event.chained():
-            found.append(Fault(stream, expected, "its envelope was changed"))
+            found.append(ChainFault(stream, expected, "its envelope was changed"))
         own = canonical.digest(event.body)
         if own != event.body_hash and pardons.get(event.version) != own.hex():
-            found.append(Fault(stream, expected, "its body was changed"))
+            found.append(ChainFault(stream, expected, "its body was changed"))
         prev = event.hash
     if events and events[-1].left:
-        found.append(Fault(stream, events[-1].version, "the rest of its commit is missing"))
+        found.append(ChainFault(stream, events[-1].version, "the rest of its commit is missing"))
     return found
 
 

@@ -95,7 +95,7 @@ class Memory(Value, omit_defaults=True):
         return not self.deprecated and not self.forgotten
 
 
-class Reader(Value):
+class MemoryReader(Value):
     """Who asks, and from where."""
 
     agent: str = "user"
@@ -115,7 +115,7 @@ class Audience(Value, array_like=True):
     names: tuple[str, ...]
 
 
-class Where(Value):
+class MemoryFilter(Value):
     """What is looked for, beside the words; empty: anything."""
 
     types: tuple[str, ...] = ()
@@ -150,7 +150,7 @@ def audience_of(memory: Memory) -> Audience:
     return Audience(memory.namespace, memory.user, memory.scope, names)
 
 
-def may_read(reader: Reader, audience: Audience) -> bool:
+def may_read(reader: MemoryReader, audience: Audience) -> bool:
     """The rule of scopes; every read of every store goes by it."""
     if audience.namespace != reader.namespace or (audience.user and audience.user != reader.user):
         return False
@@ -168,7 +168,7 @@ def may_read(reader: Reader, audience: Audience) -> bool:
     return False
 
 
-def fits(where: Where, memory: Memory, now: str) -> bool:
+def fits(where: MemoryFilter, memory: Memory, now: str) -> bool:
     """Whether a memory is what is looked for."""
     if not where.dead and not (memory.live and is_valid(memory, now)):
         return False
@@ -282,7 +282,7 @@ class Vote(Value):
     context: str = ""
 
 
-class Trace(Value):
+class MemoryAudit(Value):
     """A line of the audit trail."""
 
     memory: str

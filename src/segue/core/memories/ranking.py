@@ -69,7 +69,7 @@ class Placed(Value):
     """The neighbours, before and behind; then those behind them."""
 
 
-class Scored(Value):
+class ScoredMemory(Value):
     """A place in the ranking, and what it is made of."""
 
     no: int
@@ -103,7 +103,7 @@ def text_scores(asked: Sequence[str], found: Texts) -> dict[int, tuple[float, fl
 
 def rank(
     asked: Sequence[str], found: Texts, near: Mapping[int, float], *, semantic: bool, embedded: bool = True
-) -> list[Scored]:
+) -> list[ScoredMemory]:
     """The candidates of both, the best first; ``semantic``: the vectors know what words mean."""
     texts = text_scores(asked, found)
     names = sum(1 << place for place, word in enumerate(asked) if word.startswith(EXACT))
@@ -126,7 +126,7 @@ def rank(
         if names:
             part = (held.get(no, 0) & names).bit_count() / names.bit_count()
             score += EXACT_LIFT * part
-        scored.append(Scored(no, score, text, close))
+        scored.append(ScoredMemory(no, score, text, close))
     scored.sort(key=lambda one: (-one.score, -one.no))
     return scored
 
@@ -139,7 +139,9 @@ def with_priors(score: float, memory: Memory, age_days: float) -> float:
     return score * (1 + PRIOR * lift) if score > 0 else score
 
 
-def lent(ranked: Sequence[Scored], places: Mapping[int, Placed], least: float = 0.0) -> list[Scored]:
+def lent(
+    ranked: Sequence[ScoredMemory], places: Mapping[int, Placed], least: float = 0.0
+) -> list[ScoredMemory]:
     """The ranking with what neighbours lend; ``places`` of the best. Who is not ranked has ``least``."""
     gifts: dict[int, list[float]] = {}
     scores = {one.no: one.score for one in ranked}
@@ -149,16 +151,16 @@ def lent(ranked: Sequence[Scored], places: Mapping[int, Placed], least: float = 
                 row = gifts.setdefault(other, [0.0] * len(LENT))
                 row[far] = max(row[far], part * scores.get(no, 0.0))
     given = [
-        Scored(one.no, one.score + sum(gifts[one.no]), one.text, one.near) if one.no in gifts else one
+        ScoredMemory(one.no, one.score + sum(gifts[one.no]), one.text, one.near) if one.no in gifts else one
         for one in ranked
     ]
-    given += [Scored(no, least + sum(row), 0.0, None) for no, row in gifts.items() if no not in scores]
+    given += [ScoredMemory(no, least + sum(row), 0.0, None) for no, row in gifts.items() if no not in scores]
     given.sort(key=lambda one: (-one.score, -one.no))
     return given
 
 
 def by_session(
-    ranked: Sequence[Scored], sessions: Mapping[int, str], found: Texts, most: int
+    ranked: Sequence[ScoredMemory], sessions: Mapping[int, str], found: Texts, most: int
 ) -> list[tuple[str, float]]:
     """Sessions by the best of their memories, by how much of the query all of them hold together, and by how
     near to it they are on the whole."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..base.lazy import regex
 from ..base.values import Value
-from ..brief.facts import Claim, Picture
+from ..brief.facts import BriefFacts, Claim
 from ..brief.page import plain
 from ..brief.relevance import COMMON
 from ..memories.stem import stem
@@ -34,7 +34,7 @@ VOICES = ("user", "agent", "fact", "tool")  # the most trusted first
 SPEAKS = ("user", "agent")  # whose words may name an address
 
 
-class Source(Value):
+class ClaimSource(Value):
     """Something of a transcript that a claim may rest on."""
 
     id: str
@@ -63,7 +63,7 @@ class Grounded(Value):
         return dict(Counter(one.reason for one in self.dropped))
 
 
-class Observed(Value):
+class ObservedFacts(Value):
     """What was observed, as far as a claim can contradict it."""
 
     finished: tuple[str, ...] = ()
@@ -71,9 +71,9 @@ class Observed(Value):
     failing: tuple[str, ...] = ()
 
 
-def observed(shown: Picture) -> Observed:
+def observed(shown: BriefFacts) -> ObservedFacts:
     """The facts of a picture that no claim may contradict."""
-    return Observed(
+    return ObservedFacts(
         finished=(*shown.plan_done, *shown.commits, *(one.what for one in shown.solved)),
         unfinished=tuple(task.text for task in shown.plan),
         failing=tuple(f"{one.what} {one.why}" for one in shown.broken),
@@ -81,7 +81,7 @@ def observed(shown: Picture) -> Observed:
 
 
 def ground(
-    claims: Iterable[Any], sources: Sequence[Source], facts: Observed, kinds: Sequence[str] = KINDS
+    claims: Iterable[Any], sources: Sequence[ClaimSource], facts: ObservedFacts, kinds: Sequence[str] = KINDS
 ) -> Grounded:
     """Which of these claims hold, and why the others do not."""
     known = {source.id: source for source in sources}
@@ -103,13 +103,13 @@ def ground(
     return Grounded(tuple(kept), tuple(dropped))
 
 
-def holds(claim: Claim, facts: Observed) -> bool:
+def holds(claim: Claim, facts: ObservedFacts) -> bool:
     """Does nothing that was observed since speak against it?"""
     return not _contradiction(claim.kind, claim.text, facts)
 
 
 def _judged(
-    raw: Any, known: dict[str, Source], facts: Observed, kinds: Sequence[str]
+    raw: Any, known: dict[str, ClaimSource], facts: ObservedFacts, kinds: Sequence[str]
 ) -> tuple[Claim | None, str]:
     if not isinstance(raw, dict):
         return None, "wrong type"
@@ -201,7 +201,7 @@ def _stems(text: str) -> list[str]:
     return found
 
 
-def _unsupported(text: str, cited: Sequence[Source]) -> str:
+def _unsupported(text: str, cited: Sequence[ClaimSource]) -> str:
     """Why what is named does not bear a text out; empty if it does."""
     whole = "\n".join(source.text for source in cited)
     low = whole.lower()
@@ -259,7 +259,7 @@ def _joins(letter: str) -> bool:
     return bool(letter) and (letter.isalnum() or letter == "_")
 
 
-def _nearest(said: Sequence[str], cited: Sequence[Source]) -> str:
+def _nearest(said: Sequence[str], cited: Sequence[ClaimSource]) -> str:
     """The sentence, or the two, in what is named that has most of these words."""
     wanted = set(said)
     best, most = "", (-1, 0)
@@ -291,7 +291,7 @@ _FINISHED = regex(
 _PROOF = regex(r"\b(?:pass\w*|green|verified|works?|working|proven|tests?|checks?|succe\w+|fixed)\b", re.I)
 
 
-def _contradiction(kind: str, text: str, facts: Observed) -> str:
+def _contradiction(kind: str, text: str, facts: ObservedFacts) -> str:
     """What was observed that speaks against a text; empty if nothing does."""
     claims_end = _FINISHED.search(text) is not None and _NOT.search(text) is None
     if claims_end:

@@ -15,7 +15,7 @@ from typing import Any
 from ..base.values import Value
 from ..brief.page import plain
 from .grounding import gives_orders
-from .prompt import Question, closed, fenced
+from .prompt import ModelQuestion, closed, fenced
 
 ITEMS_MAX, FEATURES_MAX, RISKS_MAX, STEPS_MAX = 20, 8, 8, 8
 TEXT_CHARS = 240
@@ -41,21 +41,21 @@ class PlanDraft(Value, forbid_unknown_fields=True):
     risks: tuple[str, ...] = ()
 
 
-class Repository(Value):
+class ProjectFacts(Value):
     """What is known of the place: its files and the commands that check it."""
 
     files: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
 
 
-def bare(task: str, repository: Repository) -> PlanDraft:
+def bare(task: str, repository: ProjectFacts) -> PlanDraft:
     """The plan that needs no model: the task, and the first command that checks the repository."""
     checks = repository.commands[:1]
     feature = FeatureDraft(task, (f"`{checks[0]}` passes",), checks) if checks else None
     return PlanDraft(task, (), (feature,) if feature else ())
 
 
-def question(task: str, repository: Repository, strategies: Sequence[str], room: int) -> Question:
+def question(task: str, repository: ProjectFacts, strategies: Sequence[str], room: int) -> ModelQuestion:
     """What a model is asked for a plan."""
     parts = [
         f"task: {task}",
@@ -75,7 +75,7 @@ def question(task: str, repository: Repository, strategies: Sequence[str], room:
         "features (what must hold at the end, with test steps, checks taken from the commands given, and "
         "covered paths as globs of files given), risks. Propose little and concrete."
     )
-    return Question("plan", system, fenced("\n".join(parts)), schema(), 1_200 if room > 4_000 else 256)
+    return ModelQuestion("plan", system, fenced("\n".join(parts)), schema(), 1_200 if room > 4_000 else 256)
 
 
 def schema() -> dict[str, Any]:
@@ -95,7 +95,7 @@ def schema() -> dict[str, Any]:
     )
 
 
-def proposed(value: Any, task: str, repository: Repository) -> tuple[PlanDraft, dict[str, int]]:
+def proposed(value: Any, task: str, repository: ProjectFacts) -> tuple[PlanDraft, dict[str, int]]:
     """What of a model's plan can stand, and how much was taken out, by reason."""
     out: Counter[str] = Counter()
     raw = value if isinstance(value, dict) else {}
@@ -139,14 +139,14 @@ def _lines(given: Any, most: int, out: Counter[str]) -> list[str]:
     return list(found)
 
 
-def _counted(command: str, repository: Repository, out: Counter[str]) -> bool:
+def _counted(command: str, repository: ProjectFacts, out: Counter[str]) -> bool:
     if known(command, repository):
         return True
     out["a check that the repository does not know"] += 1
     return False
 
 
-def known(command: str, repository: Repository) -> bool:
+def known(command: str, repository: ProjectFacts) -> bool:
     """Is it a command of the repository, or one of them on paths that are there?"""
     if set(command) & _SHELL:
         return False

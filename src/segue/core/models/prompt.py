@@ -15,12 +15,12 @@ from typing import Any
 
 from ..base.lazy import regex
 from ..base.values import Value
-from ..brief.facts import Picture
+from ..brief.facts import BriefFacts
 from ..brief.page import cut, size
 from ..runs import sentences
 from ..runs.digest import RunDigest
 from ..runs.steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
-from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, Source
+from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, ClaimSource
 from .spending import TOKEN_BYTES_MIN
 
 EXCERPT_CHARS = 700
@@ -38,7 +38,7 @@ _CAUSE = regex(
 )
 
 
-class Question(Value):
+class ModelQuestion(Value):
     """What a model is asked."""
 
     purpose: str
@@ -58,7 +58,7 @@ class Excerpts:
     def __init__(self) -> None:
         self.steps = 0
         self._calls: dict[str, str] = {}
-        self._kept: list[tuple[float, Source]] = []
+        self._kept: list[tuple[float, ClaimSource]] = []
 
     def take(self, step: Step) -> None:
         """Look at a step; they are counted as a digest counts them."""
@@ -69,9 +69,9 @@ class Excerpts:
         worth, voice, text = self._weighed(step)
         text = _clipped(text)
         if worth and text:
-            self.add(worth, Source(f"s{self.steps}", voice, text, self.steps))
+            self.add(worth, ClaimSource(f"s{self.steps}", voice, text, self.steps))
 
-    def add(self, worth: float, source: Source) -> None:
+    def add(self, worth: float, source: ClaimSource) -> None:
         """Keep an excerpt, at the cost of a lesser one when there are too many."""
         self._kept.append((worth, source))
         if len(self._kept) >= 2 * EXCERPTS_MAX:
@@ -107,16 +107,16 @@ class Excerpts:
                 return 1.2, "tool", f"`{_clipped(what, 160)}` failed: {sentences.reason(step.text)}"
         return 0.0, "", ""
 
-    def _best(self, most: int) -> list[tuple[float, Source]]:
+    def _best(self, most: int) -> list[tuple[float, ClaimSource]]:
         ranked = sorted(self._kept, key=lambda one: -self._value(*one))[:most]
         return sorted(ranked, key=lambda one: one[1].at)
 
-    def _value(self, worth: float, source: Source) -> float:
+    def _value(self, worth: float, source: ClaimSource) -> float:
         return worth + 1.5 * source.at / max(1, self.steps)
 
-    def chosen(self, room: int) -> list[Source]:
+    def chosen(self, room: int) -> list[ClaimSource]:
         """Those that say most, as many as fit into so many bytes, in the order of their steps."""
-        taken: list[Source] = []
+        taken: list[ClaimSource] = []
         for _, source in sorted(self._kept, key=lambda one: -self._value(*one)):
             cost = size(line_of(source)) + 1
             if cost <= room and not sentences.gives_orders(source.text if source.voice == "tool" else ""):
@@ -133,7 +133,7 @@ def of_digest(digest: RunDigest) -> Excerpts:
     for worth, voice, one in sorted(rows, key=lambda row: row[2].at):
         text = _clipped(one.text)
         if text:
-            found.add(worth, Source(f"s{one.at}", voice, text, one.at))
+            found.add(worth, ClaimSource(f"s{one.at}", voice, text, one.at))
     return found
 
 
@@ -145,17 +145,19 @@ def _clipped(text: str, most: int = EXCERPT_CHARS) -> str:
     return text[:at] if at > 0 else ""
 
 
-def line_of(source: Source) -> str:
+def line_of(source: ClaimSource) -> str:
     """A source as a model sees it."""
     return f"{source.id} {source.voice}: " + source.text.replace("\n", " / ")
 
 
-def files_of(shown: Picture) -> list[Source]:
+def files_of(shown: BriefFacts) -> list[ClaimSource]:
     """The files that a claim may name."""
-    return [Source(line.path, "fact", f"{line.path} {line.mark}".strip()) for line in shown.files[:FILES_MAX]]
+    return [
+        ClaimSource(line.path, "fact", f"{line.path} {line.mark}".strip()) for line in shown.files[:FILES_MAX]
+    ]
 
 
-def facts_of(shown: Picture, room: int) -> str:
+def facts_of(shown: BriefFacts, room: int) -> str:
     """What is known without a model, in a few lines."""
     lines = [
         ("goal", shown.goal),
@@ -187,13 +189,18 @@ WANTED = {
 
 
 def question(
-    purpose: str, facts: str, sources: Sequence[Source], *, claims_max: int = CLAIMS_MAX, short: bool = False
-) -> Question:
+    purpose: str,
+    facts: str,
+    sources: Sequence[ClaimSource],
+    *,
+    claims_max: int = CLAIMS_MAX,
+    short: bool = False,
+) -> ModelQuestion:
     """The question for claims about these sources; ``short``: for a small window."""
     data = "\n".join([facts, "", *(line_of(source) for source in sources if source.voice != "fact")]).strip()
     schema = claims_schema([source.id for source in sources], 4 if short else claims_max)
     tokens = OUTPUT_TOKENS_SHORT if short else OUTPUT_TOKENS
-    return Question(purpose, f"{WANTED[purpose]} {RULES}", fenced(data), schema, tokens)
+    return ModelQuestion(purpose, f"{WANTED[purpose]} {RULES}", fenced(data), schema, tokens)
 
 
 def fenced(data: str) -> str:
@@ -242,8 +249,10 @@ def room_for(window_tokens: int, purpose: str = "brief") -> int:
     return max(0, min(SENT_BYTES_MAX, (window_tokens - answer) * TOKEN_BYTES_MIN - beside))
 
 
-def texts_as_sources(texts: Iterable[tuple[str, str, str]]) -> list[Source]:
+def texts_as_sources(texts: Iterable[tuple[str, str, str]]) -> list[ClaimSource]:
     """(id, voice, text) of whatever is no transcript, as sources."""
     return [
-        Source(id, voice, _clipped(text), at) for at, (id, voice, text) in enumerate(texts, 1) if text.strip()
+        ClaimSource(id, voice, _clipped(text), at)
+        for at, (id, voice, text) in enumerate(texts, 1)
+        if text.strip()
     ]

@@ -42,7 +42,7 @@ class Caps(Value):
     day: float = 1.00
 
 
-class Entry(Value):
+class ModelCall(Value):
     """One call."""
 
     id: str
@@ -59,11 +59,11 @@ class Entry(Value):
     outcome: str = "open"
 
 
-class Ledger(Value):
+class DayLedger(Value):
     """The calls of a day."""
 
     version: int = 0
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ModelCall, ...] = ()
 
     @property
     def total(self) -> float:
@@ -90,14 +90,14 @@ def ceiling(bytes_sent: int, output_tokens_max: int, price: Price | None) -> flo
     return cost_of(tokens_most(bytes_sent), output_tokens_max, price)
 
 
-def fold(events: Iterable[ev.Event]) -> Ledger:
+def fold(events: Iterable[ev.Event]) -> DayLedger:
     """The ledger of a day from its events."""
     version, entries = 0, {}
     for event in events:
         version = event.version
         body = ev.read_body(event)
         if isinstance(body, ev.SpendReserved):
-            entries[body.id] = Entry(
+            entries[body.id] = ModelCall(
                 body.id, event.at, body.model, body.purpose, body.session, body.ceiling, body.ceiling
             )
         elif isinstance(body, ev.SpendSettled) and body.id in entries:
@@ -105,10 +105,10 @@ def fold(events: Iterable[ev.Event]) -> Ledger:
                 entries[body.id], cost=body.cost, input=body.input, output=body.output,
                 seconds=body.seconds, outcome=body.outcome,
             )  # fmt: skip
-    return Ledger(version, tuple(entries.values()))
+    return DayLedger(version, tuple(entries.values()))
 
 
-def refusal(wish: float, session: str, today: Ledger, before: Iterable[Ledger], caps: Caps) -> str:
+def refusal(wish: float, session: str, today: DayLedger, before: Iterable[DayLedger], caps: Caps) -> str:
     """Why a call of this ceiling may not be made; empty if it may."""
     if not wish:
         return ""

@@ -34,7 +34,7 @@ class Commit(Value, gc=False):
     merge: bool = False
 
 
-class Change(Value, gc=False):
+class FileChange(Value, gc=False):
     """A file that two commits have otherwise."""
 
     path: str
@@ -47,7 +47,7 @@ class Change(Value, gc=False):
     submodule: bool = False
 
 
-class History(Value):
+class CommitsBetween(Value):
     """What git says of the way from the commit of then to that of now."""
 
     how: How = "none"
@@ -61,7 +61,7 @@ class History(Value):
     """Commits of then that the history of now does not have."""
     rebased: int = 0
     """Of those, how many are there in another form."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     by_time: bool = False
     """The old commit is not there, or a clone is shallow: told by the time of commits."""
     old_branch: str = ""
@@ -92,7 +92,7 @@ class FeatureDelta(Value, gc=False):
     why: str = ""
 
 
-class Told(Value, gc=False):
+class Mention(Value, gc=False):
     """A memory or a run, in a line."""
 
     id: str
@@ -104,11 +104,11 @@ class Told(Value, gc=False):
 class Beside(Value):
     """What happened beside the working tree."""
 
-    events: tuple[Told, ...] = ()
+    events: tuple[Mention, ...] = ()
     """Of the session, by others."""
     features: tuple[FeatureDelta, ...] = ()
-    memories: tuple[Told, ...] = ()
-    runs: tuple[Told, ...] = ()
+    memories: tuple[Mention, ...] = ()
+    runs: tuple[Mention, ...] = ()
     locks: tuple[LockChange, ...] = ()
     notes: frozenset[str] = frozenset()
     """Which of the changed paths are notes."""
@@ -179,10 +179,10 @@ class Delta(Value):
     uncommitted: tuple[Uncommitted, ...]
     notes: Files
     features: tuple[FeatureDelta, ...]
-    memories: tuple[Told, ...]
-    events: tuple[Told, ...]
+    memories: tuple[Mention, ...]
+    events: tuple[Mention, ...]
     locks: tuple[LockChange, ...]
-    runs: tuple[Told, ...]
+    runs: tuple[Mention, ...]
     stashed: bool
     unknown: tuple[str, ...]
     suggestions: tuple[Suggestion, ...] = ()
@@ -196,7 +196,9 @@ class Delta(Value):
         return not (moved or altered or self.files.count or self.conflicts or beside)
 
 
-def delta(then: Scene, now: Scene, history: History, beside: Beside, changed: Kinds | None = None) -> Delta:
+def delta(
+    then: Scene, now: Scene, history: CommitsBetween, beside: Beside, changed: Kinds | None = None
+) -> Delta:
     """Compare; ``changed`` if it is known already."""
     elsewhere = _is_elsewhere(then, now)
     changed = changes(then, now, history, beside.present) if changed is None else changed
@@ -250,7 +252,7 @@ def delta(then: Scene, now: Scene, history: History, beside: Beside, changed: Ki
     return _with_suggestions(told, then)
 
 
-def changes(then: Scene, now: Scene, history: History, present: Mapping[str, str]) -> Kinds:
+def changes(then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str]) -> Kinds:
     """Every path whose content is another one than then."""
     elsewhere = _is_elsewhere(then, now)
     compares = then.git == now.git and not (elsewhere and not now.git)
@@ -275,7 +277,9 @@ Kinds = dict[str, tuple[str, str]]
 """Path to (created | modified | deleted | renamed, the path of before)."""
 
 
-def _changed(then: Scene, now: Scene, history: History, present: Mapping[str, str], elsewhere: bool) -> Kinds:
+def _changed(
+    then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str], elsewhere: bool
+) -> Kinds:
     if not now.git:
         return {} if then.cut or now.cut else _of_listings(then.files, now.files)
     left = {} if elsewhere else {one.path: one for one in then.dirty}
@@ -359,7 +363,7 @@ def _notes(changed: Kinds, beside: Beside) -> Files:
 
 
 def _uncommitted(
-    then: Scene, now: Scene, history: History, present: Mapping[str, str]
+    then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str]
 ) -> Iterable[Uncommitted]:
     """What became of each change that was not committed then."""
     here = {one.path: one for one in now.dirty}
@@ -368,7 +372,7 @@ def _uncommitted(
         yield Uncommitted(one.path, one.kind, _became(one, here.get(one.path), moved.get(one.path), present))
 
 
-def _became(then: Dirty, now: Dirty | None, change: Change | None, present: Mapping[str, str]) -> Left:
+def _became(then: Dirty, now: Dirty | None, change: FileChange | None, present: Mapping[str, str]) -> Left:
     if now is not None:
         same = (now.kind == "deleted") == (then.kind == "deleted") and now.hash == then.hash
         return "still" if same else "altered"

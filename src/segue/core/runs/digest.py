@@ -57,7 +57,7 @@ FAILURES_MAX, SOLVED_MAX, COMMITS_MAX, NOTED_MAX, REPORTS_MAX = 24, 8, 24, 24, 6
 SUMMARY_CHARS, REPORT_CHARS = 9_000, 1_600
 
 
-class Words(msgspec.Struct, array_like=True, gc=False):
+class SaidText(msgspec.Struct, array_like=True, gc=False):
     """A text and when it was said, by the count of steps."""
 
     text: str
@@ -110,7 +110,7 @@ class Open(msgspec.Struct, array_like=True, gc=False):
     subject: str = ""  # of the commit that it makes
 
 
-class Trace(msgspec.Struct, array_like=True, gc=False):
+class RecentStep(msgspec.Struct, array_like=True, gc=False):
     """One of the last steps, for the words and names in it."""
 
     kind: str  # prompt, say, result, report, or the act of a call
@@ -136,10 +136,10 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     title: str = ""
     stretches: int = 0  # starts, resumes, forks
     inherited: Inherited = Inherited()
-    first_prompt: Words | None = None
-    prompts: list[Words] = []
+    first_prompt: SaidText | None = None
+    prompts: list[SaidText] = []
     answers: str = ""  # what the last prompt answers, where it does not say so itself
-    standing: list[Words] = []
+    standing: list[SaidText] = []
     plan: list[list[Any]] = []  # [text, state, key, changed]
     planned: int = 0
     plans: list[list[Any]] = []  # [steps, planned, plan] at earlier prompts
@@ -152,18 +152,18 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     pending: dict[str, Open] = {}
     failures: dict[str, Failure] = {}
     solved: list[Failure] = []
-    commits: list[Words] = []
-    decided: list[Words] = []  # questions that the user answered, with the answers
-    says: list[Words] = []
-    notes: list[Words] = []  # the agent's own words for its commands
-    reports: list[Words] = []
-    tail: list[Trace] = []
-    summary: Words | None = None
+    commits: list[SaidText] = []
+    decided: list[SaidText] = []  # questions that the user answered, with the answers
+    says: list[SaidText] = []
+    notes: list[SaidText] = []  # the agent's own words for its commands
+    reports: list[SaidText] = []
+    tail: list[RecentStep] = []
+    summary: SaidText | None = None
     compactions: int = 0
-    recaps: list[Words] = []
-    interrupted: Words | None = None
+    recaps: list[SaidText] = []
+    interrupted: SaidText | None = None
     refused: Failure | None = None  # the last call that the user did not want, and why
-    fault: Words | None = None
+    fault: SaidText | None = None
     faults: int = 0
     context: int = 0  # tokens in the window at the last response
     context_max: int = 0
@@ -171,7 +171,7 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     output: int = 0
     cost: float = 0.0
     usage_key: str = ""
-    ended: Words | None = None  # how the last turn ended, and when
+    ended: SaidText | None = None  # how the last turn ended, and when
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -219,12 +219,12 @@ def _last(kept: list[Any], new: Any, most: int) -> None:
 
 def _trace(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
     digest.chars += len(text)
-    digest.tail.append(Trace(kind, text if len(text) <= TAIL_CHARS else clip(text, TAIL_CHARS), path))
+    digest.tail.append(RecentStep(kind, text if len(text) <= TAIL_CHARS else clip(text, TAIL_CHARS), path))
     if len(digest.tail) >= TAIL_MAX * 2:  # rarely, not at each step
         del digest.tail[:-TAIL_MAX]
 
 
-def tail(digest: RunDigest) -> list[Trace]:
+def tail(digest: RunDigest) -> list[RecentStep]:
     """The last steps, oldest first."""
     return digest.tail[-TAIL_MAX:]
 
@@ -256,7 +256,7 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     if not text:
         return
     keep_plan(digest)
-    words = Words(clip(sentences.task_first(text), PROMPT_CHARS), digest.steps)
+    words = SaidText(clip(sentences.task_first(text), PROMPT_CHARS), digest.steps)
     if digest.first_prompt is None:
         digest.first_prompt = words
     digest.prompts.append(words)
@@ -264,20 +264,20 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
         _forget_prompt(digest.prompts)
     for rule in standing(text):
         digest.standing = [old for old in digest.standing if old.text != rule]
-        _last(digest.standing, Words(rule, digest.steps), NOTED_MAX)
+        _last(digest.standing, SaidText(rule, digest.steps), NOTED_MAX)
     sketch(digest, text)
     digest.answers, digest.ended = offered(digest, text), None
     _trace(digest, "prompt", text)
 
 
-def _forget_prompt(prompts: list[Words]) -> None:
+def _forget_prompt(prompts: list[SaidText]) -> None:
     """Drop the oldest "go on" rather than a request: after many of them it still says what the work is."""
     older = prompts[: PROMPTS_MAX // 2]
     del prompts[next((at for at, one in enumerate(older) if not sentences.is_substantial(one.text)), 0)]
 
 
 def _say(digest: RunDigest, step: Say) -> None:
-    _last(digest.says, Words(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
+    _last(digest.says, SaidText(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
     sketch(digest, step.text, own=True)
     _trace(digest, "say", step.text)
 
@@ -298,7 +298,7 @@ def _call(digest: RunDigest, step: Call) -> None:
             _touch(digest, path, "create")
         paths = paths or seen.writes or seen.reads
     if step.note and step.act in ("run", "agent"):
-        _last(digest.notes, Words(clip(step.note, 200), digest.steps), NOTED_MAX)
+        _last(digest.notes, SaidText(clip(step.note, 200), digest.steps), NOTED_MAX)
     if step.act == "plan" and not step.paths:
         sketch(digest, step.text, own=True)
     if step.id:
@@ -367,12 +367,12 @@ def _result(digest: RunDigest, step: Result) -> None:
     if step.ok is not False:
         _solve(digest, key)
     if call.subject:
-        _last(digest.commits, Words(call.subject, digest.steps), COMMITS_MAX)
+        _last(digest.commits, SaidText(call.subject, digest.steps), COMMITS_MAX)
     elif call.act == "agent":
-        _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+        _last(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
         said = sentences.answered(call.line, step.text)
-        _last(digest.decided, Words(clip(said, 300), digest.steps), NOTED_MAX)
+        _last(digest.decided, SaidText(clip(said, 300), digest.steps), NOTED_MAX)
 
 
 def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
@@ -440,20 +440,20 @@ def _compact(digest: RunDigest, step: Compact) -> None:
     digest.compactions += 1
     digest.chars += len(step.summary)
     if step.summary:
-        digest.summary = Words(clip(step.summary, SUMMARY_CHARS), digest.steps)
+        digest.summary = SaidText(clip(step.summary, SUMMARY_CHARS), digest.steps)
 
 
 def _recap(digest: RunDigest, step: Recap) -> None:
-    _last(digest.recaps, Words(clip(step.text, REPORT_CHARS), digest.steps), 3)
+    _last(digest.recaps, SaidText(clip(step.text, REPORT_CHARS), digest.steps), 3)
 
 
 def _report(digest: RunDigest, step: Report) -> None:
     digest.pending.pop(step.call, None)
-    _last(digest.reports, Words(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+    _last(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
 
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:
-    digest.interrupted = Words(clip(step.reason, 300), digest.steps)
+    digest.interrupted = SaidText(clip(step.reason, 300), digest.steps)
     call = digest.pending.get(step.call)
     if call is not None:
         digest.refused = Failure(_named(call), clip(step.reason, 300), digest.steps)
@@ -461,7 +461,7 @@ def _interrupt(digest: RunDigest, step: Interrupt) -> None:
 
 def _fault(digest: RunDigest, step: Fault) -> None:
     digest.faults += 1
-    digest.fault = Words(clip(step.text, 300), digest.steps)
+    digest.fault = SaidText(clip(step.text, 300), digest.steps)
 
 
 def _model(digest: RunDigest, step: Model) -> None:
@@ -473,9 +473,9 @@ def _title(digest: RunDigest, step: Title) -> None:
 
 
 def _end(digest: RunDigest, step: End) -> None:
-    digest.ended = Words(step.how, digest.steps)
+    digest.ended = SaidText(step.how, digest.steps)
     if step.how == "error" and step.text:
-        digest.fault = Words(clip(step.text, 300), digest.steps)
+        digest.fault = SaidText(clip(step.text, 300), digest.steps)
 
 
 _TAKERS: dict[type, Callable[[RunDigest, Any], None]] = {

@@ -22,7 +22,7 @@ OPEN_MAX = 400
 SAID = frozenset({"prompt", "say", "report", "summary", "recap"})
 
 
-class Block(msgspec.Struct, gc=False):
+class RunText(msgspec.Struct, gc=False):
     """One text of a run."""
 
     kind: str  # prompt, say, report, summary, recap, result, failure, or the act of a call
@@ -32,11 +32,11 @@ class Block(msgspec.Struct, gc=False):
     path: str = ""  # where the head is a file
 
 
-class Material:
+class RunTexts:
     """The texts of a run, in order."""
 
     def __init__(self) -> None:
-        self.blocks: list[Block] = []
+        self.blocks: list[RunText] = []
         self.steps = 0
         self._chars = 0
         self._calls: dict[str, tuple[str, str, str]] = {}
@@ -54,7 +54,7 @@ class Material:
             return
         if len(text) > BLOCK_CHARS:
             text = text[:BLOCK_CHARS].rpartition("\n")[0] or ""
-        self.blocks.append(Block(kind, head, text, self.steps, path))
+        self.blocks.append(RunText(kind, head, text, self.steps, path))
         self._chars += len(text)
         if self._chars > 2 * (TOOLS_CHARS + WORDS_CHARS):
             self.blocks = kept(self.blocks)
@@ -71,15 +71,15 @@ class Material:
         return self._calls.pop(id, ("other", "", ""))
 
 
-def gather(steps: Iterable[Step]) -> Material:
+def gather(steps: Iterable[Step]) -> RunTexts:
     """The material of these steps."""
-    material = Material()
+    material = RunTexts()
     for step in steps:
         material.take(step)
     return material
 
 
-def kept(blocks: list[Block]) -> list[Block]:
+def kept(blocks: list[RunText]) -> list[RunText]:
     """The newest blocks, what was said and what tools gave each within its bound."""
     left = {True: WORDS_CHARS, False: TOOLS_CHARS}
     found = []
@@ -91,7 +91,7 @@ def kept(blocks: list[Block]) -> list[Block]:
     return found[::-1]
 
 
-def _call(material: Material, step: Call) -> None:
+def _call(material: RunTexts, step: Call) -> None:
     path = step.paths[0] if step.paths else ""
     command = step.command.strip()
     head = path or command.split("\n", 1)[0] or step.note or step.tool
@@ -105,7 +105,7 @@ def _call(material: Material, step: Call) -> None:
     material.add(step.act, head, text, path)
 
 
-def _result(material: Material, step: Result) -> None:
+def _result(material: RunTexts, step: Result) -> None:
     act, head, path = material.answered(step.id)
     failed = step.ok is False or bool(step.exit)
     if act == "plan" or (act in ("edit", "create") and not failed):
@@ -113,7 +113,7 @@ def _result(material: Material, step: Result) -> None:
     material.add("failure" if failed else "report" if act == "agent" else "result", head, step.text, path)
 
 
-def _rewind(material: Material, step: Rewind) -> None:
+def _rewind(material: RunTexts, step: Rewind) -> None:
     """What was said since the prompts that were taken back was not said; what happened to files did."""
     if step.text:
         gone = step.text.strip()
@@ -126,12 +126,12 @@ def _rewind(material: Material, step: Rewind) -> None:
         material.blocks[at:] = behind
 
 
-def _compact(material: Material, step: Compact) -> None:
+def _compact(material: RunTexts, step: Compact) -> None:
     material.add("summary", "", step.summary)
 
 
-def _said(kind: str) -> Callable[[Material, Prompt | Say | Report | Recap], None]:
-    def take(material: Material, step: Prompt | Say | Report | Recap) -> None:
+def _said(kind: str) -> Callable[[RunTexts, Prompt | Say | Report | Recap], None]:
+    def take(material: RunTexts, step: Prompt | Say | Report | Recap) -> None:
         text = step.text
         if kind == "prompt" and (MARK in text or MANIFEST in text):
             text = parted(text)[1]  # a brief of ours is not the user's words
@@ -140,7 +140,7 @@ def _said(kind: str) -> Callable[[Material, Prompt | Say | Report | Recap], None
     return take
 
 
-_TAKERS: dict[type, Callable[[Material, Any], None]] = {
+_TAKERS: dict[type, Callable[[RunTexts, Any], None]] = {
     Prompt: _said("prompt"),
     Say: _said("say"),
     Report: _said("report"),

@@ -16,7 +16,7 @@ PIECE_BYTES = 256 << 10
 PREFIX = "transcript/"
 
 
-class Shared(Value):
+class SharedCopy(Value):
     """A copy as the store has it."""
 
     size: int = 0
@@ -30,15 +30,15 @@ def stream_of(key: str) -> str:
     return PREFIX + key
 
 
-def fold(before: Shared, body: TranscriptShared) -> Shared:
+def fold(before: SharedCopy, body: TranscriptShared) -> SharedCopy:
     """The copy after an event."""
-    return Shared(body.size, body.hash, (*before.pieces[: body.stays], *body.pieces))
+    return SharedCopy(body.size, body.hash, (*before.pieces[: body.stays], *body.pieces))
 
 
-def history(bodies: Iterable[TranscriptShared]) -> Iterator[Shared]:
+def history(bodies: Iterable[TranscriptShared]) -> Iterator[SharedCopy]:
     """Copies that between them have every piece that was ever named: each one before something of it was
     replaced, and the last one."""
-    now = Shared()
+    now = SharedCopy()
     for body in bodies:
         if body.stays < len(now.pieces):
             yield now

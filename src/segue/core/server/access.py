@@ -90,7 +90,7 @@ class AuditLine(Value):
     about: str = ""
 
 
-class Answer(Value):
+class KeptResponse(Value):
     """What a request was answered, for whoever asks the same again."""
 
     id: str

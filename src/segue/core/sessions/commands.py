@@ -428,7 +428,7 @@ _DECIDERS: dict[type[Command], Any] = {
 }
 
 
-class Decided(Value):
+class DecidedBatch(Value):
     """Several commands decided one behind the other: what they come to, and the state then."""
 
     drafts: list[ev.Draft]
@@ -437,7 +437,7 @@ class Decided(Value):
 
 def decide_all(
     state: SessionState, commands: Sequence[Command], *, at: str, actor: str, run: str
-) -> Decided | Refusal:
+) -> DecidedBatch | Refusal:
     """All commands or none: each is decided in the state that those before it lead to."""
     drafts: list[ev.Draft] = []
     for command in commands:
@@ -447,4 +447,4 @@ def decide_all(
         for body in outcome:
             drafts.append(ev.draft(body, at=at, actor=actor, run=run))
             state = fold_body(state, body, version=state.version + 1, at=at, actor=actor)
-    return Decided(drafts, state)
+    return DecidedBatch(drafts, state)

@@ -40,7 +40,7 @@ from .state import (
 )
 
 
-class Stamp(Value, gc=False):
+class EnvelopeFacts(Value, gc=False):
     """What of an envelope the fold looks at."""
 
     version: int
@@ -49,7 +49,7 @@ class Stamp(Value, gc=False):
 
 
 Changes = dict[str, Any]
-_Handler = Callable[[SessionState, Any, Stamp], Changes]
+_Handler = Callable[[SessionState, Any, EnvelopeFacts], Changes]
 
 
 def fold(state: SessionState, event: ev.Event) -> SessionState:
@@ -65,7 +65,7 @@ def fold_body(
         changes: Changes = {"unknown": state.unknown + 1}
     else:
         handler = _HANDLERS.get(type(body))
-        changes = handler(state, body, Stamp(version, at, actor)) if handler else {}
+        changes = handler(state, body, EnvelopeFacts(version, at, actor)) if handler else {}
     updated = state.updated
     if at > updated:
         changes["updated"] = at
@@ -126,19 +126,19 @@ def _move(state: SessionState, text: str, status: str, at: str, reason: str = ""
     return changes
 
 
-def _created(state: SessionState, body: ev.Created, event: Stamp) -> Changes:
+def _created(state: SessionState, body: ev.Created, event: EnvelopeFacts) -> Changes:
     return {
         "id": body.id, "goal": body.goal, "organization": body.organization, "project": body.project,
         "project_name": body.project_name, "type": body.type, "status": "created", "created": event.at,
     }  # fmt: skip
 
 
-def _imported(state: SessionState, body: ev.Imported, event: Stamp) -> Changes:
+def _imported(state: SessionState, body: ev.Imported, event: EnvelopeFacts) -> Changes:
     names = (*LIFE_FIELDS, "created", "active_seconds")
     return {k: v for k, v in _known(state, body.lifecycle).items() if k in names}
 
 
-def _described(state: SessionState, body: ev.Described, event: Stamp) -> Changes:
+def _described(state: SessionState, body: ev.Described, event: EnvelopeFacts) -> Changes:
     changes: Changes = {}
     if body.goal is not None:
         changes["goal"] = body.goal
@@ -147,27 +147,27 @@ def _described(state: SessionState, body: ev.Described, event: Stamp) -> Changes
     return changes
 
 
-def _completed(state: SessionState, body: ev.Completed, event: Stamp) -> Changes:
+def _completed(state: SessionState, body: ev.Completed, event: EnvelopeFacts) -> Changes:
     changes: Changes = {"status": "completed", "ended": event.at}
     if body.summary:
         changes["summary"] = body.summary
     return changes
 
 
-def _begun(state: SessionState, body: ev.ItemBegun, event: Stamp) -> Changes:
+def _begun(state: SessionState, body: ev.ItemBegun, event: EnvelopeFacts) -> Changes:
     changes = _move(state, body.text, "active", event.at)
     if not body.quiet:
         changes["last_action"] = body.text
     return changes
 
 
-def _done(state: SessionState, body: ev.ItemDone, event: Stamp) -> Changes:
+def _done(state: SessionState, body: ev.ItemDone, event: EnvelopeFacts) -> Changes:
     changes = _move(state, body.text, "done", event.at)
     changes["last_action"] = body.text
     return changes
 
 
-def _decided(state: SessionState, body: ev.Decided, event: Stamp) -> Changes:
+def _decided(state: SessionState, body: ev.Decided, event: EnvelopeFacts) -> Changes:
     metrics = state.metrics
     return {
         "decisions": state.decisions.append(Decision(body.text, body.why, event.at, event.actor)),
@@ -175,7 +175,7 @@ def _decided(state: SessionState, body: ev.Decided, event: Stamp) -> Changes:
     }
 
 
-def _asked(state: SessionState, body: ev.Asked, event: Stamp) -> Changes:
+def _asked(state: SessionState, body: ev.Asked, event: EnvelopeFacts) -> Changes:
     metrics = state.metrics
     wanted = key(body.text)
     question = Question(body.text, event.at, key="" if wanted == body.text else wanted)
@@ -185,7 +185,7 @@ def _asked(state: SessionState, body: ev.Asked, event: Stamp) -> Changes:
     }
 
 
-def _answered(state: SessionState, body: ev.Answered, event: Stamp) -> Changes:
+def _answered(state: SessionState, body: ev.Answered, event: EnvelopeFacts) -> Changes:
     place = find_question(state, body.text)
     if place < 0:
         wanted = key(body.text)
@@ -201,7 +201,7 @@ def refused_text(body: ev.PendingRefused) -> str:
     return f"not kept: {body.what} ({body.reason})"
 
 
-def _error_seen(state: SessionState, body: ev.ErrorSeen, event: Stamp) -> Changes:
+def _error_seen(state: SessionState, body: ev.ErrorSeen, event: EnvelopeFacts) -> Changes:
     place = find_trouble(state, body.text)
     if place >= 0:
         old = state.troubles[place]
@@ -211,7 +211,7 @@ def _error_seen(state: SessionState, body: ev.ErrorSeen, event: Stamp) -> Change
     return {"troubles": state.troubles.append_keyed(wanted, row, key_of)}
 
 
-def _error_solved(state: SessionState, body: ev.ErrorSolved, event: Stamp) -> Changes:
+def _error_solved(state: SessionState, body: ev.ErrorSolved, event: EnvelopeFacts) -> Changes:
     place = find_trouble(state, body.text)
     if place < 0:
         wanted = key(body.text)
@@ -222,14 +222,14 @@ def _error_solved(state: SessionState, body: ev.ErrorSolved, event: Stamp) -> Ch
     return {"troubles": state.troubles.replace(place, row)}
 
 
-def _thread(state: SessionState, body: ev.ThreadMoved, event: Stamp) -> Changes:
+def _thread(state: SessionState, body: ev.ThreadMoved, event: EnvelopeFacts) -> Changes:
     old = state.threads.get(body.topic)
     notes = tuple(dict.fromkeys((*(old.notes if old else ()), *body.notes)))
     thread = Thread(body.topic, body.status, event.at, notes)
     return {"threads": {**state.threads, body.topic: thread}}
 
 
-def _notes_loaded(state: SessionState, body: ev.NotesLoaded, event: Stamp) -> Changes:
+def _notes_loaded(state: SessionState, body: ev.NotesLoaded, event: EnvelopeFacts) -> Changes:
     notes = dict(state.notes)
     for note in body.ids:
         old = notes.get(note, NoteUse())
@@ -261,11 +261,11 @@ def _known(part: Any, values: dict[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _context(state: SessionState, body: ev.ContextNoted, event: Stamp) -> Changes:
+def _context(state: SessionState, body: ev.ContextNoted, event: EnvelopeFacts) -> Changes:
     return {"context": replace(state.context, **_known(state.context, body.values))}
 
 
-def _counted(state: SessionState, body: ev.Counted, event: Stamp) -> Changes:
+def _counted(state: SessionState, body: ev.Counted, event: EnvelopeFacts) -> Changes:
     sums: dict[str, Any] = {}
     for name, more in body.counts.items():
         if name in state.metrics.__struct_fields__ and isfinite(more):
@@ -276,12 +276,12 @@ def _counted(state: SessionState, body: ev.Counted, event: Stamp) -> Changes:
     return {"metrics": replace(state.metrics, **sums)}
 
 
-def _budget_set(state: SessionState, body: ev.BudgetSet, event: Stamp) -> Changes:
+def _budget_set(state: SessionState, body: ev.BudgetSet, event: EnvelopeFacts) -> Changes:
     given = {name: getattr(body, name) for name in body.__struct_fields__}
     return {"budget": replace(state.budget, **{k: v for k, v in given.items() if v is not None})}
 
 
-def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: Stamp) -> Changes:
+def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: EnvelopeFacts) -> Changes:
     changes = _counted(state, ev.Counted({"estimated_cost": body.cost}), event)
     total = state.budget.tokens_used + body.tokens
     if _fits(total):
@@ -289,13 +289,13 @@ def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: Stamp) -> Ch
     return changes
 
 
-def _agent_noted(state: SessionState, body: ev.AgentNoted, event: Stamp) -> Changes:
+def _agent_noted(state: SessionState, body: ev.AgentNoted, event: EnvelopeFacts) -> Changes:
     old = state.agents.get(body.agent, AgentState())
     values = {k: v for k, v in _known(old, body.values).items() if k not in ("pieces", "size", "saved_at")}
     return {"agents": {**state.agents, body.agent: replace(old, **values)}}
 
 
-def _agent_saved(state: SessionState, body: ev.AgentSaved, event: Stamp) -> Changes:
+def _agent_saved(state: SessionState, body: ev.AgentSaved, event: EnvelopeFacts) -> Changes:
     old = state.agents.get(body.agent, AgentState())
     pieces = list(old.pieces)
     for place, gone, come in body.splices:
@@ -304,20 +304,20 @@ def _agent_saved(state: SessionState, body: ev.AgentSaved, event: Stamp) -> Chan
     return {"agents": {**state.agents, body.agent: new}}
 
 
-def _agent_dropped(state: SessionState, body: ev.AgentDropped, event: Stamp) -> Changes:
+def _agent_dropped(state: SessionState, body: ev.AgentDropped, event: EnvelopeFacts) -> Changes:
     return {"agents": {name: agent for name, agent in state.agents.items() if name != body.agent}}
 
 
-def _marked(state: SessionState, body: ev.Marked, event: Stamp) -> Changes:
+def _marked(state: SessionState, body: ev.Marked, event: EnvelopeFacts) -> Changes:
     return {"marks": {**state.marks, body.name: Mark(event.version, event.at, body.note)}}
 
 
-def _handed(state: SessionState, body: ev.Handed, event: Stamp) -> Changes:
+def _handed(state: SessionState, body: ev.Handed, event: EnvelopeFacts) -> Changes:
     action = f"handed to {body.to}" + (f": {body.note}" if body.note else "")
     return {"handed": (*state.handed, Handing(body.to, body.note, event.at)), "last_action": action}
 
 
-def _rewound(state: SessionState, body: ev.Rewound, event: Stamp) -> Changes:
+def _rewound(state: SessionState, body: ev.Rewound, event: EnvelopeFacts) -> Changes:
     from .rewind import apply
 
     changes = apply(state, body.patch)
@@ -334,11 +334,11 @@ def _places(items: Rows[Item], done: Rows[int]) -> Changes:
     return {"done": Rows(in_order)} | {k: tuple(by_status[k]) for k in ("next", "active", "blocked")}
 
 
-def _gap(state: SessionState, body: ev.Gap, event: Stamp) -> Changes:
+def _gap(state: SessionState, body: ev.Gap, event: EnvelopeFacts) -> Changes:
     return {"gaps": (*state.gaps, (body.first, body.last))}
 
 
-def _focus(state: SessionState, body: ev.FocusSet, event: Stamp) -> Changes:
+def _focus(state: SessionState, body: ev.FocusSet, event: EnvelopeFacts) -> Changes:
     return {"focus": Focus(body.note_id, body.note_title, body.file, body.position)}
 
 

@@ -171,7 +171,7 @@ def _copied(part: Document) -> Document:
 # -- a document as events ----------------------------------------------------------------------
 
 
-class Declared(Value):
+class DatedBody(Value):
     """A body with the document's own time for it."""
 
     at: str
@@ -262,7 +262,7 @@ def _wrong(path: str, wanted: str) -> BadImport:
     )
 
 
-def events_of(root: Document, *, imported: str) -> list[Declared]:
+def events_of(root: Document, *, imported: str) -> list[DatedBody]:
     """The facts that a document declares, with its own times; BadImport if it is none."""
     session = _Part("", root).part("session")
     _check(session)
@@ -273,16 +273,16 @@ def events_of(root: Document, *, imported: str) -> list[Declared]:
     ]
     latest = max([*times.values(), *(at for at, _ in threads)]) or imported
     first = times["created"] or times["started"] or latest
-    bodies = [Declared(first, _created(session))]
+    bodies = [DatedBody(first, _created(session))]
     bodies += _known_of(session, latest)
-    bodies += [Declared(at or latest, _thread(part)) for at, part in threads]
-    bodies += [Declared(latest, body) for body in _implied(session)]
+    bodies += [DatedBody(at or latest, _thread(part)) for at, part in threads]
+    bodies += [DatedBody(latest, body) for body in _implied(session)]
     counts = session.part("metrics")
     sums = {name: counts.of(Metrics, name) for name in Metrics.__struct_fields__}
     sums["questions_asked"] -= sum(isinstance(one.body, ev.Asked) for one in bodies)
     if any(sums.values()):
-        bodies.append(Declared(latest, ev.Counted({n: float(value) for n, value in sums.items() if value})))
-    return [*bodies, Declared(latest, ev.Imported(_lifecycle(life, times), "yaml", [], imported))]
+        bodies.append(DatedBody(latest, ev.Counted({n: float(value) for n, value in sums.items() if value})))
+    return [*bodies, DatedBody(latest, ev.Imported(_lifecycle(life, times), "yaml", [], imported))]
 
 
 def _check(session: _Part) -> None:
@@ -331,7 +331,7 @@ def _thread(part: _Part) -> ev.ThreadMoved:
     return ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
 
 
-def _known_of(session: _Part, at: str) -> list[Declared]:
+def _known_of(session: _Part, at: str) -> list[DatedBody]:
     """Notes, context, focus, changes and agents."""
     context, state = session.part("context"), session.part("working_state")
     facts: list[ev.Body] = []
@@ -355,7 +355,7 @@ def _known_of(session: _Part, at: str) -> list[Declared]:
     for name in agents.values:
         agent = agents.part(name)
         facts.append(ev.AgentNoted(name, {field: agent.of(AgentState, field) for field in _AGENT}))
-    return [Declared(at, body) for body in facts]
+    return [DatedBody(at, body) for body in facts]
 
 
 def _kind_of(change: _Part) -> str:

@@ -75,7 +75,7 @@ def unsqueeze(body: bytes) -> bytes:
     return plain
 
 
-class About(Value):
+class CopyOwner(Value):
     """Whose copy it is: all that is needed to read it without any other store."""
 
     key: str
@@ -99,7 +99,7 @@ class About(Value):
 class Copy(Value):
     """A copy as it stands in the archive."""
 
-    about: About
+    about: CopyOwner
     session: str
     last: float
     chunks: tuple[bytes, ...]
@@ -320,7 +320,9 @@ class Archive:
 class Pen:
     """Writes one copy: cuts what comes into chunks, and hands them over when they are many."""
 
-    def __init__(self, archive: Archive, about: About, before: Copy | None = None, *, last: float) -> None:
+    def __init__(
+        self, archive: Archive, about: CopyOwner, before: Copy | None = None, *, last: float
+    ) -> None:
         self._archive = archive
         self._about = about
         self._last = last
@@ -391,7 +393,7 @@ def to_drop(
 
 # -- rows ------------------------------------------------------------------------------------------
 
-_about = msgpack_decoder(About)
+_about = msgpack_decoder(CopyOwner)
 
 
 def _row(copy: Copy) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ NAME = "hooks"
 _HEADER_MAX = 512
 
 
-class Record(Value):
+class SpoolRecord(Value):
     """What a hook was told, once."""
 
     agent: str
@@ -56,7 +56,7 @@ def checksum(head: bytes, payload: bytes) -> int:
     return int.from_bytes(b"\1" + head + payload, "big") % PRIME
 
 
-def encoded(record: Record) -> bytes:
+def encoded(record: SpoolRecord) -> bytes:
     """A record as it stands in the spool."""
     payload = record.payload[:PAYLOAD_BYTES_MAX]
     cut = record.cut or len(payload) < len(record.payload)
@@ -65,7 +65,7 @@ def encoded(record: Record) -> bytes:
     return b"%s%016x\n%s\n" % (head, checksum(head, payload), payload)
 
 
-def decoded(data: bytes) -> Iterator[Record]:
+def decoded(data: bytes) -> Iterator[SpoolRecord]:
     """The whole records in a file; what is torn or damaged is passed over."""
     at = data.find(MAGIC)
     while at >= 0:
@@ -78,7 +78,7 @@ def decoded(data: bytes) -> Iterator[Record]:
         at = data.find(MAGIC, end)
 
 
-def _one(data: bytes, at: int) -> tuple[Record, int] | None:
+def _one(data: bytes, at: int) -> tuple[SpoolRecord, int] | None:
     """The record that begins here, and where it ends."""
     stop = data.find(b"\n", at, at + _HEADER_MAX)
     head, blank, told = data[at : max(at, stop)].rpartition(b" ")
@@ -93,7 +93,7 @@ def _one(data: bytes, at: int) -> tuple[Record, int] | None:
             return None
         if int(told, 16) != checksum(head + blank, payload):
             return None
-        return Record(agent, event, payload, id, int(moment), int(pid), cut == "1"), end + 1
+        return SpoolRecord(agent, event, payload, id, int(moment), int(pid), cut == "1"), end + 1
     except ValueError:
         return None
 
@@ -106,11 +106,11 @@ class Spool:
         self.name = name
         self.path = folder / name
 
-    def append(self, record: Record) -> bool:
+    def append(self, record: SpoolRecord) -> bool:
         """Keep a record, durably; False if the spool is full. OSError if the disk does not take it."""
         private_folder(self.folder)
         body = encoded(
-            Record(
+            SpoolRecord(
                 record.agent, record.event, record.payload, record.id or os.urandom(8).hex(),
                 record.at_ns or time.time_ns(), record.pid or os.getppid(), record.cut,
             )
@@ -181,7 +181,7 @@ class Spool:
             taken.append(path)
         return taken
 
-    def read(self, path: Path) -> list[Record]:
+    def read(self, path: Path) -> list[SpoolRecord]:
         """The records of a file that was taken; none if somebody else has drained it."""
         try:
             return list(decoded(path.read_bytes()))

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ...core.base.values import iso
-from ...core.resume.changes import Change, Commit, History, How
+from ...core.resume.changes import Commit, CommitsBetween, FileChange, How
 from ...core.resume.scene import Scene
 from . import repository as git
 from .trees import asked
@@ -50,13 +50,15 @@ class Way:
         ask("log", "log", "-z", _FORMAT, f"-{COMMITS_MAX + 1}", f"{old}..{new}")
         ask("diff", "diff", "--raw", "-z", "-M", "-l400", "--abbrev=64", old, new)
 
-    def history(self) -> History:
+    def history(self) -> CommitsBetween:
         """What git said."""
         then = self.then
         if self.repository is None or not then.git:
-            return History()
+            return CommitsBetween()
         if then.head == self.head or not self.head:
-            return History(how="same" if then.head == self.head else "unknown", old_branch=self.old_branch)
+            return CommitsBetween(
+                how="same" if then.head == self.head else "unknown", old_branch=self.old_branch
+            )
         answer = self.asking.answer
         _, log = answer("log")
         if not then.head:
@@ -69,30 +71,30 @@ class Way:
             return self._apart(log, diff)
         return self._by_time(diff)
 
-    def _history(self, how: How, log: bytes | None, diff: bytes | None, **more: Any) -> History:
+    def _history(self, how: How, log: bytes | None, diff: bytes | None, **more: Any) -> CommitsBetween:
         commits = read_log(log or b"")
         if how == "apart":  # of another branch, what is older was there before
             commits = [one for one in commits if one.at >= iso(self.then.at)]
         unknown = ["the commits: git did not answer"] if log is None else []
         unknown += ["the committed files: git did not answer"] if diff is None else []
         listed = commits[:COMMITS_MAX]
-        found = History(
+        found = CommitsBetween(
             how=how, commits=tuple(listed), more=len(commits) - len(listed), old_branch=self.old_branch,
             changes=tuple(read_raw(diff or b"")), unknown=tuple(unknown),
         )  # fmt: skip
         return replace(found, **more) if more else found
 
-    def _from_nothing(self, log: bytes | None, tree: bytes | None) -> History:
+    def _from_nothing(self, log: bytes | None, tree: bytes | None) -> CommitsBetween:
         """There was no commit then."""
         changes = []
         for row in (tree or b"").split(b"\0"):
             facts, _, path = row.partition(b"\t")
             if path:
                 _, kind, id = facts.decode().split(" ")
-                changes.append(Change(os.fsdecode(path), "created", after=id, submodule=kind == "commit"))
+                changes.append(FileChange(os.fsdecode(path), "created", after=id, submodule=kind == "commit"))
         return self._history("forward", log, b"", changes=tuple(changes))
 
-    def _apart(self, log: bytes | None, diff: bytes | None) -> History:
+    def _apart(self, log: bytes | None, diff: bytes | None) -> CommitsBetween:
         """The old commit is there, and not in the history of the new one."""
         old, new = self.then.head, self.head
         self.asking.ask("back", "merge-base", "--is-ancestor", new, old)
@@ -112,7 +114,7 @@ class Way:
         rebased = sum(line.startswith(b"=") for line in (marked or b"").split(b"\n"))
         return self._history(how, log, diff, lost=int(lost or 0), rebased=rebased)
 
-    def _by_time(self, diff: bytes | None) -> History:
+    def _by_time(self, diff: bytes | None) -> CommitsBetween:
         """The old commit is gone, or what connects it: what was committed since, by its time."""
         since = f"--since=@{int(self.then.at)}"
         self.asking.ask("log", "log", "-z", _FORMAT, f"-{COMMITS_MAX + 1}", since, self.head)
@@ -159,15 +161,15 @@ class Asking:
         return one.returncode, told if one.returncode == 0 else None
 
 
-def _joined(changes: list[Change]) -> list[Change]:
+def _joined(changes: list[FileChange]) -> list[FileChange]:
     """One change for each path, of those of many commits, newest first."""
-    found: dict[str, Change] = {}
+    found: dict[str, FileChange] = {}
     for one in changes:
         newer = found.get(one.path)
         if newer is None:
             found[one.path] = one
         elif one.kind == "created" and newer.kind == "modified":
-            found[one.path] = Change(one.path, "created", after=newer.after)
+            found[one.path] = FileChange(one.path, "created", after=newer.after)
     return list(found.values())
 
 
@@ -182,9 +184,9 @@ def read_log(told: bytes) -> list[Commit]:
     return commits
 
 
-def read_raw(told: bytes) -> list[Change]:
+def read_raw(told: bytes) -> list[FileChange]:
     """``git diff --raw -z``."""
-    found: list[Change] = []
+    found: list[FileChange] = []
     parts = iter(told.decode("utf-8", "surrogateescape").split("\0"))
     for part in parts:
         part = part.lstrip("\n")
@@ -197,7 +199,7 @@ def read_raw(told: bytes) -> list[Change]:
         kind: Any = "created" if sign[:1] == "C" else _KINDS.get(sign[:1], "modified")
         is_submodule = "160000" in (old_mode, new_mode)
         before, after = before if before.strip("0") else "", after if after.strip("0") else ""
-        found.append(Change(path, kind, source if kind == "renamed" else "", before, after, is_submodule))
+        found.append(FileChange(path, kind, source if kind == "renamed" else "", before, after, is_submodule))
     return found
 
 

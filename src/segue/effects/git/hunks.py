@@ -35,7 +35,7 @@ class Changes(Value):
     """Time or size ran out."""
 
 
-class Asked:
+class HunkQuery:
     """Both questions, asked at once; something else can be done until ``changes`` waits for the answers."""
 
     def __init__(self, root: Path, *, seconds: float = TIME_SECONDS) -> None:
@@ -79,7 +79,7 @@ def changes(root: Path, *, seconds: float = TIME_SECONDS) -> Changes:
     """What is uncommitted in a working tree."""
     if seconds <= 0:
         return Changes(cut=True)
-    return Asked(root, seconds=seconds).changes()
+    return HunkQuery(root, seconds=seconds).changes()
 
 
 def _files(diff: str) -> list[Changed]:

@@ -54,7 +54,7 @@ class Published(Value):
     """Where something looks like a secret: ``file:line: kind``."""
 
 
-class Pending(Exception):
+class CannotPublish(Exception):
     """It cannot be done now."""
 
     def __init__(self, reason: str, found: Sequence[str] = ()) -> None:
@@ -94,7 +94,7 @@ class Publisher:
                 self._push(commit)
                 done = Published(True, "", commit, bool(files), True, files)
             return done
-        except Pending as pending:
+        except CannotPublish as pending:
             return Published(
                 False, str(pending), done.commit, done.committed, False, done.files, pending.found
             )
@@ -118,36 +118,36 @@ class Publisher:
                 stderr=subprocess.PIPE, text=True, errors="replace", env=environment, start_new_session=True,
             )  # fmt: skip
         except OSError as fault:
-            raise Pending(f"git cannot be run: {fault.strerror}") from fault
+            raise CannotPublish(f"git cannot be run: {fault.strerror}") from fault
         try:
             out, err = process.communicate(text, timeout=self.timeout_seconds)
         except subprocess.TimeoutExpired:
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            raise Pending(f"git {words[0]} took longer than {self.timeout_seconds:g} seconds") from None
+            raise CannotPublish(f"git {words[0]} took longer than {self.timeout_seconds:g} seconds") from None
         return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def _ask(self, *words: str, index: Path | None = None) -> str:
         """What git says, or Pending with its complaint."""
         told = self._git(*words, index=index)
         if told.returncode != 0:
-            raise Pending(f"git {words[0]}: {_complaint(told)}")
+            raise CannotPublish(f"git {words[0]}: {_complaint(told)}")
         return told.stdout
 
     def _folder(self) -> Path:
         told = self._git("rev-parse", "--absolute-git-dir", "--is-inside-work-tree")
         lines = told.stdout.split("\n")
         if told.returncode != 0 or "true" not in lines:
-            raise Pending(f"{self.root} is not in a working tree of git")
+            raise CannotPublish(f"{self.root} is not in a working tree of git")
         return Path(lines[0])
 
     def _nothing_under_way(self, folder: Path) -> None:
         for name, what in _UNDER_WAY.items():
             if (folder / name).exists():
-                raise Pending(f"{what} is under way: nothing is committed into it")
+                raise CannotPublish(f"{what} is under way: nothing is committed into it")
         if self._ask("ls-files", "--unmerged"):
-            raise Pending("there are conflicts: nothing is committed into them")
+            raise CannotPublish("there are conflicts: nothing is committed into them")
 
     # -- commit --------------------------------------------------------------------------------
 
@@ -181,7 +181,9 @@ class Publisher:
         deadline = time.monotonic() + self.lock_seconds
         while lock.exists():
             if time.monotonic() > deadline:
-                raise Pending(f"another git has the index: {lock} is there for {self.lock_seconds:g} seconds")
+                raise CannotPublish(
+                    f"another git has the index: {lock} is there for {self.lock_seconds:g} seconds"
+                )
             time.sleep(0.05)
 
     def _known(self, index: Path) -> list[str]:
@@ -191,7 +193,7 @@ class Publisher:
             there = os.path.lexists(self.root / path)
             tracked = bool(self._ask("ls-files", "-z", "--", path, index=index))
             if there and not tracked and self._git("check-ignore", "-q", "--", path).returncode == 0:
-                raise Pending(f"git ignores {path}: nothing of it can be committed")
+                raise CannotPublish(f"git ignores {path}: nothing of it can be committed")
             if there or tracked:
                 known.append(path)
         return known
@@ -216,12 +218,14 @@ class Publisher:
             except FileNotFoundError:
                 continue  # its removal is what is published
             except OSError as fault:
-                raise Pending(f"{name} cannot be read: {fault.strerror}") from fault
+                raise CannotPublish(f"{name} cannot be read: {fault.strerror}") from fault
             if len(body) > _SCAN_BYTES_MAX:
-                raise Pending(f"{name} is larger than {_SCAN_BYTES_MAX:,} bytes: it is not published unread")
+                raise CannotPublish(
+                    f"{name} is larger than {_SCAN_BYTES_MAX:,} bytes: it is not published unread"
+                )
             found += [f"{name}:{line}: {kind}" for line, kind in secrets_in(body.decode("utf-8", "replace"))]
         if found:
-            raise Pending(f"something looks like a secret: {found[0]}", found)
+            raise CannotPublish(f"something looks like a secret: {found[0]}", found)
 
     def _make_commit(self, index: Path, paths: list[str], message: str, head: str) -> bool:
         """Whether it was made here: a git that outlived a killed handover may just have made the same."""
@@ -234,7 +238,7 @@ class Publisher:
             return True
         now = self._git("rev-parse", "--verify", "-q", "HEAD").stdout.strip()
         if now == head or self._changed(index, paths, now):
-            raise Pending(f"git commit: {_complaint(told)}")
+            raise CannotPublish(f"git commit: {_complaint(told)}")
         return False
 
     def _refresh(self, paths: list[str], original: Path) -> None:
@@ -250,9 +254,9 @@ class Publisher:
         current = self._git("symbolic-ref", "--quiet", "--short", "HEAD").stdout.strip()
         branch = self.branch or current
         if not branch:
-            raise Pending("no branch is checked out, and none is named to push to")
+            raise CannotPublish("no branch is checked out, and none is named to push to")
         if current and current != branch:
-            raise Pending(f"{current} is checked out: it is not pushed to {branch}")
+            raise CannotPublish(f"{current} is checked out: it is not pushed to {branch}")
         ref = f"refs/heads/{branch}"
         if self._has(ref, commit):
             return
@@ -260,9 +264,9 @@ class Publisher:
         told = self._git(*words, self.remote, f"{commit}:{ref}")
         trip("handover.push.after")
         if told.returncode != 0:
-            raise Pending(f"git push: {_complaint(told)}")
+            raise CannotPublish(f"git push: {_complaint(told)}")
         if not self._has(ref, commit):
-            raise Pending(f"{self.remote} took the push, and does not have {commit[:12]} on {branch}")
+            raise CannotPublish(f"{self.remote} took the push, and does not have {commit[:12]} on {branch}")
 
     def _has(self, ref: str, commit: str) -> bool:
         """Whether the remote's branch is this commit, or holds it."""

@@ -32,7 +32,7 @@ _DOING = (
 )  # fmt: skip
 
 
-class Begun:
+class SceneQuery:
     """A look that git has begun: something else can be done, and loaded, until ``look`` waits for it."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,7 +43,7 @@ class Begun:
             with suppress(OSError):
                 self._status = trees.asked(self.repository.root, *_STATUS)
 
-    def __enter__(self) -> Begun:
+    def __enter__(self) -> SceneQuery:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,10 +58,10 @@ class Begun:
 
 def look(
     folder: Path, *, seconds: float = TIME_SECONDS, cache: Path | None = None, skip: Iterable[Path] = (),
-    now: float | None = None, hashes: bool = True, begun: Begun | None = None,
+    now: float | None = None, hashes: bool = True, begun: SceneQuery | None = None,
 ) -> Scene:  # fmt: skip
     """The world around a folder; ``cache`` is for trees without git, ``skip`` for folders of ours."""
-    begun = begun or Begun(folder)
+    begun = begun or SceneQuery(folder)
     at = begun.at if now is None else now
     repository = begun.repository
     if repository is None:

@@ -29,7 +29,7 @@ ENVIRONMENT = frozenset(
 """Variables that checks are given, beside LC_* and those that the user names."""
 
 
-class Outcome(Value):
+class CheckOutcome(Value):
     """What came of a command."""
 
     id: str
@@ -119,7 +119,7 @@ class Runner:
         pipe.write(json.dumps(job).encode() + b"\n")
         pipe.flush()
 
-    def wait(self, seconds: float) -> list[Outcome]:
+    def wait(self, seconds: float) -> list[CheckOutcome]:
         """What ended, after at most so many seconds; nothing if nothing did."""
         pipe = self._nanny.stdout
         assert pipe is not None
@@ -136,14 +136,14 @@ class Runner:
                 return [self._outcome(json.loads(line)) for line in lines]
         return []
 
-    def _outcome(self, said: dict[str, Any]) -> Outcome:
+    def _outcome(self, said: dict[str, Any]) -> CheckOutcome:
         self._running.discard(said["id"])
         names = {"exit": "exit_code"}
-        return Outcome(**{names.get(name, name): value for name, value in said.items()})
+        return CheckOutcome(**{names.get(name, name): value for name, value in said.items()})
 
-    def _lost(self) -> list[Outcome]:
+    def _lost(self) -> list[CheckOutcome]:
         gone, self._running = sorted(self._running), set()
-        return [Outcome(id, fault="the process that runs checks was killed") for id in gone]
+        return [CheckOutcome(id, fault="the process that runs checks was killed") for id in gone]
 
     def close(self) -> None:
         """End what still runs; nothing that a check started is left behind."""

@@ -78,7 +78,7 @@ class HashEmbedder:
         return [x / length for x in vector]
 
 
-class Endpoint:
+class EmbeddingServer:
     """A server that speaks the form of OpenAI's embeddings."""
 
     semantic = True
@@ -121,7 +121,7 @@ def choose(kind: str, *, url: str = "", model: str = "", key: str = "") -> Embed
             raise BadSettings(
                 "an endpoint needs `embedder_url`", hint="for example http://localhost:11434/v1"
             )
-        return Endpoint(url, model or "text-embedding-3-small", key)
+        return EmbeddingServer(url, model or "text-embedding-3-small", key)
     if kind == "hash":
         return HashEmbedder()
     if kind not in ("auto", "minilm"):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
-from ...core.brief.facts import Picture, Probe, picture
+from ...core.brief.facts import BriefFacts, Probe, picture
 from ...core.runs.digest import RunDigest
 from ...core.runs.identifiers import short_run
 from ...core.runs.sentences import is_substantial
@@ -24,11 +24,11 @@ from ..runs.read_transcript import final, read, recognised
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...core.runs.quotable import Block
+    from ...core.runs.quotable import RunText
     from ...core.sessions.state import SessionState
-    from ..runs.discovery import Capture
-    from ..workspace.data_folder import Home
-    from ..workspace.last_seen import Last
+    from ..runs.discovery import RunFinder
+    from ..workspace.data_folder import DataFolder
+    from ..workspace.last_seen import LastSeenSession
 
 Format = Literal["text", "json", "markdown"]
 Covered = Mapping[str, str] | None
@@ -47,10 +47,10 @@ def of_file(path: Path, agent: str = "", *, budget: int = BYTES_DEFAULT, form: F
     if not _is_long(budget, form):
         digest = masked(final(read(path, one), one))
         return written([digest], agent=one.name, budget=budget, form=form, more=more)
-    from ...core.runs.quotable import Material
+    from ...core.runs.quotable import RunTexts
     from ..runs.quoting import masked_blocks
 
-    material = Material()
+    material = RunTexts()
     digest = masked(final(read(path, one, also=material.take), one))
     blocks = masked_blocks(material.blocks)
     return written([digest], blocks=blocks, agent=one.name, budget=budget, form=form, more=more)
@@ -63,12 +63,12 @@ def of_place(
     """The brief of a run by its id, of a session by its id, or of where the work in this project stands."""
     from ...agents import agent as agent_of
     from ...effects.git.probe import probe
-    from ..runs.discovery import Capture
-    from ..workspace.data_folder import Home
+    from ..runs.discovery import RunFinder
+    from ..workspace.data_folder import DataFolder
     from .relevant_memories import remembered
 
     check(budget)
-    capture = Capture.here(folder, environment)
+    capture = RunFinder.here(folder, environment)
     found: Found | None = None
     session: SessionState | None = None
     covered: Covered = None
@@ -97,7 +97,7 @@ def of_place(
         digests += before(capture, found, digests[0], row.session if row else "")
     memories = remembered(folder, environment, session, digests) if not seen else []
     world = probe(folder, digests[0].last)
-    blocks: Sequence[Block] = ()
+    blocks: Sequence[RunText] = ()
     if _is_long(budget, form):
         from ..runs.quoting import blocks_of
 
@@ -105,13 +105,13 @@ def of_place(
     return written(
         digests, blocks=blocks, agent=found.agent, session=session, memories=memories,
         covered=covered, probe=world, budget=budget, form=form,
-        kept=(Home(data_folder(environment)), found.native),
+        kept=(DataFolder(data_folder(environment)), found.native),
         more=f"segue show {short_run(found.native)} --timeline{seen}",
     )  # fmt: skip
 
 
 def _newest_there(
-    capture: Capture, folder: Path, environment: Mapping[str, str], agent: str, session: str
+    capture: RunFinder, folder: Path, environment: Mapping[str, str], agent: str, session: str
 ) -> Found | None:
     """The newest run that another machine left: of this session, or without one of the project."""
     from ...api.segue import Segue
@@ -151,9 +151,9 @@ def _session(
     the session is ``alone``: no run tells anything. Then it is told as last seen: the last part says so."""
     from ...api.segue import Segue
     from ...core.sessions.state import OPEN
-    from ..workspace.data_folder import Home
+    from ..workspace.data_folder import DataFolder
 
-    home = Home(data_folder(environment)).for_store(store_of(environment))
+    home = DataFolder(data_folder(environment)).for_store(store_of(environment))
     if not home.has_store():
         return None, None, ""
     try:
@@ -175,13 +175,13 @@ def _session(
     return (state, covered, "") if id or state.status in OPEN else (None, None, "")
 
 
-def said_of(last: Last) -> str:
+def said_of(last: LastSeenSession) -> str:
     """That a session is told as it was last seen."""
     pending = f", {last.pending} pending" if last.pending else ""
     return f" (no server; the session as of {last.at[:16]}Z{pending})"
 
 
-def of_found(capture: Capture, found: Found) -> RunDigest:
+def of_found(capture: RunFinder, found: Found) -> RunDigest:
     """What a run says, masked."""
     from ...agents import agent as agent_of
 
@@ -194,7 +194,7 @@ def of_found(capture: Capture, found: Found) -> RunDigest:
     return digest
 
 
-def before(capture: Capture, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:
+def before(capture: RunFinder, found: Found, newest: RunDigest, session: str) -> list[RunDigest]:
     """Runs before the newest that belong to the same work: of its session, or when it had no time to say."""
     from ...agents import agent as agent_of
     from ...errors import SegueError
@@ -231,10 +231,11 @@ def masked(digest: RunDigest) -> RunDigest:
 
 
 def written(
-    runs: Sequence[RunDigest], *, blocks: Sequence[Block] = (), agent: str = "",
+    runs: Sequence[RunDigest], *, blocks: Sequence[RunText] = (), agent: str = "",
     session: SessionState | None = None, covered: Covered = None, probe: Probe | None = None,
     memories: Sequence[str] = (),
-    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "", kept: tuple[Home, str] | None = None,
+    budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
+    kept: tuple[DataFolder, str] | None = None,
 ) -> str:  # fmt: skip
     """The brief of what is given, in a form, masked; masks never make it longer than the budget.
 
@@ -256,12 +257,12 @@ def written(
         if over <= 0:
             return text
         if room <= BYTES_MIN:  # masks are longer than what they hide: choose among masked texts
-            shown = msgspec.json.decode(redact_bytes(msgspec.json.encode(shown)), type=Picture)
+            shown = msgspec.json.decode(redact_bytes(msgspec.json.encode(shown)), type=BriefFacts)
             return redact(as_form(shown, form, budget, more))
         room = max(BYTES_MIN, room - over)
 
 
-def as_form(shown: Picture, form: Format, budget: int, more: str = "") -> str:
+def as_form(shown: BriefFacts, form: Format, budget: int, more: str = "") -> str:
     if form == "json":
         from ...core.brief.manifest import manifest
 

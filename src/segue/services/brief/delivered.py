@@ -27,7 +27,7 @@ _PROBED = ("SINCE THEN", "UNCOMMITTED")
 _DECLARED = ("GOAL", "PLAN", "NEXT", "BLOCKED", "QUESTIONS", "DONE", "DECIDED", "LEARNT", "FEATURES")
 
 
-class Fact(Value):
+class DeliveredFact(Value):
     """A part of a brief: what it is about, where it was known from, and how large it is."""
 
     kind: str
@@ -37,7 +37,7 @@ class Fact(Value):
     bytes: int
 
 
-class Given(Value):
+class DeliveredBrief(Value):
     """A text that a run was given."""
 
     agent: str
@@ -49,7 +49,7 @@ class Given(Value):
     """Of a brief: startup, resume, compact, clear or fork."""
     bytes: int
     text: str
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[DeliveredFact, ...] = ()
     session: str = ""
 
 
@@ -58,21 +58,21 @@ def stream_of_run(agent: str, native: str) -> str:
     return f"run/{clean_name(agent)}/{clean_name(native[:128], what='run id')}"
 
 
-def facts_of(text: str, *, declared: bool = False) -> tuple[Fact, ...]:
+def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
     """The facts of a brief. With ``declared`` what a session can say was said by one."""
-    found: list[Fact] = []
+    found: list[DeliveredFact] = []
     for line in text.split("\n"):
         size = len(line.encode("utf-8", "replace")) + 1
         label = line.partition(":")[0].partition(" (")[0]
         if line.startswith((OPENING, CLOSING)) or not line:
-            found.append(Fact("frame", "brief", size))
+            found.append(DeliveredFact("frame", "brief", size))
         elif label.isupper() and ":" in line:
-            found.append(Fact(label.lower(), _source(label, declared), size))
+            found.append(DeliveredFact(label.lower(), _source(label, declared), size))
         elif found:
             last = found.pop()
-            found.append(Fact(last.kind, last.source, last.bytes + size))
+            found.append(DeliveredFact(last.kind, last.source, last.bytes + size))
         else:
-            found.append(Fact("frame", "brief", size))
+            found.append(DeliveredFact("frame", "brief", size))
     return tuple(found)
 
 
@@ -84,15 +84,15 @@ def _source(label: str, declared: bool) -> str:
     return "session" if declared and label in _DECLARED else "run"
 
 
-def given(segue: Segue, agent: str, native: str) -> list[Given]:
+def given(segue: Segue, agent: str, native: str) -> list[DeliveredBrief]:
     """All that a run was given, in order."""
     found = []
     for event in segue.journal.read(stream_of_run(agent, native)):
         body = ev.read_body(event)
         if isinstance(body, ev.BriefGiven):
-            facts = tuple(Fact(*one) for one in body.facts)
+            facts = tuple(DeliveredFact(*one) for one in body.facts)
             found.append(
-                Given(
+                DeliveredBrief(
                     agent,
                     native,
                     event.at,

@@ -30,13 +30,13 @@ from .relevant_memories import bearing
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
-    from ..runs.discovery import Capture
+    from ..runs.discovery import RunFinder
 
 HANDS_ON = ("startup", "clear", "")
 STEER = "When you summarise, keep every fact of the following, which Segue read from this run's own record:"
 
 
-class Telling(Value):
+class HookBrief(Value):
     """A brief, and what it was made of."""
 
     text: str = ""
@@ -45,13 +45,13 @@ class Telling(Value):
     """Whether somebody declared the session's plan."""
 
 
-def tell(segue: Segue, event: HookEvent, *, budget: int) -> Telling:
+def tell(segue: Segue, event: HookEvent, *, budget: int) -> HookBrief:
     """The brief for a run at its start; empty where there is nothing worth saying."""
     capture = segue.observed.capture()
     capture.remember()
     own = own_run(capture, event)
     if event.kind == "compact" or event.source == "compact":
-        return _of(segue, capture, own, budget) if own is not None else Telling()
+        return _of(segue, capture, own, budget) if own is not None else HookBrief()
     other = _newest(capture, event)
     if event.source in HANDS_ON:
         return _of_start(segue, capture, other, budget)
@@ -60,10 +60,10 @@ def tell(segue: Segue, event: HookEvent, *, budget: int) -> Telling:
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
     if other is not None and (meanwhile or (own is None and _was_cut_off(segue, capture, other))):
         return _of(segue, capture, other, budget)
-    return Telling()
+    return HookBrief()
 
 
-def own_run(capture: Capture, event: HookEvent) -> Found | None:
+def own_run(capture: RunFinder, event: HookEvent) -> Found | None:
     """The transcript of the run that the hook is called for."""
     if event.transcript:
         try:
@@ -79,7 +79,7 @@ def own_run(capture: Capture, event: HookEvent) -> Found | None:
     return next((one for one in capture.found(event.agent) if one.native == event.native), None)
 
 
-def _newest(capture: Capture, event: HookEvent) -> Found | None:
+def _newest(capture: RunFinder, event: HookEvent) -> Found | None:
     """The newest run here that is no sub-agent's and not the one that asks."""
     for one in capture.found():
         if one.native == event.native or one.parent or one.path == event.transcript:
@@ -89,14 +89,14 @@ def _newest(capture: Capture, event: HookEvent) -> Found | None:
     return None
 
 
-def _was_cut_off(segue: Segue, capture: Capture, found: Found) -> bool:
+def _was_cut_off(segue: Segue, capture: RunFinder, found: Found) -> bool:
     try:
         return left_of(digest_of(segue, capture, found)) == "middle"
     except SegueError:
         return False
 
 
-def _of_start(segue: Segue, capture: Capture, other: Found | None, budget: int) -> Telling:
+def _of_start(segue: Segue, capture: RunFinder, other: Found | None, budget: int) -> HookBrief:
     """Where the work stands; nothing if it is over, or so old that nobody means it any more."""
     row = capture.row(other) if other is not None else None
     state = session_state(segue, row.session if row is not None else "")
@@ -105,10 +105,10 @@ def _of_start(segue: Segue, capture: Capture, other: Found | None, budget: int) 
         current = session_state(segue, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        return _written(segue, None, [], state, budget) if _has_plan(state) else Telling()
+        return _written(segue, None, [], state, budget) if _has_plan(state) else HookBrief()
     old = time.time() - other.changed > 86_400 * segue.settings.number("resumable_days")
     if old and not _has_plan(state):
-        return Telling()
+        return HookBrief()
     return _of(segue, capture, other, budget)
 
 
@@ -128,25 +128,25 @@ def session_state(segue: Segue, id: str) -> SessionState | None:
         return segue.stand_in.state if segue.stand_in is not None else None
 
 
-def _of(segue: Segue, capture: Capture, found: Found, budget: int) -> Telling:
+def _of(segue: Segue, capture: RunFinder, found: Found, budget: int) -> HookBrief:
     try:
         digest = digest_of(segue, capture, found)
     except SegueError:
-        return Telling()
+        return HookBrief()
     row = capture.row(found)
     id = row.session if row is not None else ""
     state = session_state(segue, id)
     if state is not None and state.status not in OPEN:
         state = None
     if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
-        return Telling()
+        return HookBrief()
     digests = [digest, *briefs.before(capture, found, digest, id)]
     return _written(segue, found, digests, state, budget)
 
 
 def _written(
     segue: Segue, found: Found | None, digests: list[RunDigest], state: SessionState | None, budget: int
-) -> Telling:
+) -> HookBrief:
     last = segue.stand_in
     covered = None
     if last is None and state is not None and state.features:
@@ -164,10 +164,10 @@ def _written(
         memories=memories, probe=probe(segue.folder, digests[0].last if digests else 0.0), budget=budget,
         more=more,
     )  # fmt: skip
-    return Telling(text, state.id if state else "", bool(state and state.items))
+    return HookBrief(text, state.id if state else "", bool(state and state.items))
 
 
-def digest_of(segue: Segue, capture: Capture, found: Found) -> RunDigest:
+def digest_of(segue: Segue, capture: RunFinder, found: Found) -> RunDigest:
     """What a run says, with the call that only a hook saw."""
     digest = briefs.of_found(capture, found)
     if agent_of(found.agent).name != "gemini-cli":

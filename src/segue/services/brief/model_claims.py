@@ -14,18 +14,18 @@ import msgspec
 
 from ..._failpoints import trip
 from ...core.base.values import Value
-from ...core.brief.facts import Claim, Picture
+from ...core.brief.facts import BriefFacts, Claim
 from ...effects.files.atomic import write_whole
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
-    from ..workspace.data_folder import Home
+    from ..workspace.data_folder import DataFolder
 
 FOLDER = ".claims"
 FILES_MAX = 200
 
 
-class Kept(Value):
+class KeptClaims(Value):
     """The claims of a run."""
 
     run: str
@@ -37,14 +37,14 @@ class Kept(Value):
     version: int = 1
 
 
-def path_of(home: Home, run: str) -> Path:
+def path_of(home: DataFolder, run: str) -> Path:
     """Where the claims of a run stand."""
     import hashlib
 
     return home.manifests / FOLDER / (hashlib.sha256(run.encode(errors="replace")).hexdigest()[:24] + ".json")
 
 
-def claims_of(home: Home, run: str, shown: Picture) -> list[Claim]:
+def claims_of(home: DataFolder, run: str, shown: BriefFacts) -> list[Claim]:
     """The claims of a run that still hold; none where there are none or they cannot be read."""
     if not run:
         return []
@@ -55,14 +55,14 @@ def claims_of(home: Home, run: str, shown: Picture) -> list[Claim]:
     from ...core.models.grounding import gives_orders, holds, observed
 
     try:
-        found = msgspec.json.decode(body, type=Kept)
+        found = msgspec.json.decode(body, type=KeptClaims)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return []
     facts = observed(shown)
     return [one for one in found.claims if holds(one, facts) and not gives_orders(one.text)]
 
 
-def keep(segue: Segue, kept: Kept) -> Path:
+def keep(segue: Segue, kept: KeptClaims) -> Path:
     """Put these in the place of what was kept of the run; without claims, nothing is kept."""
     segue.brake.check()
     path = path_of(segue.home, kept.run)

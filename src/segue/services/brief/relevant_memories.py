@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.memories.model import Where
+from ...core.memories.model import MemoryFilter
 from ...core.runs.digest import RunDigest
 from ...core.sessions.state import SessionState
 from ...errors import SegueError
@@ -29,9 +29,9 @@ def remembered(
 ) -> list[str]:
     """The best few, in a line each; none without a store, and none if the store cannot say."""
     from ...settings import data_folder, store_of
-    from ..workspace.data_folder import Home
+    from ..workspace.data_folder import DataFolder
 
-    home = Home(data_folder(environment)).for_store(store_of(environment))
+    home = DataFolder(data_folder(environment)).for_store(store_of(environment))
     query = query_of(session, digests)
     if not query or not home.has_store():
         return []
@@ -52,7 +52,7 @@ def bearing(segue: Segue, session: SessionState | None, digests: list[RunDigest]
     query = query_of(session, digests)
     name = session.id if session else ""
     kept: Memories | None = getattr(segue.journal, "memories", None)
-    if not query or kept is None or not kept.listing(reader_of(segue, name), Where(), now(), 1):
+    if not query or kept is None or not kept.listing(reader_of(segue, name), MemoryFilter(), now(), 1):
         return []  # and nothing that recalls is loaded
     from ...effects.vectors.embedder import HashEmbedder
     from ..memories.remembering import memories_of

@@ -18,7 +18,7 @@ from ...core.base.values import Value
 from ...core.features.evidence import Check
 from ...core.features.verdict import had_passed
 from ...core.sessions.state import SessionState
-from ...effects.processes.checks import Outcome, Runner, compiled, environment_of
+from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.redaction.redact import redact_bytes
 from .verify import first_failure
 
@@ -94,7 +94,7 @@ def _run(
     return found
 
 
-def _why(check: Check, outcome: Outcome, output: Path) -> str:
+def _why(check: Check, outcome: CheckOutcome, output: Path) -> str:
     text = b""
     with suppress(OSError):
         text = redact_bytes(output.read_bytes())

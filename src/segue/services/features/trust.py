@@ -13,7 +13,7 @@ from ...core.features.evidence import PERSON, Check
 from ...core.journal import event as ev
 from ...errors import StaleVersion
 from ...stores.base import Append, Journal
-from ..workspace.working_tree import Brake, trust_stream
+from ..workspace.working_tree import PauseFile, trust_stream
 
 
 def trusted_checks(journal: Journal, *, person: bool) -> set[str]:
@@ -26,7 +26,7 @@ def trusted_checks(journal: Journal, *, person: bool) -> set[str]:
     return found
 
 
-def trust_checks(journal: Journal, checks: Iterable[Check], brake: Brake, *, at: str, actor: str) -> None:
+def trust_checks(journal: Journal, checks: Iterable[Check], brake: PauseFile, *, at: str, actor: str) -> None:
     """Accept these checks as they are."""
     brake.check()
     bodies = [ev.CheckTrusted(check.hash, check.text) for check in checks]

@@ -25,7 +25,7 @@ from ...core.runs.sentences import reason
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import Feature, SessionState
 from ...effects.git.trees import Tree
-from ...effects.processes.checks import Outcome, Runner, compiled, environment_of
+from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import UnknownFeature
@@ -78,7 +78,7 @@ class _Done(Value):
     """A check that ran, and the tree of before."""
 
     job: _Job
-    outcome: Outcome
+    outcome: CheckOutcome
     before: Tree
     output: str
     text: bytes
@@ -248,7 +248,7 @@ class _Verification:
             self.begun.update(fresh)
             trip("verify.after_begin")
 
-    def _ended(self, outcome: Outcome, job: _Job, before: Tree, path: Path) -> None:
+    def _ended(self, outcome: CheckOutcome, job: _Job, before: Tree, path: Path) -> None:
         raw = path.read_bytes() if path.is_file() else b""
         text = redact_bytes(raw) if raw and self.segue.settings["redact"] else raw
         kept = self.features.outputs.keep(text)

@@ -20,7 +20,7 @@ from ...core.base import canonical
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.journal import event as ev
-from ...core.memories.model import Where
+from ...core.memories.model import MemoryFilter
 from ...effects.redaction.redact import redact, secrets_in
 from ...errors import BadImport, RefusedError
 from ...stores.base import Append
@@ -113,7 +113,7 @@ def _memories(segue: Segue, session: str, to: str) -> str:
     """Those of the session that the taker may read, as an export of memories."""
     service = segue.memories
     reader = service.reader(agent="" if to == ANYONE else to, session=session)
-    found = service.store.listing(reader, Where(sessions=(session,)), now())
+    found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
     lines = [msgspec.json.encode({"format": curation.FORMAT, "version": 1, "memories": len(found)})]
     lines += [msgspec.json.encode(memory) for memory in reversed(found)]
     return redact("\n".join(line.decode() for line in lines))

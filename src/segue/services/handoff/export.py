@@ -426,15 +426,15 @@ def _import_document(seg: Segue, data: bytes, as_id: str) -> Session:
 
 
 def _in_their_words(
-    declared: list[session_yaml.Declared], root: session_yaml.Document
-) -> list[session_yaml.Declared]:
+    declared: list[session_yaml.DatedBody], root: session_yaml.Document
+) -> list[session_yaml.DatedBody]:
     """The same facts, with the form of the document kept in the last of them."""
     state = SessionState()
     for number, one in enumerate(declared, 1):
         state = fold_body(state, one.body, version=number, at=one.at, actor="")
     last = declared[-1]
     form = session_yaml.differences(session_yaml.document(state), root)
-    return [*declared[:-1], session_yaml.Declared(last.at, msgspec.structs.replace(last.body, form=form))]
+    return [*declared[:-1], session_yaml.DatedBody(last.at, msgspec.structs.replace(last.body, form=form))]
 
 
 def _cleaned(value: Any, path: str, seg: Segue) -> Any:

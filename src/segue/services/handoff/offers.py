@@ -53,7 +53,7 @@ STARTS = {
 _ALIASES = {"claude": "claude-code", "gemini": "gemini-cli", "copilot": "copilot-cli", "roo": "cline"}
 
 
-class Handed(Value):
+class HandoffOffer(Value):
     """An offer with what the taker needs."""
 
     offer: Offer
@@ -108,7 +108,7 @@ class Handoffs:
 
     def offer(
         self, session: str, to: str, note: str = "", *, hours: float = HOURS, rules: bool = False
-    ) -> Handed:
+    ) -> HandoffOffer:
         """Offer a session to an agent; ``rules`` tells it in the file that it reads by itself too."""
         segue = self._segue
         segue.brake.check()
@@ -133,7 +133,7 @@ class Handoffs:
         offer = next(one for one in self.of(session) if one.id == id)
         return self._restored(offer, segue.with_warnings(saved), rules)
 
-    def accept(self, what: str = "", *, by: str = "", run: str = "") -> Handed:
+    def accept(self, what: str = "", *, by: str = "", run: str = "") -> HandoffOffer:
         """Take an offer; HandoffSettled if somebody was faster or it ran out. Other offers are withdrawn."""
         segue = self._segue
         by = by or segue.book.actor
@@ -224,9 +224,9 @@ class Handoffs:
             source=f"handoff of {session}",
         )  # fmt: skip
 
-    def _restored(self, offer: Offer, saved: Saved, rules: bool) -> Handed:
+    def _restored(self, offer: Offer, saved: Saved, rules: bool) -> HandoffOffer:
         if self._segue.place.bare:  # who takes it is elsewhere, and asks for the restoration
-            return Handed(offer, saved, "", "")
+            return HandoffOffer(offer, saved, "", "")
         text = self.restoration(offer)
         path = self._segue.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
@@ -237,7 +237,7 @@ class Handoffs:
             target = self._rules(offer.to)
             put_block(target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END)
             told = str(target)
-        return Handed(offer, saved, str(path), start, told)
+        return HandoffOffer(offer, saved, str(path), start, told)
 
     def forget_rules(self, offer: Offer) -> None:
         """Take out again what an offer put into the file that its agent reads by itself, if that can be done:
@@ -269,12 +269,14 @@ class Handoffs:
         return clean_text("\n".join(lines), what="restoration", mask=segue.book.mask) + "\n"
 
     def _memories(self, offer: Offer) -> list[str]:
-        from ...core.memories.model import Where
+        from ...core.memories.model import MemoryFilter
 
         try:
             service = self._segue.memories
             reader = service.reader(agent=offer.to if offer.to != ANYONE else "")
-            found = service.store.listing(reader, Where(sessions=(offer.session,)), now(), MEMORIES_MAX)
+            found = service.store.listing(
+                reader, MemoryFilter(sessions=(offer.session,)), now(), MEMORIES_MAX
+            )
         except (SegueError, TypeError):
             return []
         return [_line(memory.content) for memory in found if memory.type != "handoff"]

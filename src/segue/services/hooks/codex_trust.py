@@ -15,20 +15,20 @@ import time
 from typing import Any
 
 from ...agents.codex.install import folder
-from ...agents.install import Where
+from ...agents.install import InstallTarget
 from ...errors import AgentError
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 from .install import adopt
 
 ANSWER_SECONDS = 20.0
 
 
-def trust_hooks(home: Home, where: Where) -> int:
+def trust_hooks(home: DataFolder, where: InstallTarget) -> int:
     """Let Codex trust every hook of ours; how many there are. AgentError if Codex does not answer."""
     return adopt(home, folder(where) / "config.toml", "codex", where, lambda: _trusted(where))
 
 
-def _trusted(where: Where) -> int:
+def _trusted(where: InstallTarget) -> int:
     program = shutil.which("codex", path=where.env.get("PATH"))
     if program is None:
         raise AgentError("codex was not found on PATH", hint="look at the hooks with /hooks in codex")

@@ -20,19 +20,19 @@ from msgspec.structs import replace
 
 from ...agents import hooks as wire
 from ...agents.base import Found
-from ...agents.hooks import Answer, HookEvent
+from ...agents.hooks import HookEvent, HookReply
 from ...core.journal import event as ev
 from ...core.runs.window_pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
 from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
 from ...effects.files.log import log
-from ...effects.files.spool import Record, checksum
+from ...effects.files.spool import SpoolRecord, checksum
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
-from ..brief.for_hooks import HANDS_ON, STEER, Telling, own_run, session_state, tell
+from ..brief.for_hooks import HANDS_ON, STEER, HookBrief, own_run, session_state, tell
 from ..resume.window_pressure import learn, of_digest
-from ..workspace.data_folder import Home, is_remote
+from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import is_off
 from .spool_drain import GIVEN, drain, spool_of
 
@@ -88,13 +88,13 @@ def _store(environment: Mapping[str, str]) -> str:
 
 
 def _wanted(home: Path, event: HookEvent) -> bool:
-    return not is_off(Home(home), Path(event.cwd or "/"))
+    return not is_off(DataFolder(home), Path(event.cwd or "/"))
 
 
 def _spool(home: Path, agent: str, name: str, payload: bytes) -> None:
     if (home / "PAUSE").exists():
         return
-    if not spool_of(home).append(Record(agent, name, payload)):
+    if not spool_of(home).append(SpoolRecord(agent, name, payload)):
         log(home, f"hook {agent} {name}: the spool is full")
 
 
@@ -147,7 +147,7 @@ class Handler:
         self.writes = True
         """Until the store, or a PAUSE file, says otherwise."""
 
-    def answer(self) -> Answer:
+    def answer(self) -> HookReply:
         """Do what the event asks for."""
         try:
             segue = self._open()
@@ -159,13 +159,13 @@ class Handler:
             except StoreError as fault:
                 return self._without_store(fault)
 
-    def _answer(self, segue: Segue) -> Answer:
+    def _answer(self, segue: Segue) -> HookReply:
         if segue.brake.in_force():
             self.writes = False
         self._try(lambda: drain(segue, commands=False))
         session = self._session(segue)
         if session is not None and is_off(segue.home, segue.folder, session.id):
-            return Answer()
+            return HookReply()
         match self.event.kind:
             case "start":
                 return self._start(segue)
@@ -179,7 +179,7 @@ class Handler:
                 return self._end(segue)
             case "tool" | "status":
                 return self._look(segue)
-        return Answer()
+        return HookReply()
 
     def _open(self) -> Segue:
         from ...api.segue import Segue
@@ -187,13 +187,13 @@ class Handler:
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         return Segue(folder=folder, environment=self.environment, actor=self.event.agent)
 
-    def _without_store(self, fault: SegueError) -> Answer:
+    def _without_store(self, fault: SegueError) -> HookReply:
         """The event is spooled; a run that starts still gets what transcripts alone say."""
         log(self.home, f"hook {self.event.agent} {self.name}: {type(fault).__name__}: {fault.message}")
         if not isinstance(fault, Paused):
             _spool(self.home, self.event.agent, self.name, self.payload)
         if self.event.kind not in ("start", "compact"):
-            return Answer()
+            return HookReply()
         from ...api.segue import Segue
         from ...stores.memory.journal import VolatileJournal
         from ..workspace.last_seen import last_here
@@ -202,7 +202,7 @@ class Handler:
         self.writes = False
         with Segue(VolatileJournal(), folder=folder, environment=self.environment) as segue:
             with suppress(SegueError):
-                segue.stand_in = last_here(Home(self.home).for_store(_store(self.environment)), folder)
+                segue.stand_in = last_here(DataFolder(self.home).for_store(_store(self.environment)), folder)
             told = tell(segue, self.event, budget=self._budget(segue))
         return self._given(segue, told, "steer" if self.event.kind == "compact" else "brief", stored=False)
 
@@ -233,15 +233,15 @@ class Handler:
     def _budget(self, segue: Segue) -> int:
         return max(256, int(segue.settings.number("hook_brief_bytes")))
 
-    def _start(self, segue: Segue) -> Answer:
+    def _start(self, segue: Segue) -> HookReply:
         if self.environment.get(SUPERVISED) and self.event.source in HANDS_ON:
-            return Answer()  # its prompt holds the brief
+            return HookReply()  # its prompt holds the brief
         return self._given(segue, tell(segue, self.event, budget=self._budget(segue)), "brief")
 
-    def _given(self, segue: Segue, told: Telling, kind: str, *, stored: bool = True) -> Answer:
+    def _given(self, segue: Segue, told: HookBrief, kind: str, *, stored: bool = True) -> HookReply:
         """Hand a brief over, once, and keep that it was."""
         if not told.text:
-            return Answer()
+            return HookReply()
         event = self.event
         stream = delivered.stream_of_run(event.agent, event.native)
         before = [body for body in self._bodies(segue, stream) if isinstance(body, ev.BriefGiven)]
@@ -250,7 +250,7 @@ class Handler:
             count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
             text = f"{text}\n(after compaction {count} of this run)"  # the same text would not be sent twice
         if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
-            return Answer()
+            return HookReply()
         body = delivered.brief_body(
             segue, text, kind=kind, source=event.source, session=told.session, declared=told.declared
         )
@@ -260,7 +260,7 @@ class Handler:
         if not kept and not segue.brake.in_force():
             told_as = {"native": event.native, "body": msgspec.to_builtins(body)}
             _spool(self.home, event.agent, GIVEN, msgspec.json.encode(told_as))
-        return Answer(context=text if kind == "brief" else f"{STEER}\n{text}")
+        return HookReply(context=text if kind == "brief" else f"{STEER}\n{text}")
 
     def _bodies(self, segue: Segue, stream: str) -> list[ev.Body]:
         found = (ev.read_body(event) for event in segue.journal.read(stream))
@@ -268,7 +268,7 @@ class Handler:
 
     # -- looking -------------------------------------------------------------------------------
 
-    def _prompt(self, segue: Segue) -> Answer:
+    def _prompt(self, segue: Segue) -> HookReply:
         self._keep_event(segue)
         if self.event.agent == "cline" and not self._was_told(segue):
             event = replace(self.event, kind="start", source="startup")
@@ -291,17 +291,18 @@ class Handler:
 
         at = time.time_ns()
         store(
-            segue, [Record(self.event.agent, self.name, self.payload, os.urandom(8).hex(), at, os.getppid())]
+            segue,
+            [SpoolRecord(self.event.agent, self.name, self.payload, os.urandom(8).hex(), at, os.getppid())],
         )
 
-    def _look(self, segue: Segue) -> Answer:
+    def _look(self, segue: Segue) -> HookReply:
         """Take in what is new, see how full the window is, prepare if a trigger fired."""
         event = self.event
         if event.window and event.model:
             learn(segue.home, event.model, event.window)
         taken = self._take_in(segue)
         if taken is None:
-            return Answer()
+            return HookReply()
         found, digest = taken
         pressure = of_digest(
             digest, segue.settings, segue.home, run=event.native, agent=event.agent, used=event.context,
@@ -309,10 +310,10 @@ class Handler:
         )  # fmt: skip
         reasons = self._prepare(segue, found, digest, pressure)
         if event.kind == "status":
-            return Answer(context=_line(pressure))
+            return HookReply(context=_line(pressure))
         if WINDOW_FULL in reasons and event.kind in ("prompt", "tool"):
-            return Answer(context=_notice(pressure))
-        return Answer()
+            return HookReply(context=_notice(pressure))
+        return HookReply()
 
     def _take_in(self, segue: Segue) -> tuple[Found, RunDigest] | None:
         """The run as it is now, kept with its digest."""
@@ -362,34 +363,34 @@ class Handler:
 
     # -- compaction, stop, end -----------------------------------------------------------------
 
-    def _compact(self, segue: Segue) -> Answer:
+    def _compact(self, segue: Segue) -> HookReply:
         taken = self._take_in(segue)
         if taken is None:
-            return Answer()
+            return HookReply()
         found, digest = taken
         pressure = of_digest(digest, segue.settings, segue.home)
         self._prepare(segue, found, digest, pressure, BEFORE_EXIT)
         return self._given(segue, tell(segue, self.event, budget=self._budget(segue)), "steer")
 
-    def _stop(self, segue: Segue, session: Session | None) -> Answer:
+    def _stop(self, segue: Segue, session: Session | None) -> HookReply:
         self._look(segue)
         session = self._featured(segue, session)
         if session is None:
-            return Answer()
+            return HookReply()
         from ...core.runs.done_claims import claims_done
 
         supervised = bool(self.environment.get(SUPERVISED))
         if not supervised and not claims_done(self.event.text):
-            return Answer()
+            return HookReply()
         gate = session.features.gate()
         most = int(segue.settings.number("gate_stops_max"))
         if gate.ok or self._refused(segue) >= most:
-            return Answer()
+            return HookReply()
         stream = delivered.stream_of_run(self.event.agent, self.event.native)
         body = ev.StopRefused(self.event.turn, gate.text, session.id)
         if not self._try(lambda: delivered.append(segue.journal, stream, [body], actor=self.event.agent)):
-            return Answer()  # what cannot be counted could go on for ever
-        return Answer(refuse=gate.text)
+            return HookReply()  # what cannot be counted could go on for ever
+        return HookReply(refuse=gate.text)
 
     def _featured(self, segue: Segue, session: Session | None) -> Session | None:
         """The open session with features that the run works on: its own, or the one that is current here."""
@@ -412,15 +413,15 @@ class Handler:
                 count, reason = count + 1, body.reason
         return count
 
-    def _end(self, segue: Segue) -> Answer:
+    def _end(self, segue: Segue) -> HookReply:
         if not self._keep_event(segue):
-            return Answer()
+            return HookReply()
         taken = self._take_in(segue)
         if taken is not None:
             found, digest = taken
             pressure = of_digest(digest, segue.settings, segue.home)
             self._prepare(segue, found, digest, pressure, BEFORE_EXIT)
-        return Answer()
+        return HookReply()
 
 
 def _marks(word: Path) -> Marks | None:

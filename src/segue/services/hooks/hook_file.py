@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...effects.files.atomic import write_whole
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 
 SOURCE = Path(__file__).parents[2] / "surfaces" / "hook" / "installed_file.py"
 NEEDED = ("segue", "msgspec", "apsw", "re2", "_re2", "yaml", "backports.zstd")
@@ -61,12 +61,12 @@ def interpreter() -> str:
     return sys.executable
 
 
-def file_of(home: Home) -> Path:
+def file_of(home: DataFolder) -> Path:
     """Where the installed file is."""
     return home.path / "hook" / "hook.py"
 
 
-def put(home: Home) -> list[Path]:
+def put(home: DataFolder) -> list[Path]:
     """Write what is not there as it should be; gives what was written."""
     wanted = {file_of(home): built(), home.path / "hook" / "paths": paths()}
     written = []

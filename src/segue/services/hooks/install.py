@@ -24,19 +24,19 @@ import msgspec
 from ..._failpoints import trip
 from ...agents import install as texts
 from ...agents.install import CannotEdit, Edit, Installer
+from ...agents.install import InstallTarget as InstallTarget
 from ...agents.install import Scope as Scope
-from ...agents.install import Where as Where
 from ...core.base.values import Value
 from ...effects.files.atomic import private_folder, write_whole
 from ...errors import NotWritable, UsageError
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 from . import hook_file
 
 NAME = "installed.json"
 KEPT = "before-init"
 
 
-class Change(Value):
+class PlannedWrite(Value):
     """A file, as it is and as it will be."""
 
     path: str
@@ -62,7 +62,7 @@ class Change(Value):
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
-class Entry(Value):
+class InstalledFile(Value):
     """A file that was changed, and how to take it back."""
 
     path: str
@@ -81,16 +81,16 @@ class Entry(Value):
 class Installed(Value):
     """What is installed on this machine."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[InstalledFile, ...] = ()
     format: int = 1
 
 
-class Done(Value):
+class InstallReport(Value):
     """What was written, or would be."""
 
     agents: list[str]
     scope: str
-    changes: list[Change]
+    changes: list[PlannedWrite]
     notes: list[str]
     """What is left for the user."""
     dry: bool = False
@@ -99,7 +99,7 @@ class Done(Value):
 # -- what is known ---------------------------------------------------------------------------------
 
 
-def read(home: Home) -> Installed:
+def read(home: DataFolder) -> Installed:
     """What is installed; nothing if that was never written down."""
     try:
         return msgspec.json.decode((home.path / NAME).read_bytes(), type=Installed)
@@ -107,14 +107,14 @@ def read(home: Home) -> Installed:
         return Installed()
 
 
-def found_agents(where: Where) -> list[Installer]:
+def found_agents(where: InstallTarget) -> list[Installer]:
     """The agents that are on this machine."""
     path = where.env.get("PATH")
     known = (texts.installer(name) for name in texts.INSTALLERS)
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
-def chosen(names: Sequence[str], where: Where) -> list[Installer]:
+def chosen(names: Sequence[str], where: InstallTarget) -> list[Installer]:
     """The agents that were named, else all that are here."""
     if not names:
         return found_agents(where)
@@ -131,7 +131,7 @@ def can_serve() -> bool:
     return find_spec("mcp") is not None
 
 
-def has_server(entries: Iterable[Entry]) -> bool:
+def has_server(entries: Iterable[InstalledFile]) -> bool:
     """Whether an agent has our MCP server in one of these files."""
     for entry in entries:
         with suppress(OSError):
@@ -141,13 +141,13 @@ def has_server(entries: Iterable[Entry]) -> bool:
 
 
 def where_of(
-    home: Home, root: Path, environment: Mapping[str, str], scope: Scope, *, mcp: bool, live: bool = False,
-    status_line: bool = False,
-) -> Where:  # fmt: skip
+    home: DataFolder, root: Path, environment: Mapping[str, str], scope: Scope, *, mcp: bool,
+    live: bool = False, status_line: bool = False,
+) -> InstallTarget:  # fmt: skip
     """Who installs what for whom, on this machine."""
     server = (hook_file.interpreter(), "-m", "segue", "mcp") if mcp else ()
     user = Path(environment.get("HOME") or Path.home())
-    return Where(
+    return InstallTarget(
         scope,
         user,
         root,
@@ -163,7 +163,7 @@ def where_of(
 # -- in --------------------------------------------------------------------------------------------
 
 
-def planned(installers: Iterable[Installer], where: Where) -> list[Change]:
+def planned(installers: Iterable[Installer], where: InstallTarget) -> list[PlannedWrite]:
     """What will be written. NotWritable if a file cannot be understood or written; nothing is touched."""
     changes = []
     for one in installers:
@@ -175,7 +175,7 @@ def planned(installers: Iterable[Installer], where: Where) -> list[Change]:
     return changes
 
 
-def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> Change:
+def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> PlannedWrite:
     path = Path(os.path.realpath(edit.path))
     try:
         before: bytes | None = path.read_bytes()
@@ -192,7 +192,7 @@ def _change(agent: str, edit: Edit, turn: Callable[[Edit, str], str]) -> Change:
     after: bytes | None = new.encode("utf-8")
     if before is None and not new:
         after = None
-    return Change(str(path), agent, edit.about, before, after, mode)
+    return PlannedWrite(str(path), agent, edit.about, before, after, mode)
 
 
 def _cannot(path: Path, why: str) -> NotWritable:
@@ -209,8 +209,11 @@ def _check_writable(path: Path) -> None:
 
 
 def install(
-    home: Home, installers: Sequence[Installer], where: Where, changes: Sequence[Change] | None = None
-) -> Done:
+    home: DataFolder,
+    installers: Sequence[Installer],
+    where: InstallTarget,
+    changes: Sequence[PlannedWrite] | None = None,
+) -> InstallReport:
     """Write what is planned."""
     changes = planned(installers, where) if changes is None else changes
     if where.scope != "shared" and any(one.name != "agents-md" for one in installers):
@@ -236,10 +239,12 @@ def install(
         if one.rooted(where):
             _mark(home, one.name, where)
     notes = [note for one in installers for note in one.after(where)]
-    return Done([one.name for one in installers], where.scope, list(changes), notes)
+    return InstallReport([one.name for one in installers], where.scope, list(changes), notes)
 
 
-def _entry(home: Home, change: Change, scope: str, roots: tuple[str, ...], old: Entry | None) -> Entry:
+def _entry(
+    home: DataFolder, change: PlannedWrite, scope: str, roots: tuple[str, ...], old: InstalledFile | None
+) -> InstalledFile:
     assert change.after is not None
     after = hashlib.sha256(change.after).hexdigest()
     if old is not None:
@@ -250,17 +255,17 @@ def _entry(home: Home, change: Change, scope: str, roots: tuple[str, ...], old: 
         kept = hashlib.sha256(os.fsencode(change.path)).hexdigest()[:24]
         write_whole(home.path / KEPT / kept, change.before)
     made = [str(one) for one in Path(change.path).parents if not one.exists()]
-    return Entry(change.path, change.agent, scope, roots, kept, after, tuple(made))
+    return InstalledFile(change.path, change.agent, scope, roots, kept, after, tuple(made))
 
 
-def _is_as_we_left_it(home: Home, entry: Entry, now: bytes | None) -> bool:
+def _is_as_we_left_it(home: DataFolder, entry: InstalledFile, now: bytes | None) -> bool:
     """Whether nobody changed the file since it was written, or since before that: then its old bytes hold."""
     if now is None:
         return not entry.before
     return hashlib.sha256(now).hexdigest() == entry.after or now == _kept(home, entry)
 
 
-def _kept(home: Home, entry: Entry) -> bytes | None:
+def _kept(home: DataFolder, entry: InstalledFile) -> bytes | None:
     """The bytes that the file had before the first init; None if there was no file, or they are lost."""
     if not entry.before:
         return None
@@ -270,13 +275,13 @@ def _kept(home: Home, entry: Entry) -> bytes | None:
         return None
 
 
-def _meant_for(entry: Entry, scope: str, roots: tuple[str, ...]) -> Entry:
+def _meant_for(entry: InstalledFile, scope: str, roots: tuple[str, ...]) -> InstalledFile:
     wide = scope == "user" or (entry.scope == "user" and not entry.roots)
     both = () if wide else tuple(dict.fromkeys((*entry.roots, *roots)))
     return msgspec.structs.replace(entry, scope="user" if wide else entry.scope, roots=both)
 
 
-def _keep(home: Home, entries: Iterable[Entry]) -> None:
+def _keep(home: DataFolder, entries: Iterable[InstalledFile]) -> None:
     home.make()
     write_whole(home.path / NAME, msgspec.json.format(msgspec.json.encode(Installed(tuple(entries)))))
 
@@ -289,13 +294,13 @@ def _put(path: Path, body: bytes, mode: int) -> None:
         os.chmod(path, mode)
 
 
-def adopt(home: Home, path: Path, agent: str, where: Where, write: Callable[[], int]) -> int:
+def adopt(home: DataFolder, path: Path, agent: str, where: InstallTarget, write: Callable[[], int]) -> int:
     """Let an agent change its own file because of us, so that it is taken back with the rest."""
     real = Path(os.path.realpath(path))
     known = {entry.path: entry for entry in read(home).entries}
     before = real.read_bytes() if real.exists() else None
     roots = () if where.scope == "user" else (str(where.root),)
-    change = Change(str(real), agent, "trust", before, before or b"")
+    change = PlannedWrite(str(real), agent, "trust", before, before or b"")
     known[str(real)] = _entry(home, change, where.scope, roots, known.get(str(real)))
     _keep(home, known.values())
     result = write()
@@ -306,12 +311,12 @@ def adopt(home: Home, path: Path, agent: str, where: Where, write: Callable[[], 
     return result
 
 
-def roots_folder(home: Home, agent: str) -> Path:
-    """Where it is marked for which projects an agent's hooks are meant."""
+def roots_folder(home: DataFolder, agent: str) -> Path:
+    """InstallTarget it is marked for which projects an agent's hooks are meant."""
     return home.path / "hook" / "roots" / agent
 
 
-def _mark(home: Home, agent: str, where: Where) -> None:
+def _mark(home: DataFolder, agent: str, where: InstallTarget) -> None:
     top = roots_folder(home, agent)
     mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
     private_folder(mark.parent)
@@ -322,11 +327,16 @@ def _mark(home: Home, agent: str, where: Where) -> None:
 
 
 def take_out(
-    home: Home, where: Where, names: Sequence[str] = (), *, everywhere: bool = False, dry: bool = False
-) -> Done:
+    home: DataFolder,
+    where: InstallTarget,
+    names: Sequence[str] = (),
+    *,
+    everywhere: bool = False,
+    dry: bool = False,
+) -> InstallReport:
     """Take back what was written: for this project, for the user, or everything."""
-    left: list[Entry] = []
-    changes: list[Change] = []
+    left: list[InstalledFile] = []
+    changes: list[PlannedWrite] = []
     made: list[str] = []
     root = str(where.root)
     for entry in read(home).entries:
@@ -343,7 +353,7 @@ def take_out(
         changes.append(_reverted(home, entry, where))
         made += entry.made
     changes += _strays(where, names, {one.path for one in changes} | {one.path for one in left})
-    done = Done(sorted({one.agent for one in changes}), where.scope, changes, [], dry)
+    done = InstallReport(sorted({one.agent for one in changes}), where.scope, changes, [], dry)
     if dry:
         return done
     for change in changes:
@@ -363,7 +373,9 @@ def take_out(
     return done
 
 
-def _lessened(home: Home, entry: Entry, where: Where, others: tuple[str, ...]) -> tuple[Change | None, Entry]:
+def _lessened(
+    home: DataFolder, entry: InstalledFile, where: InstallTarget, others: tuple[str, ...]
+) -> tuple[PlannedWrite | None, InstalledFile]:
     """A file that others need, without what was for this working tree alone; and what is known of it."""
     entry = msgspec.structs.replace(entry, roots=others)
     if where.scope != "project":
@@ -384,24 +396,24 @@ def _lessened(home: Home, entry: Entry, where: Where, others: tuple[str, ...]) -
     return None, entry
 
 
-def _reverted(home: Home, entry: Entry, where: Where) -> Change:
+def _reverted(home: DataFolder, entry: InstalledFile, where: InstallTarget) -> PlannedWrite:
     """The file of before if nobody changed it, else the file of now without what is ours."""
     path = Path(entry.path)
     try:
         now: bytes | None = path.read_bytes()
         mode = stat.S_IMODE(path.stat().st_mode)
     except OSError:
-        return Change(entry.path, entry.agent, "gone already", None, None)
+        return PlannedWrite(entry.path, entry.agent, "gone already", None, None)
     kept = _kept(home, entry)
     assert now is not None
     if hashlib.sha256(now).hexdigest() == entry.after and (kept is not None or not entry.before):
-        return Change(entry.path, entry.agent, "as it was before", now, kept, mode)
+        return PlannedWrite(entry.path, entry.agent, "as it was before", now, kept, mode)
     bare = _bare(entry, where, now)
     if not entry.before and bare.strip() in (b"", b"{}"):
-        return Change(entry.path, entry.agent, "it was made by init", now, None, mode)
+        return PlannedWrite(entry.path, entry.agent, "it was made by init", now, None, mode)
     if kept is not None and _same_json(bare, kept):
         bare = kept
-    return Change(entry.path, entry.agent, "without what is ours", now, bare, mode)
+    return PlannedWrite(entry.path, entry.agent, "without what is ours", now, bare, mode)
 
 
 def _same_json(one: bytes, other: bytes) -> bool:
@@ -412,7 +424,7 @@ def _same_json(one: bytes, other: bytes) -> bool:
         return False
 
 
-def _bare(entry: Entry, where: Where, now: bytes) -> bytes:
+def _bare(entry: InstalledFile, where: InstallTarget, now: bytes) -> bytes:
     """A file without what is ours, by the edits of every scope that could have written it."""
     text = now.decode("utf-8", "surrogateescape")
     for edit in _all_edits(where, [entry.agent], [*entry.roots, str(where.root)]):
@@ -423,7 +435,7 @@ def _bare(entry: Entry, where: Where, now: bytes) -> bytes:
 
 
 def _all_edits(
-    where: Where, names: Sequence[str], roots: Iterable[str],
+    where: InstallTarget, names: Sequence[str], roots: Iterable[str],
     scopes: Sequence[Scope] = ("project", "user", "shared"),
 ) -> list[Edit]:  # fmt: skip
     """Every edit that any init could have made, with everything in it that is optional."""
@@ -439,7 +451,7 @@ def _all_edits(
     return found
 
 
-def _strays(where: Where, names: Sequence[str], known: set[str]) -> list[Change]:
+def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list[PlannedWrite]:
     """What is ours in files of this scope although nothing says so: the data folder was lost."""
     changes = []
     for name in names or texts.INSTALLERS:
@@ -459,7 +471,14 @@ def _strays(where: Where, names: Sequence[str], known: set[str]) -> list[Change]
     return changes
 
 
-def _tidy(home: Home, left: list[Entry], where: Where, names: Sequence[str], *, everywhere: bool) -> None:
+def _tidy(
+    home: DataFolder,
+    left: list[InstalledFile],
+    where: InstallTarget,
+    names: Sequence[str],
+    *,
+    everywhere: bool,
+) -> None:
     """What init put into the data folder goes with the last thing that needed it."""
     for name in names or texts.INSTALLERS:
         top = roots_folder(home, name)

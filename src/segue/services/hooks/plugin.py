@@ -10,17 +10,17 @@ import shlex
 from pathlib import Path
 
 from ... import agents
-from ...agents.install import Where
+from ...agents.install import InstallTarget
 from ...core.base.lazy import regex
 from ...effects.files.atomic import check_writable, write_whole
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 from . import hook_file
 
 TREE = Path(agents.__file__).with_name("plugin_tree")
 _HOOK = regex(r'"@hook (\w+) (\w+)@"')
 
 
-def render_plugin(folder: Path, where: Where, home: Home, version: str) -> list[Path]:
+def render_plugin(folder: Path, where: InstallTarget, home: DataFolder, version: str) -> list[Path]:
     """Write the tree into a folder, and the recording hook into its place; the files."""
     sources = sorted(path for path in TREE.rglob("*") if path.is_file())
     for source in sources:
@@ -41,7 +41,7 @@ def render_plugin(folder: Path, where: Where, home: Home, version: str) -> list[
     return written
 
 
-def _command(where: Where, event: str, mode: str) -> str:
+def _command(where: InstallTarget, event: str, mode: str) -> str:
     program = shlex.join([where.python, "-I", "-S", str(where.hook)])
     which = 'agent=claude-code; [ -n "$PLUGIN_ROOT" ] && agent=codex'
     return f'{which}; {program} "$agent" {event} {mode} 2>/dev/null || exit 0'

@@ -20,7 +20,7 @@ from ...core.base.values import iso, seconds_of
 from ...core.journal import event as ev
 from ...core.journal.event import Draft
 from ...effects.files.atomic import only_one
-from ...effects.files.spool import Record, Spool
+from ...effects.files.spool import Spool, SpoolRecord
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
 from ..brief.delivered import stream_of_run
@@ -64,9 +64,9 @@ def drain(segue: Segue, *, commands: bool = True) -> int:
         raise
 
 
-def store(segue: Segue, records: Sequence[Record]) -> int:
+def store(segue: Segue, records: Sequence[SpoolRecord]) -> int:
     """Commit records to the streams of their runs, all or none; those that are there already are left out."""
-    streams: dict[str, list[tuple[Record, ev.Body]]] = {}
+    streams: dict[str, list[tuple[SpoolRecord, ev.Body]]] = {}
     for record in records:
         stream, body = _body(segue, record)
         if body is not None:
@@ -88,7 +88,9 @@ def store(segue: Segue, records: Sequence[Record]) -> int:
     return 0
 
 
-def _unknown(segue: Segue, stream: str, wanted: Iterable[tuple[Record, ev.Body]]) -> tuple[int, list[Draft]]:
+def _unknown(
+    segue: Segue, stream: str, wanted: Iterable[tuple[SpoolRecord, ev.Body]]
+) -> tuple[int, list[Draft]]:
     """(version of the stream, what is not in it yet)."""
     events = segue.journal.read(stream)
     ids: set[str] = set()
@@ -120,7 +122,7 @@ def _seconds_between(one: str, other: str) -> float:
     return abs(seconds_of(one) - seconds_of(other))
 
 
-def _body(segue: Segue, record: Record) -> tuple[str, ev.Body | None]:
+def _body(segue: Segue, record: SpoolRecord) -> tuple[str, ev.Body | None]:
     """Where a record goes and what is kept of it; None if nothing is."""
     from ...effects.files.spool import checksum
 
@@ -145,7 +147,7 @@ def _body(segue: Segue, record: Record) -> tuple[str, ev.Body | None]:
     )  # fmt: skip
 
 
-def _given(record: Record) -> tuple[str, ev.Body | None]:
+def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
     """A brief that was given, as the hook that gave it spooled it."""
     try:
         told = msgspec.json.decode(record.payload)

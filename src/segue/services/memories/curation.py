@@ -20,9 +20,9 @@ from ...core.memories import curation
 from ...core.memories import model as mem
 from ...core.memories.curation import Junk, Pair
 from ...core.memories.dates import moment_of
-from ...core.memories.model import Memory, Provenance, Reader, Trace, Where
+from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance
 from ...errors import BadImport, StaleVersion, UnknownSession, UsageError
-from ...stores.base import Kept, MemoryChange
+from ...stores.base import MemoryChange, StoredMemory
 from ..workspace.data_folder import days_between, moment, now
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **ask
     service.brake.check()
     adds: list[Memory] = []
     puts: dict[str, Memory] = {}
-    trail: list[Trace] = []
+    trail: list[MemoryAudit] = []
     results: list[tuple[str, int]] = []
     for one in operations:
         kind = str(one.get("type", ""))
@@ -173,7 +173,7 @@ def forget(service: MemoryService, id: str, reason: str, **asks: str) -> Memory:
         return memory
     stone = mem.tombstone(memory, now(), service._text(reason, "reason", 4_096))
     service.store.write(
-        MemoryChange(puts=[Kept(stone)], trail=[service.trace(stone, "forget", stone.reason)])
+        MemoryChange(puts=[StoredMemory(stone)], trail=[service.trace(stone, "forget", stone.reason)])
     )
     service.store.compact()
     return stone
@@ -190,12 +190,12 @@ def prune(
     if keep < 0:
         raise UsageError("a prune keeps some or none", hint="--keep 0 or more")
     reader = service.reader(session=session, **asks)
-    if not service.store.listing(reader, Where(sessions=(session,), dead=True), now(), 1):
+    if not service.store.listing(reader, MemoryFilter(sessions=(session,), dead=True), now(), 1):
         raise UnknownSession(
             f"nothing was remembered in a session {session[:60]!r}",
             hint="see `segue list`",
         )
-    found = service.store.listing(reader, Where(sessions=(session,)), now())
+    found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
     found = [memory for memory in found if memory.type != "history-summary"]
     old = found[keep:]
     if not old:
@@ -251,7 +251,7 @@ def decay(
         service.brake.check()
     at = now()
     gone = []
-    for memory in service.store.listing(service.reader(**asks), Where(), at):
+    for memory in service.store.listing(service.reader(**asks), MemoryFilter(), at):
         age = days_between(memory.recalled_at or memory.created, at)
         if memory.trust != "user" and mem.worth(memory, age) < threshold:
             gone.append(
@@ -266,11 +266,11 @@ def decay(
 def audit(service: MemoryService, **asks: str) -> Junk:
     """What could go or should be looked at; nothing is changed."""
     at, reader = now(), service.reader(**asks)
-    live = service.store.listing(reader, Where(), at)
+    live = service.store.listing(reader, MemoryFilter(), at)
     old = moment(-86_400 * NEVER_RECALLED_DAYS)
     expired = [
         memory.id
-        for memory in service.store.listing(reader, Where(dead=True), at)
+        for memory in service.store.listing(reader, MemoryFilter(dead=True), at)
         if memory.live and not mem.is_valid(memory, at)
     ]
     same, against = curation.pairs(live)
@@ -288,7 +288,7 @@ def consolidate(service: MemoryService, *, dry_run: bool = True, **asks: str) ->
     if not dry_run:
         service.brake.check()
     reader = service.reader(**asks)
-    live = {memory.id: memory for memory in service.store.listing(reader, Where(), now())}
+    live = {memory.id: memory for memory in service.store.listing(reader, MemoryFilter(), now())}
     found, gone, puts = curation.pairs(list(live.values()))[0], set(), []
     for pair in found:
         if pair.one in gone or pair.other in gone:
@@ -325,7 +325,7 @@ def reembed(service: MemoryService, *, progress: Progress | None = None, batch: 
 
 def export(service: MemoryService, **asks: str) -> bytes:
     """What may be seen, a line of JSON each behind a line that says what it is."""
-    found = service.store.listing(service.reader(**asks), Where(dead=True), now())
+    found = service.store.listing(service.reader(**asks), MemoryFilter(dead=True), now())
     head = msgspec.json.encode({"format": FORMAT, "version": 1, "memories": len(found)})
     return b"\n".join([head, *(msgspec.json.encode(memory) for memory in reversed(found))]) + b"\n"
 
@@ -359,9 +359,11 @@ def import_(
 def _unknown(service: MemoryService, memories: Sequence[Memory]) -> list[Memory]:
     """Those that are not there: neither with the same text, nor gone. One whose id another has gets its own:
     a store that has the id would keep what it has, and say nothing."""
-    asked: dict[Reader, list[str]] = {}
+    asked: dict[MemoryReader, list[str]] = {}
     for one in memories:
-        reader = Reader(one.agent, one.namespace, one.user, (one.session,), (one.project,), one.organization)
+        reader = MemoryReader(
+            one.agent, one.namespace, one.user, (one.session,), (one.project,), one.organization
+        )
         asked.setdefault(reader, []).append(one.id)
     there = {
         one.id: one

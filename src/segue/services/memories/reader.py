@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...core.memories.model import Reader
+from ...core.memories.model import MemoryReader
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -16,10 +16,10 @@ def current_session(segue: Segue) -> str:
     return segue._given or segue.place.tree().current
 
 
-def reader_of(segue: Segue, session: str = "") -> Reader:
+def reader_of(segue: Segue, session: str = "") -> MemoryReader:
     """Who asks; with a session beside the current one."""
     names = dict.fromkeys(name for name in (session, current_session(segue)) if name)
-    return Reader(
+    return MemoryReader(
         agent=segue.book.actor, sessions=tuple(names),
         projects=segue.place.project_keys(segue.settings), organization=segue.settings.text("organization"),
     )  # fmt: skip

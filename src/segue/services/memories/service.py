@@ -18,14 +18,23 @@ from ...core.base.values import Value
 from ...core.features.evidence import PERSON
 from ...core.memories import model as mem
 from ...core.memories.dates import days_asked, days_of, moment_of
-from ...core.memories.model import Memory, Provenance, Reader, Trace, Vote, Where, named
-from ...core.memories.ranking import LENDERS_MAX, LENT, Scored, Texts, by_session, lent, rank, with_priors
+from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance, Vote, named
+from ...core.memories.ranking import (
+    LENDERS_MAX,
+    LENT,
+    ScoredMemory,
+    Texts,
+    by_session,
+    lent,
+    rank,
+    with_priors,
+)
 from ...core.memories.words import asked, exact_words, words
 from ...errors import AccessError, RefusedError, StoreError, UnknownMemory, UsageError
-from ...stores.base import Kept, Memories, MemoryChange
+from ...stores.base import Memories, MemoryChange, StoredMemory
 from ...stores.vectors import packed
 from ..workspace.data_folder import days_between, moment, now
-from ..workspace.working_tree import Brake
+from ..workspace.working_tree import PauseFile
 
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
@@ -77,16 +86,16 @@ class MemoryService:
     """Remember, recall and look after memories."""
 
     def __init__(
-        self, store: Memories, *, reader: Callable[[], Reader], embedder: Callable[[], Embedder],
-        mask: Mask | None = None, brake: Brake | None = None, run: str = "", session: Callable[[], str] = str,
-        who: Callable[[], str] | None = None,
+        self, store: Memories, *, reader: Callable[[], MemoryReader], embedder: Callable[[], Embedder],
+        mask: Mask | None = None, brake: PauseFile | None = None, run: str = "",
+        session: Callable[[], str] = str, who: Callable[[], str] | None = None,
     ) -> None:  # fmt: skip
         self.store = store
         self._reader = reader
         self._embedder = embedder
         self._made: Embedder | None = None
         self.mask = mask
-        self.brake = brake or Brake([])
+        self.brake = brake or PauseFile([])
         self.run = run
         self._session = session
         self._who = who
@@ -100,7 +109,9 @@ class MemoryService:
             self._made = self._embedder()
         return self._made
 
-    def reader(self, *, agent: str = "", session: str = "", user: str = "", namespace: str = "") -> Reader:
+    def reader(
+        self, *, agent: str = "", session: str = "", user: str = "", namespace: str = ""
+    ) -> MemoryReader:
         """Who asks: this actor from this place, unless something else is said."""
         base = self._reader()
         sessions = (session, *base.sessions) if session else base.sessions
@@ -183,7 +194,7 @@ class MemoryService:
             return {self._cleaned(k): self._cleaned(v) for k, v in value.items()}
         return [self._cleaned(child) for child in value] if isinstance(value, list) else value
 
-    def kept(self, memories: Sequence[Memory], *, embed: bool | None = None) -> list[Kept]:
+    def kept(self, memories: Sequence[Memory], *, embed: bool | None = None) -> list[StoredMemory]:
         """With words, and with vectors if the embedder is at hand."""
         wanted = self.embedder.ready if embed is None else embed
         live = [memory for memory in memories if memory.live]
@@ -193,13 +204,15 @@ class MemoryService:
             vectors = {memory.id: packed(vector) for memory, vector in zip(live, made, strict=True)}
         name = self.embedder.name if vectors else ""
         return [
-            Kept(memory, searched(memory), name, vectors.get(memory.id, b"")) if memory.live else Kept(memory)
+            StoredMemory(memory, searched(memory), name, vectors.get(memory.id, b""))
+            if memory.live
+            else StoredMemory(memory)
             for memory in memories
         ]
 
-    def trace(self, memory: Memory, act: str, reason: str = "") -> Trace:
+    def trace(self, memory: Memory, act: str, reason: str = "") -> MemoryAudit:
         """A line for the audit trail."""
-        return Trace(memory.id, act, now(), self.who, reason)
+        return MemoryAudit(memory.id, act, now(), self.who, reason)
 
     def _check_room(self, drafts: Sequence[Memory]) -> None:
         """RefusedError if there are more memories than there may be; looked at now and then."""
@@ -212,7 +225,7 @@ class MemoryService:
             )
             if not mem.may_read(reader, audience):
                 continue
-            total = self.store.match(reader, ["~"], Where(), 1).total
+            total = self.store.match(reader, ["~"], MemoryFilter(), 1).total
             if total + len(drafts) > mem.AUDIENCE_MEMORIES_MAX:
                 raise RefusedError(
                     f"there are {total:,} memories here; {mem.AUDIENCE_MEMORIES_MAX:,} is the limit",
@@ -260,7 +273,7 @@ class MemoryService:
         if not 1 <= top_k <= mem.TOP_K_MAX:
             raise UsageError(f"top_k is {top_k}", hint=f"between 1 and {mem.TOP_K_MAX:,}")
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
-        where = Where(
+        where = MemoryFilter(
             named(types),
             named(scopes),
             named(agents),
@@ -274,7 +287,7 @@ class MemoryService:
             return [Recalled(memory, 0.0, not mem.may_restore(memory)) for memory in listed]
         return self._search(reader, query, where, top_k)
 
-    def _search(self, reader: Reader, query: str, where: Where, top_k: int) -> list[Recalled]:
+    def _search(self, reader: MemoryReader, query: str, where: MemoryFilter, top_k: int) -> list[Recalled]:
         ranked, _ = self._ranked(reader, query, where, max(CANDIDATES, 2 * top_k))
         at, found = now(), []
         narrow = bool(where.metadata or where.scopes or where.since or where.until)
@@ -292,7 +305,9 @@ class MemoryService:
         found.sort(key=lambda one: -one.score)
         return found[:top_k]
 
-    def _ranked(self, reader: Reader, query: str, where: Where, most: int) -> tuple[list[Scored], Texts]:
+    def _ranked(
+        self, reader: MemoryReader, query: str, where: MemoryFilter, most: int
+    ) -> tuple[list[ScoredMemory], Texts]:
         told = clean_text(query[:WORDS_CHARS_MAX], what="query")
         wanted = [*days_asked(told, now()), *asked(told)]
         found = self.store.match(reader, wanted, where, most)
@@ -328,7 +343,7 @@ class MemoryService:
     def sessions_about(self, query: str, *, top_k: int = 10, **asks: str) -> list[tuple[str, float]]:
         """Sessions whose memories answer a query, the best first."""
         reader = self.reader(**asks)
-        ranked, found = self._ranked(reader, query, Where(), mem.TOP_K_MAX)
+        ranked, found = self._ranked(reader, query, MemoryFilter(), mem.TOP_K_MAX)
         numbers = list(dict.fromkeys([one.no for one in ranked] + [hit.no for hit in found.hits]))
         sessions = {no: place.session for no, place in self.store.places(numbers, reader).items()}
         return by_session(ranked, sessions, found, top_k)
@@ -374,7 +389,7 @@ class MemoryService:
         reader = self.reader(**asks)
         there = self.store.get([id], reader)
         if not there and len(id) >= 3:
-            there = self.store.listing(reader, Where(prefix=id, dead=True), now(), 2)
+            there = self.store.listing(reader, MemoryFilter(prefix=id, dead=True), now(), 2)
         if len(there) > 1:
             raise UsageError(f"several memories begin with {id[:60]!r}", hint="give more of the id")
         if not there:

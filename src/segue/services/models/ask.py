@@ -14,10 +14,10 @@ from ...core.base.values import Value
 from ...core.models import answer as answers
 from ...core.models import prompt
 from ...core.models import spending as spend
-from ...core.models.grounding import Grounded, Observed, Source, ground
-from ...core.models.prompt import Question
+from ...core.models.grounding import ClaimSource, Grounded, ObservedFacts, ground
+from ...core.models.prompt import ModelQuestion
 from ...effects import models as effect
-from ...effects.models import Answer, Fault, Request
+from ...effects.models import ModelAnswer, ModelFault
 from ...effects.redaction.redact import redact
 from ...errors import ModelFailed, OverBudget
 from . import config as ladders
@@ -25,7 +25,7 @@ from . import ledger as spending
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
-    from .config import Ladder, Rung
+    from .config import Ladder, ModelChoice
 
 Telling = Callable[[str], None]
 
@@ -37,7 +37,7 @@ class Attempt(Value):
     why: str
 
 
-class Asked(Value):
+class ModelReply(Value):
     """An answer, what it used, and which rungs failed before."""
 
     value: Any
@@ -50,7 +50,7 @@ class Asked(Value):
     attempts: tuple[Attempt, ...] = ()
 
 
-class Sent(Value):
+class RequestPreview(Value):
     """What would be sent to a rung, to the byte, and what it can cost; the key is not in it."""
 
     model: str
@@ -63,7 +63,7 @@ class Sent(Value):
     """Why it would not be sent; empty if it would."""
 
 
-def requests(segue: Segue, question: Question, *, session: str = "") -> list[Sent]:
+def requests(segue: Segue, question: ModelQuestion, *, session: str = "") -> list[RequestPreview]:
     """What would be sent, rung by rung; nothing is."""
     ladder = ladders.wanted(segue)
     found = []
@@ -74,26 +74,28 @@ def requests(segue: Segue, question: Question, *, session: str = "") -> list[Sen
         why = spend.refusal(most, session, today, before, ladder.caps) or _no_key(segue, rung)
         shown = effect.with_key(rung.endpoint, plain, effect.MASK if rung.key else "")
         body = plain.body.decode()
-        found.append(Sent(rung.name, plain.url, dict(shown.headers), body, len(plain.body), most, why))
+        found.append(
+            RequestPreview(rung.name, plain.url, dict(shown.headers), body, len(plain.body), most, why)
+        )
     return found
 
 
-def ceiling_of(rung: Rung, question: Question) -> float:
+def ceiling_of(rung: ModelChoice, question: ModelQuestion) -> float:
     """What asking a rung can cost at most, in whichever form it is asked."""
     forms = [effect.request_of(rung.endpoint, question, form=form) for form in (True, False)]
     return spend.ceiling(max(len(one.body) for one in forms), question.output_tokens_max, rung.price)
 
 
-def _no_key(segue: Segue, rung: Rung) -> str:
+def _no_key(segue: Segue, rung: ModelChoice) -> str:
     if rung.key and not rung.secret(segue.environment):
         return f"no key: {rung.key} is not set"
     return ""
 
 
 def ask(
-    segue: Segue, question: Question, *, session: str = "", ladder: Ladder | None = None,
+    segue: Segue, question: ModelQuestion, *, session: str = "", ladder: Ladder | None = None,
     tell: Telling | None = None,
-) -> Asked:  # fmt: skip
+) -> ModelReply:  # fmt: skip
     """The answer of the first rung that gives one; OverBudget if caps alone stood in the way."""
     found = ladder or ladders.wanted(segue)
     attempts: list[Attempt] = []
@@ -107,7 +109,7 @@ def ask(
                 return _asked(segue, rung, found, question, session, tuple(attempts))
             except OverBudget as fault:
                 why, over = fault.message, over + 1
-            except Fault as fault:
+            except ModelFault as fault:
                 why = str(fault)
         attempts.append(Attempt(rung.name, why))
     told = "; ".join(f"{one.model}: {one.why}" for one in attempts)
@@ -116,13 +118,18 @@ def ask(
 
 
 def _asked(
-    segue: Segue, rung: Rung, ladder: Ladder, question: Question, session: str, attempts: tuple[Attempt, ...]
-) -> Asked:
+    segue: Segue,
+    rung: ModelChoice,
+    ladder: Ladder,
+    question: ModelQuestion,
+    session: str,
+    attempts: tuple[Attempt, ...],
+) -> ModelReply:
     most = ceiling_of(rung, question)
     call = spending.reserve(
         segue, most, ladder.caps, model=rung.name, purpose=question.purpose, session=session
     )
-    cost, outcome, found = most, "cancelled", Answer("")
+    cost, outcome, found = most, "cancelled", ModelAnswer("")
     try:
         key = rung.secret(segue.environment)
         found = effect.ask(rung.endpoint, question, key=key, seconds=rung.seconds)
@@ -130,8 +137,10 @@ def _asked(
         value = answers.value_of(found.text)
         outcome = "answered" if value is not None else "unreadable"
         if value is None:
-            raise Fault("there is no JSON in its answer" if found.text.strip() else "its answer is empty")
-    except Fault as fault:
+            raise ModelFault(
+                "there is no JSON in its answer" if found.text.strip() else "its answer is empty"
+            )
+    except ModelFault as fault:
         if outcome == "cancelled":
             cost, outcome = (most if fault.sent else 0.0), "failed"
         raise
@@ -141,10 +150,10 @@ def _asked(
             outcome=outcome,
         )  # fmt: skip
     sent = len(effect.request_of(rung.endpoint, question).body)
-    return Asked(value, rung.name, found.input, found.output, cost, found.seconds, sent, attempts)
+    return ModelReply(value, rung.name, found.input, found.output, cost, found.seconds, sent, attempts)
 
 
-def _cost(rung: Rung, answer: Answer, most: float) -> float:
+def _cost(rung: ModelChoice, answer: ModelAnswer, most: float) -> float:
     """From what the server says that was used; where it says nothing, the ceiling."""
     if rung.price is not None and rung.price.free:
         return max(0.0, answer.cost)
@@ -153,29 +162,31 @@ def _cost(rung: Rung, answer: Answer, most: float) -> float:
     return spend.cost_of(answer.input, answer.output, rung.price) if answer.counted else most
 
 
-def hello() -> Question:
+def hello() -> ModelQuestion:
     """The smallest question: whether a model answers at all, in the form that is asked for."""
     form = prompt.closed({"ok": {"type": "boolean"}})
-    return Question("test", 'Answer with JSON only: {"ok": true}', "Are you there?", form, 40)
+    return ModelQuestion("test", 'Answer with JSON only: {"ok": true}', "Are you there?", form, 40)
 
 
 class Refined(Value):
     """What a model added that holds, what was dropped and why, or why there was no answer."""
 
     grounded: Grounded = Grounded()
-    asked: Asked | None = None
+    asked: ModelReply | None = None
     fell_back: str = ""
     """Why it was done without a model; empty if one answered."""
 
 
-def claims_question(segue: Segue, purpose: str, sources: Sequence[Source], about: str = "") -> Question:
+def claims_question(
+    segue: Segue, purpose: str, sources: Sequence[ClaimSource], about: str = ""
+) -> ModelQuestion:
     """The question for claims, for the smallest window of the ladder."""
     short = ladders.wanted(segue).window < prompt.WINDOW_SHORT
     return prompt.question(purpose, about, sources, short=short)
 
 
 def claims(
-    segue: Segue, purpose: str, sources: Sequence[Source], facts: Observed, *, about: str = "",
+    segue: Segue, purpose: str, sources: Sequence[ClaimSource], facts: ObservedFacts, *, about: str = "",
     session: str = "", tell: Telling | None = None,
 ) -> Refined:  # fmt: skip
     """Ask for claims about these sources and ground them; faults become words."""
@@ -189,9 +200,18 @@ def claims(
     return Refined(ground(rows if isinstance(rows, list) else [rows], sources, facts), asked)
 
 
-def masked(sources: Sequence[Source]) -> list[Source]:
+def masked(sources: Sequence[ClaimSource]) -> list[ClaimSource]:
     """Sources without secrets."""
-    return [Source(one.id, one.voice, redact(one.text), one.at) for one in sources]
+    return [ClaimSource(one.id, one.voice, redact(one.text), one.at) for one in sources]
 
 
-__all__ = ["Asked", "Refined", "Request", "Sent", "ask", "claims", "claims_question", "masked", "requests"]
+__all__ = [
+    "ModelReply",
+    "Refined",
+    "RequestPreview",
+    "ask",
+    "claims",
+    "claims_question",
+    "masked",
+    "requests",
+]

@@ -19,7 +19,7 @@ from ...core.base.lazy import regex
 from ...core.base.values import Value
 from ...core.models.spending import Caps, Price
 from ...effects.files.atomic import write_whole
-from ...effects.models import Endpoint, check_url, key_from_keyring
+from ...effects.models import ModelEndpoint, check_url, key_from_keyring
 from ...errors import BadSettings, NoModel, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ LISTED: dict[str, tuple[float, float, int]] = {
 ``--window`` say otherwise."""
 
 
-class Rung(Value, omit_defaults=True):
+class ModelChoice(Value, omit_defaults=True):
     """A model of the ladder."""
 
     name: str
@@ -88,8 +88,8 @@ class Rung(Value, omit_defaults=True):
     keyring: bool = False
 
     @property
-    def endpoint(self) -> Endpoint:
-        return Endpoint(self.url, self.model, self.wire, self.strict)
+    def endpoint(self) -> ModelEndpoint:
+        return ModelEndpoint(self.url, self.model, self.wire, self.strict)
 
     def secret(self, environment: Mapping[str, str]) -> str:
         """The key, from the environment or the keyring; empty if there is none."""
@@ -100,7 +100,7 @@ class Rung(Value, omit_defaults=True):
 class Ladder(Value):
     """The models that may be asked, in order, and the caps."""
 
-    rungs: tuple[Rung, ...] = ()
+    rungs: tuple[ModelChoice, ...] = ()
     caps: Caps = Caps()
 
     @property
@@ -112,7 +112,7 @@ class Ladder(Value):
 def rung_of(
     name: str, *, url: str = "", price: Price | None = None, window: int = 0, seconds: float = 0.0,
     key: str = "", keyring: bool = False,
-) -> Rung:  # fmt: skip
+) -> ModelChoice:  # fmt: skip
     """A rung by its name, as in ``openrouter/MODEL``; what is not given is what is known."""
     start, _, model = name.partition("/")
     provider = PROVIDERS.get(start)
@@ -133,14 +133,14 @@ def rung_of(
         known = Price(0.0, 0.0)
     if known is None and listed and not url:
         known = Price(listed[0], listed[1])
-    return Rung(
+    return ModelChoice(
         name, where.rstrip("/"), model, provider.wire, provider.strict and not url, known,
         window or (listed[2] if listed else WINDOW_DEFAULT), seconds or SECONDS_DEFAULT,
         key or provider.key, keyring,
     )  # fmt: skip
 
 
-def ladder_of(rungs: Sequence[Rung], caps: Caps) -> Ladder:
+def ladder_of(rungs: Sequence[ModelChoice], caps: Caps) -> Ladder:
     """A ladder of these: free ones first, else in the order given."""
     if len(rungs) > RUNGS_MAX:
         raise UsageError(f"a ladder has at most {RUNGS_MAX} models", hint="give fewer")

@@ -16,7 +16,7 @@ from ..._failpoints import trip
 from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.models import spending as core
-from ...core.models.spending import Caps, Entry, Ledger
+from ...core.models.spending import Caps, DayLedger, ModelCall
 from ...errors import OverBudget, StaleVersion, UsageError
 from ...stores.base import Append
 from ..workspace.data_folder import now
@@ -38,7 +38,7 @@ class Share(Value):
     seconds: float
 
 
-class Report(Value):
+class SpendingReport(Value):
     """What was spent, the newest days first, and what is left."""
 
     days: tuple[Share, ...]
@@ -50,7 +50,7 @@ class Report(Value):
     left_today: float
     session: str = ""
     left_session: float = 0.0
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ModelCall, ...] = ()
 
 
 def today() -> str:
@@ -58,7 +58,7 @@ def today() -> str:
     return now()[:10]
 
 
-def ledger(segue: Segue, day: str) -> Ledger:
+def ledger(segue: Segue, day: str) -> DayLedger:
     """The ledger of a day."""
     return core.fold(segue.journal.read(PREFIX + day))
 
@@ -87,7 +87,7 @@ def reserve(
         return day, id
 
 
-def _books(segue: Segue, day: str) -> tuple[Ledger, list[Ledger], list[Append]]:
+def _books(segue: Segue, day: str) -> tuple[DayLedger, list[DayLedger], list[Append]]:
     """The ledger of a day, those before it, and that they stay as they are."""
     before, demands = [], []
     for stream, version in segue.journal.streams(PREFIX):
@@ -113,7 +113,7 @@ def settle(
             return
 
 
-def report(segue: Segue, caps: Caps, *, session: str = "", days: int = 30) -> Report:
+def report(segue: Segue, caps: Caps, *, session: str = "", days: int = 30) -> SpendingReport:
     """What was spent in the last days."""
     if not 1 <= days <= 36_500:
         raise UsageError(f"{days} days", hint="1 or more")
@@ -121,9 +121,9 @@ def report(segue: Segue, caps: Caps, *, session: str = "", days: int = 30) -> Re
     books = {stream.removeprefix(PREFIX): core.fold(segue.journal.read(stream)) for stream in names}
     kept = sorted(books, reverse=True)[:days]
     entries = [entry for day in kept for entry in reversed(books[day].entries)]
-    spent = books.get(today(), Ledger()).total
+    spent = books.get(today(), DayLedger()).total
     of_session = sum(book.of_session(session) for book in books.values())
-    return Report(
+    return SpendingReport(
         days=_shares(entries, lambda entry: entry.at[:10]),
         sessions=_shares(entries, lambda entry: entry.session or "(no session)"),
         purposes=_shares(entries, lambda entry: entry.purpose),
@@ -133,8 +133,8 @@ def report(segue: Segue, caps: Caps, *, session: str = "", days: int = 30) -> Re
     )  # fmt: skip
 
 
-def _shares(entries: Sequence[Entry], key: Callable[[Entry], str]) -> tuple[Share, ...]:
-    groups: dict[str, list[Entry]] = {}
+def _shares(entries: Sequence[ModelCall], key: Callable[[ModelCall], str]) -> tuple[Share, ...]:
+    groups: dict[str, list[ModelCall]] = {}
     for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
     return tuple(

@@ -20,14 +20,14 @@ from ...core.base.text import clean_text
 from ...core.base.values import Value
 from ...core.memories.model import may_restore
 from ...core.models import plan_proposal, prompt
-from ...core.models.plan_proposal import PlanDraft, Repository
+from ...core.models.plan_proposal import PlanDraft, ProjectFacts
 from ...effects.git import repository as git
 from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
 from ..features.features import as_check, feature_id
 from . import ask as models
 from . import config as ladders
-from .ask import Asked, Sent, Telling
+from .ask import ModelReply, RequestPreview, Telling
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -50,7 +50,7 @@ class Proposal(Value):
     plan: PlanDraft
     strategies: tuple[str, ...] = ()
     dropped: dict[str, int] = {}
-    asked: Asked | None = None
+    asked: ModelReply | None = None
     fell_back: str = ""
     """Why there was no model in it; empty if there was, or none was wanted."""
 
@@ -85,14 +85,16 @@ def propose(segue: Segue, task: str, *, with_model: bool = False, say: Telling |
     return Proposal(draft, tuple(strategies), dropped, asked)
 
 
-def sent_for(segue: Segue, task: str) -> list[Sent]:
+def sent_for(segue: Segue, task: str) -> list[RequestPreview]:
     """What would be sent for a plan, to the byte; nothing is."""
     text = _task(segue, task)
     question = _question(segue, text, look(segue), _strategies(segue, text))
     return models.requests(segue, question, session=_session(segue))
 
 
-def _question(segue: Segue, text: str, repository: Repository, strategies: Sequence[str]) -> prompt.Question:
+def _question(
+    segue: Segue, text: str, repository: ProjectFacts, strategies: Sequence[str]
+) -> prompt.ModelQuestion:
     found = plan_proposal.question(
         text, repository, strategies, prompt.room_for(ladders.wanted(segue).window)
     )
@@ -122,13 +124,13 @@ def _strategies(segue: Segue, task: str) -> list[str]:
 # -- the repository
 
 
-def look(segue: Segue) -> Repository:
+def look(segue: Segue) -> ProjectFacts:
     """Files, and the commands that check them: of build files, and of runs before."""
     root = segue.place.root
     repository = segue.place.repository
     files = git.tracked(repository)[:FILES_MAX] if repository is not None else []
     found = [*_makefile(root), *_package(root), *_python(root, files), *_ran(segue)]
-    return Repository(tuple(files), tuple(dict.fromkeys(found))[:COMMANDS_MAX])
+    return ProjectFacts(tuple(files), tuple(dict.fromkeys(found))[:COMMANDS_MAX])
 
 
 def _text(path: Path) -> str:

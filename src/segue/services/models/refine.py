@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 from ...core.base.values import Value
 from ...core.brief.facts import Claim, picture
 from ...core.models import prompt
-from ...core.models.grounding import Observed, Source, gives_orders, observed
-from ...core.models.prompt import Excerpts, Question
+from ...core.models.grounding import ClaimSource, ObservedFacts, gives_orders, observed
+from ...core.models.prompt import Excerpts, ModelQuestion
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
-from ..brief.model_claims import Kept, keep
-from ..resume.prepare import Prepared, Told, prepare, tell
+from ..brief.model_claims import KeptClaims, keep
+from ..resume.prepare import Prepared, RunsSummary, prepare, tell
 from ..resume.scenes import state_of
 from ..runs.read_transcript import read
 from ..workspace.data_folder import now
 from . import ask as models
 from . import config as ladders
-from .ask import Refined, Sent, Telling
+from .ask import Refined, RequestPreview, Telling
 
 if TYPE_CHECKING:
     from ...agents.base import Found
@@ -56,20 +56,20 @@ class Refinement(Value):
     fell_back: str = ""
 
 
-class Material(Value):
+class RunMaterial(Value):
     """What a model may be given about a run."""
 
     run: str
-    sources: tuple[Source, ...]
-    facts: Observed
+    sources: tuple[ClaimSource, ...]
+    facts: ObservedFacts
     about: str
     steps: int
     chars: int
 
 
 def gather(
-    segue: Segue, state: SessionState | None, told: Told, path: Path | None, purpose: str = "brief"
-) -> Material:
+    segue: Segue, state: SessionState | None, told: RunsSummary, path: Path | None, purpose: str = "brief"
+) -> RunMaterial:
     """The facts and excerpts of the newest run, as many as fit the smallest window of the ladder."""
     shown = picture(list(told.digests), state, agent=told.agent)
     room = prompt.room_for(ladders.wanted(segue).window, purpose)
@@ -77,12 +77,12 @@ def gather(
     excerpts = _excerpts(told, path)
     files = prompt.files_of(shown) if room > 4_000 else []
     chosen = [*excerpts.chosen(room - len(about.encode()) - 60), *files]
-    return Material(
+    return RunMaterial(
         told.run, tuple(models.masked(chosen)), observed(shown), about, excerpts.steps, shown.chars
     )
 
 
-def _excerpts(told: Told, path: Path | None) -> Excerpts:
+def _excerpts(told: RunsSummary, path: Path | None) -> Excerpts:
     """Of the whole transcript; where it cannot be read, of what the digest kept."""
     from ...agents import agent as agent_of
 
@@ -96,7 +96,7 @@ def _excerpts(told: Told, path: Path | None) -> Excerpts:
     return prompt.of_digest(told.digests[0]) if told.digests else found
 
 
-def _path(segue: Segue, told: Told, transcript: Path | None) -> Path | None:
+def _path(segue: Segue, told: RunsSummary, transcript: Path | None) -> Path | None:
     if transcript is not None or not told.run:
         return transcript
     found: Found
@@ -108,7 +108,7 @@ def _path(segue: Segue, told: Told, transcript: Path | None) -> Path | None:
 
 def sent_for(
     segue: Segue, session: str = "", *, transcript: Path | None = None, agent: str = ""
-) -> list[Sent]:
+) -> list[RequestPreview]:
     """What ``refine`` would send, rung by rung, to the byte; nothing is sent or written."""
     state, _, question, _ = _asking(segue, session, transcript, agent)
     return models.requests(segue, question, session=state.id if state else "")
@@ -116,7 +116,7 @@ def sent_for(
 
 def _asking(
     segue: Segue, session: Session | str | None, transcript: Path | None, agent: str
-) -> tuple[SessionState | None, Told, Question, Material]:
+) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
     state = state_of(segue, session or None)
     told = tell(segue, state, transcript, agent)
     material = gather(segue, state, told, _path(segue, told, transcript))
@@ -142,7 +142,7 @@ def refine(
     kept = masked(refined.grounded.kept)
     asked = refined.asked
     if kept and told.run and asked is not None:
-        keep(segue, Kept(told.run, asked.model, now(), material.steps, kept))
+        keep(segue, KeptClaims(told.run, asked.model, now(), material.steps, kept))
         done = prepare(segue, session or None, **options)
     saved = 1 - done.tokens / max(1, material.chars // 4) if material.chars else 0.0
     return Refinement(
@@ -188,13 +188,13 @@ def condensed(
 ) -> Refined:
     """What will still matter of (id, voice, text): notes that are put away, memories that are pruned."""
     room = prompt.room_for(ladders.wanted(segue).window, "history")
-    sources: list[Source] = []
+    sources: list[ClaimSource] = []
     for source in models.masked(prompt.texts_as_sources(texts)):
         room -= len(prompt.line_of(source).encode()) + 1
         if room < 0:
             break
         sources.append(source)
-    return models.claims(segue, "history", sources, Observed(), session=session, tell=say)
+    return models.claims(segue, "history", sources, ObservedFacts(), session=session, tell=say)
 
 
 def condensed_memories(

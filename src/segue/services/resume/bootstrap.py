@@ -38,7 +38,7 @@ FILE_BYTES_MAX = 1_000_000
 ASKS = ("folder", "branch", "head", "changes", "tools", "interpreter", "dependencies", "checks")
 
 
-class Finding(Value):
+class Readiness(Value):
     """One thing that was looked at."""
 
     name: str
@@ -62,7 +62,7 @@ class Boot(Value):
     next_action: str
     ready: bool
     differs: int
-    findings: tuple[Finding, ...]
+    findings: tuple[Readiness, ...]
     instructions: tuple[str, ...]
     """The manifest's own steps: data, not commands of ours."""
     source: str
@@ -81,7 +81,7 @@ class _Desk:
             "project": "", "session": "", "goal": "", "phase": "", "environment": "", "done": 0, "pending": 0,
             "next_action": "", "instructions": (), "source": "", "prepared": "", "reason": "",
         }  # fmt: skip
-        self.findings: list[Finding] = []
+        self.findings: list[Readiness] = []
         self.fault: BaseException | None = None
 
 
@@ -106,7 +106,7 @@ def bootstrap(
     told = {one.name for one in findings}
     late = "not looked at: the time is over"
     findings += [
-        Finding(name, None, late) for name in ASKS if name not in told and (checks or name != "checks")
+        Readiness(name, None, late) for name in ASKS if name not in told and (checks or name != "checks")
     ]
     differs = sum(one.ok is False for one in findings)
     late_ones = any(one.says == late for one in findings)
@@ -151,7 +151,7 @@ class _Looking:
     def run(self) -> None:
         try:
             self._load()
-            steps: list[tuple[str, Callable[[], Finding | None]]] = [
+            steps: list[tuple[str, Callable[[], Readiness | None]]] = [
                 ("folder", self._folder), ("branch", self._branch), ("head", self._head),
                 ("changes", self._changes), ("tools", self._tools), ("interpreter", self._interpreter),
                 ("dependencies", self._dependencies),
@@ -163,12 +163,12 @@ class _Looking:
         except BaseException as fault:  # handed to whoever waits
             self.desk.fault = fault
 
-    def _one(self, name: str, step: Callable[[], Finding | None]) -> None:
+    def _one(self, name: str, step: Callable[[], Readiness | None]) -> None:
         try:
             found = step()
         except (SegueError, OSError, ValueError) as fault:
-            found = Finding(name, None, f"could not be looked at: {fault}")
-        self.desk.findings.append(found or Finding(name, None, "nothing to compare with"))
+            found = Readiness(name, None, f"could not be looked at: {fault}")
+        self.desk.findings.append(found or Readiness(name, None, "nothing to compare with"))
 
     # -- the manifest --------------------------------------------------------------------------
 
@@ -250,119 +250,119 @@ class _Looking:
 
     # -- the surroundings ----------------------------------------------------------------------
 
-    def _folder(self) -> Finding | None:
+    def _folder(self) -> Readiness | None:
         then = self.about.folder
         if not self.root.is_dir():
-            return Finding("folder", False, f"{self.root} is not there")
+            return Readiness("folder", False, f"{self.root} is not there")
         if not then:
-            return Finding("folder", None, f"{self.root}; the manifest names none")
+            return Readiness("folder", None, f"{self.root}; the manifest names none")
         if Path(then) == self.root:
-            return Finding("folder", True, str(self.root))
+            return Readiness("folder", True, str(self.root))
         if Path(then).is_dir() and self.about.host in ("", host_name()):
-            return Finding(
+            return Readiness(
                 "folder", False, f"this is {self.root}, the work was left in {then}", f"go to {then}"
             )
-        return Finding(
+        return Readiness(
             "folder", True, f"{self.root}; it was {then} on {self.about.host or 'another machine'}"
         )
 
-    def _branch(self) -> Finding | None:
+    def _branch(self) -> Readiness | None:
         then = self.manifest.memory_pointers.git_branch
         repository = git.find(self.root)
         if repository is None:
-            return Finding("branch", False if then else None, "there is no git here")
+            return Readiness("branch", False if then else None, "there is no git here")
         _, branch = git.head(repository)
         shown = branch or "a detached head"
         if not then:
-            return Finding("branch", None, f"{shown}; the manifest names none")
+            return Readiness("branch", None, f"{shown}; the manifest names none")
         if then == branch:
-            return Finding("branch", True, shown)
+            return Readiness("branch", True, shown)
         from ...core.resume.changes import is_plain
 
         if git.ref(repository, f"refs/heads/{then}"):
             command = f"`git switch {then}`" if is_plain(then) else "switch back to it"
-            return Finding("branch", False, f"{shown}, it was {then}", command)
-        return Finding("branch", False, f"{shown}; {then} is gone", "see what became of it: `segue since`")
+            return Readiness("branch", False, f"{shown}, it was {then}", command)
+        return Readiness("branch", False, f"{shown}; {then} is gone", "see what became of it: `segue since`")
 
-    def _head(self) -> Finding | None:
+    def _head(self) -> Readiness | None:
         then = self.about.head
         repository = git.find(self.root)
         if not then or repository is None:
             return None
         head, _ = git.head(repository)
         if head.startswith(then):
-            return Finding("head", True, then[:9])
+            return Readiness("head", True, then[:9])
         if not all(sign in "0123456789abcdef" for sign in then):
-            return Finding("head", None, "the manifest names no commit")
+            return Readiness("head", None, "the manifest names no commit")
         told = effect.run(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
         base = effect.run(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
         if told is None:
-            return Finding(
+            return Readiness(
                 "head", False, f"{head[:9]}; {then[:9]} is not here", "fetch it, or see `segue since`"
             )
         if base is None:
-            return Finding(
+            return Readiness(
                 "head", False, f"{head[:9]} does not have {then[:9]}", "see what happened: `segue since`"
             )
-        return Finding(
+        return Readiness(
             "head",
             True,
             f"{head[:9]}, {count(int(told), 'commit')} after {then[:9]}: `segue since` tells them",
         )
 
-    def _changes(self) -> Finding | None:
+    def _changes(self) -> Readiness | None:
         """What was not committed then."""
         from .since import since
 
         session = self.state.id if self.state else ""
         kept = scenes.kept(self.segue, session)
         if kept is None or not kept.dirty or kept.folder != str(self.root):
-            return Finding("changes", None, "none were left uncommitted") if kept else None
+            return Readiness("changes", None, "none were left uncommitted") if kept else None
         told = since(self.segue, session, seconds=min(5.0, self.left))
         lost = [one.path for one in told.uncommitted if one.now in ("gone", "discarded")]
         if lost:
             where = "they may be in a stash: `git stash list`" if told.stashed else "see `segue since`"
-            return Finding("changes", False, f"not there any more: {', '.join(lost[:4])}", where)
+            return Readiness("changes", False, f"not there any more: {', '.join(lost[:4])}", where)
         altered = sum(one.now in ("altered", "replaced") for one in told.uncommitted)
-        return Finding("changes", True, f"{len(told.uncommitted)} were left, {altered} altered since")
+        return Readiness("changes", True, f"{len(told.uncommitted)} were left, {altered} altered since")
 
-    def _tools(self) -> Finding | None:
+    def _tools(self) -> Readiness | None:
         names = self.about.tools
         if not names:
             return None
         path = self.segue.environment.get("PATH")
         missing = [name for name in names if not shutil.which(name, path=path)]
         if not missing:
-            return Finding("tools", True, ", ".join(names))
-        return Finding(
+            return Readiness("tools", True, ", ".join(names))
+        return Readiness(
             "tools", False, f"not on the PATH: {', '.join(missing)}", "install them, or set PATH as it was"
         )
 
-    def _interpreter(self) -> Finding | None:
+    def _interpreter(self) -> Readiness | None:
         then, environment = self.about.interpreter, self.segue.environment
         place = surroundings.environment_folder(self.root, environment)
         if place is None:
             if not then:
                 return None
-            return Finding(
+            return Readiness(
                 "interpreter", False, f"{then} is not there", "`python3 -m venv .venv`, then install"
             )
         version = surroundings.asked_version(place, min(5.0, self.left))
         if not version:
-            return Finding(
+            return Readiness(
                 "interpreter", False, f"{place} does not run", "make it anew: `python3 -m venv .venv`"
             )
         was = then.rpartition(" ")[2]
         if was and was != "?" and was != version:
-            return Finding(
+            return Readiness(
                 "interpreter",
                 False,
                 f"Python {version}, it was {was}",
                 "make the environment with that version",
             )
-        return Finding("interpreter", True, f"Python {version} in {place}")
+        return Readiness("interpreter", True, f"Python {version} in {place}")
 
-    def _dependencies(self) -> Finding | None:
+    def _dependencies(self) -> Readiness | None:
         found = surroundings.dependencies(self.root, self.segue.environment)
         wrong = [one for one in found if not one.ok]
         now = surroundings.locks(self.root)
@@ -370,28 +370,28 @@ class _Looking:
         after = f"; changed since: {', '.join(moved)}" if moved else ""
         if wrong:
             says = "; ".join(f"{one.lock}: {one.says}" for one in wrong)
-            return Finding("dependencies", False, says + after, f"`{wrong[0].mend}`")
+            return Readiness("dependencies", False, says + after, f"`{wrong[0].mend}`")
         if not found:
             return (
-                Finding("dependencies", None, f"no lock file that can be compared{after}")
+                Readiness("dependencies", None, f"no lock file that can be compared{after}")
                 if now or moved
                 else None
             )
-        return Finding("dependencies", True, f"{', '.join(one.lock for one in found)} in sync{after}")
+        return Readiness("dependencies", True, f"{', '.join(one.lock for one in found)} in sync{after}")
 
     # -- checks --------------------------------------------------------------------------------
 
-    def _checks(self) -> Finding | None:
+    def _checks(self) -> Readiness | None:
         from ..features.recheck import recheck
 
         if self.state is None:
             names = self.about.checks
-            return Finding("checks", None, f"no session here for {', '.join(names)}") if names else None
+            return Readiness("checks", None, f"no session here for {', '.join(names)}") if names else None
         until = min(self.deadline, time.monotonic() + CHECKS_SECONDS)
         features = self.segue.attach(self.state.id).features
         told = recheck(features, self.state, until, self)
         if not (told.passed or told.failed or told.late or told.untrusted):
-            return Finding("checks", None, "no check had passed")
+            return Readiness("checks", None, "no check had passed")
         says = [f"{len(told.passed)} that passed then pass now"] if told.passed else []
         says += [f"{name} fails now: {why}" for name, why in told.failed]
         says += [f"not run in time: {', '.join(told.late)}"] if told.late else []
@@ -399,7 +399,7 @@ class _Looking:
         failed = " --feature ".join(name for name, _ in told.failed)
         mend = f"`segue verify --feature {failed}`" if failed else ""
         ok = False if told.failed else True if told.passed else None
-        return Finding("checks", ok, "; ".join(says), mend)
+        return Readiness("checks", ok, "; ".join(says), mend)
 
 
 def newest_file(segue: Segue) -> Path | None:

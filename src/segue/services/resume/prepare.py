@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from ...api.segue import Segue
     from ...api.session import Session
     from ...core.runs.digest import RunDigest
-    from ...effects.git.scene import Begun
-    from ..runs.discovery import Capture
+    from ...effects.git.scene import SceneQuery
+    from ..runs.discovery import RunFinder
 
 LATEST = "latest.json"
 HERE = "session_recovery_latest.json"
@@ -63,7 +63,7 @@ class Prepared(Value):
     """What `segue since` will compare with."""
 
 
-class Told(Value):
+class RunsSummary(Value):
     """What the runs of a session say, the newest first."""
 
     digests: tuple[RunDigest, ...] = ()
@@ -74,7 +74,7 @@ class Told(Value):
 def prepare(
     segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | str | None = None,
     agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
-    seen: Scene | None = None, begun: Begun | None = None,
+    seen: Scene | None = None, begun: SceneQuery | None = None,
 ) -> Prepared:  # fmt: skip
     """Write the manifest of where the work stands, and keep the scene.
 
@@ -101,14 +101,16 @@ def prepare(
     return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
 
 
-def tell(segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = "") -> Told:
+def tell(
+    segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = ""
+) -> RunsSummary:
     """The newest runs of a session, masked; a run that cannot be read is left out."""
     if segue.place.bare:
         from ..server.sent_runs import runs_of
 
         sent = runs_of(segue, state.id) if state is not None else []
         first = sent[0][0] if sent else None
-        return Told(
+        return RunsSummary(
             tuple(digest for _, digest in sent), first.agent if first else "", first.native if first else ""
         )
     capture = segue.observed.capture()
@@ -118,19 +120,19 @@ def tell(segue: Segue, state: SessionState | None, transcript: Path | None = Non
         if found is None and transcript is not None:
             one = recognised(transcript, agent)
             digest = briefs.masked(final(read(transcript, one), one))
-            return Told((digest,), one.name, digest.native)
+            return RunsSummary((digest,), one.name, digest.native)
         if found is None:
-            return Told()
+            return RunsSummary()
         digest = briefs.of_found(capture, found)
         row = capture.row(found)
         older = briefs.before(capture, found, digest, row.session if row else "")
-        return Told((digest, *older), found.agent, found.native)
+        return RunsSummary((digest, *older), found.agent, found.native)
     except (SegueError, OSError):
-        return Told()
+        return RunsSummary()
 
 
 def newest_of(
-    capture: Capture, session: str, transcript: Path | None = None, agent: str = ""
+    capture: RunFinder, session: str, transcript: Path | None = None, agent: str = ""
 ) -> Found | None:
     """The newest run that belongs to a session or to none; with a transcript, the run that wrote it."""
     wanted = str(transcript) if transcript else ""
@@ -146,7 +148,7 @@ def newest_of(
 
 
 def composed(
-    segue: Segue, state: SessionState | None, told: Told, scene: Scene, reason: str,
+    segue: Segue, state: SessionState | None, told: RunsSummary, scene: Scene, reason: str,
     budget: int = BYTES_DEFAULT,
 ) -> bytes:  # fmt: skip
     """The manifest of where the work stands."""

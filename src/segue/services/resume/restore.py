@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.base.token_estimate import Counter, estimate
 from ...core.brief.compose import compose
-from ...core.brief.facts import Picture, Probe, picture
+from ...core.brief.facts import BriefFacts, Probe, picture
 from ...core.brief.passages import Passage, passages
 from ...core.brief.relevance import words
 from ...core.resume import restoration as core
@@ -33,8 +33,8 @@ from ..brief import brief as brief_service
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
-    from ...effects.git.hunks import Asked, Changes
-    from ...effects.notes import Library, Note
+    from ...effects.git.hunks import Changes, HunkQuery
+    from ...effects.notes import Library, ProjectNote
 
 BRIEF_BYTES = (600, 1_024, 2_048)
 DECISIONS_MAX, DECISION_DAYS = 5, 30
@@ -56,7 +56,7 @@ class Gathered:
         self.run = ""
         self.blocks: Sequence[Any] = ()
         self._world: Callable[[], Probe] | None = None
-        self._changes: Asked | None = None
+        self._changes: HunkQuery | None = None
         self._look(quotes)
 
     def _look(self, quotes: bool) -> None:
@@ -94,18 +94,18 @@ class Gathered:
         """Git is asked while texts are read."""
         if repository.find(self.root) is None:
             return
-        from ...effects.git.hunks import Asked
+        from ...effects.git.hunks import HunkQuery
 
         self._world = begun(self.root, self.digests[0].last if self.digests else 0.0)
-        self._changes = Asked(self.root, seconds=GIT_SECONDS)
+        self._changes = HunkQuery(self.root, seconds=GIT_SECONDS)
 
     def changes(self) -> Changes:
         """What is uncommitted."""
-        from ...effects.git.hunks import Asked
+        from ...effects.git.hunks import HunkQuery
 
-        return (self._changes or Asked(self.root, seconds=GIT_SECONDS)).changes()
+        return (self._changes or HunkQuery(self.root, seconds=GIT_SECONDS)).changes()
 
-    def picture(self, memories: Sequence[str]) -> Picture:
+    def picture(self, memories: Sequence[str]) -> BriefFacts:
         """What a brief says."""
         last = self.digests[0].last if self.digests else 0.0
         covered = None
@@ -388,7 +388,7 @@ def _asked(
         yield _note(library, note, kind, priority, value)
 
 
-def _note(library: Library, note: Note, kind: str, priority: str, value: float) -> Candidate:
+def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: float) -> Candidate:
     from ...effects.notes import body_of
 
     text = library.text(note)

@@ -64,7 +64,7 @@ def path_of(segue: Segue, session: str) -> Path:
 
 def take(
     segue: Segue, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
-    seconds: float = effect.TIME_SECONDS, seen: Scene | None = None, begun: effect.Begun | None = None,
+    seconds: float = effect.TIME_SECONDS, seen: Scene | None = None, begun: effect.SceneQuery | None = None,
 ) -> Scene:  # fmt: skip
     """The world now, or as it was ``seen`` just now, with what this work is about."""
     root = segue.place.root
@@ -89,7 +89,7 @@ def notes_outside(segue: Segue) -> dict[str, str]:
     return library_of(segue).outside()
 
 
-def look(segue: Segue, seconds: float, begun: effect.Begun | None = None) -> Scene:
+def look(segue: Segue, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
     """The world around this project, without the data folder."""
     return effect.look(
         segue.place.root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,), begun=begun

@@ -27,9 +27,8 @@ from ...core.resume.changes import (
     Delta,
     FeatureDelta,
     Files,
-    History,
     LockChange,
-    Told,
+    Mention,
     changes,
     delta,
     files_of,
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from ...agents.base import Found
     from ...api.segue import Segue
     from ...stores.base import Memories
-    from ..runs.discovery import Capture
+    from ..runs.discovery import RunFinder
 
 SLACK_SECONDS = 60.0
 """An agent writes its last lines a little after it told us that it stops."""
@@ -72,7 +71,7 @@ _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 def since(
     segue: Segue, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS,
-    begun: effect.Begun | None = None,
+    begun: effect.SceneQuery | None = None,
 ) -> Delta:  # fmt: skip
     """What changed since the session was left, or since ``start``: a time, an age such as 2h, a commit."""
     state = scenes.state_of(segue, session or None)
@@ -104,7 +103,7 @@ def since(
 # -- the scene of then -----------------------------------------------------------------------------
 
 
-def left(segue: Segue, state: SessionState | None, capture: Capture) -> Scene:
+def left(segue: Segue, state: SessionState | None, capture: RunFinder) -> Scene:
     """The world when the work was left, as it was kept or as far as it can be put together."""
     kept = scenes.kept(segue, state.id if state else "")
     last = _last_run(capture, state)
@@ -122,7 +121,7 @@ def left(segue: Segue, state: SessionState | None, capture: Capture) -> Scene:
     )
 
 
-def _last_run(capture: Capture, state: SessionState | None) -> Found | None:
+def _last_run(capture: RunFinder, state: SessionState | None) -> Found | None:
     """The newest run of this work that is not the one that asks."""
     for one in capture.found():
         if one.parent or not one.size or capture.asks(one):
@@ -134,7 +133,7 @@ def _last_run(capture: Capture, state: SessionState | None) -> Found | None:
 
 
 def _of_run(
-    segue: Segue, state: SessionState | None, capture: Capture, found: Found, kept: Scene | None
+    segue: Segue, state: SessionState | None, capture: RunFinder, found: Found, kept: Scene | None
 ) -> Scene:
     from ..brief.brief import of_found
 
@@ -249,7 +248,7 @@ def _paths(files: Files) -> list[str]:
     return [*files.created, *files.modified, *files.deleted, *renamed]
 
 
-def _runs(segue: Segue, capture: Capture, then: Scene) -> Iterable[Told]:
+def _runs(segue: Segue, capture: RunFinder, then: Scene) -> Iterable[Mention]:
     """Runs that were active since, not counting the one that asks and sub-agents."""
     seen: set[str] = set()
     for found in capture.found():
@@ -260,10 +259,10 @@ def _runs(segue: Segue, capture: Capture, then: Scene) -> Iterable[Told]:
         seen.add(found.native)
         row = capture.row(found)
         run = run_in(row) if row is not None else None
-        yield Told(found.native, run.goal if run else "", found.agent, iso(found.changed))
+        yield Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
 
 
-def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Told, ...]:
+def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Mention, ...]:
     """What was written into the session since."""
     if state is None or state.version <= then.version:
         return ()
@@ -273,23 +272,23 @@ def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Told
         if body is None or event.kind in _QUIET:
             continue
         text = next((v for f in body.__struct_fields__ if isinstance(v := getattr(body, f), str) and v), "")
-        found.append(Told(event.kind, text[:200], event.actor, event.at))
+        found.append(Mention(event.kind, text[:200], event.actor, event.at))
     return tuple(found[-EVENTS_MAX:])
 
 
-def _memories(segue: Segue, then: Scene) -> tuple[Told, ...]:
+def _memories(segue: Segue, then: Scene) -> tuple[Mention, ...]:
     """Memories that are new or changed since, for who may read them."""
     kept: Memories | None = getattr(segue.journal, "memories", None)
     if kept is None:
         return ()
     try:
         reader, start = reader_of(segue), iso(then.at)
-        found: dict[str, Told] = {}
+        found: dict[str, Mention] = {}
         for trace in kept.trail(reader, limit=200):
             if trace.at <= start:
                 break
             if trace.act != "vote" and len(found) < MEMORIES_MAX:
-                found.setdefault(trace.memory, Told(trace.memory, trace.act, trace.actor, trace.at))
+                found.setdefault(trace.memory, Mention(trace.memory, trace.act, trace.actor, trace.at))
         said = {one.id: one.content for one in kept.get(list(found), reader)}
         return tuple(replace(one, text=f"{one.text}: {said.get(one.id, '')[:200]}") for one in found.values())
     except (SegueError, OSError):
@@ -357,4 +356,4 @@ def _locks(root: Path, then: Scene, changed: Sequence[str]) -> tuple[LockChange,
     return tuple(found)
 
 
-__all__ = ["Delta", "History", "derived", "left", "since"]
+__all__ = ["Delta", "derived", "left", "since"]

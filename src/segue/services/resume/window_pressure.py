@@ -17,7 +17,7 @@ from ...core.runs.window_pressure import THRESHOLD_DEFAULT, Pressure, pressure_o
 from ...effects.files.atomic import write_whole
 from ...errors import BadSettings, SegueError, UsageError
 from ...settings import Settings
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -49,7 +49,7 @@ def pressure(
 
 
 def of_digest(
-    digest: RunDigest, settings: Settings, home: Home, *, run: str = "", agent: str = "",
+    digest: RunDigest, settings: Settings, home: DataFolder, *, run: str = "", agent: str = "",
     threshold: float = 0.0, used: int = 0, said: int = 0,
 ) -> Pressure:  # fmt: skip
     """The pressure that a digest tells; ``used`` and ``said`` are what a hook knows better."""
@@ -84,11 +84,11 @@ def _threshold(share: float) -> float:
 # -- what agents told ------------------------------------------------------------------------------
 
 
-def _file(home: Home) -> Path:
+def _file(home: DataFolder) -> Path:
     return home.path / "windows.json"
 
 
-def learnt(home: Home) -> dict[str, int]:
+def learnt(home: DataFolder) -> dict[str, int]:
     """Model to the size of its window, as agents told it."""
     try:
         told = msgspec.json.decode(_file(home).read_bytes())
@@ -99,7 +99,7 @@ def learnt(home: Home) -> dict[str, int]:
     return {str(model): size for model, size in told.items() if isinstance(size, int) and size > 0}
 
 
-def learn(home: Home, model: str, window: int) -> bool:
+def learn(home: DataFolder, model: str, window: int) -> bool:
     """Remember what an agent told; says whether that was new. A data folder is not made for it."""
     known = learnt(home)
     if not model or window <= 0 or known.get(model) == window or not home.path.is_dir():

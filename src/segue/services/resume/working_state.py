@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.base.values import Value, whole
-from ...core.resume.changes import Change
+from ...core.resume.changes import FileChange
 from ...core.resume.scene import Anchor, Scene, moved
 from ...core.sessions.state import SessionState
 from ...effects.files.atomic import is_kept_out
@@ -166,7 +166,7 @@ def _text(segue: Segue, body: bytes, line: int) -> str:
 def _renamed(kept: Scene, root: Path, file: str) -> str:
     """Where a file is now that was renamed since."""
     try:
-        changes: tuple[Change, ...] = Way(kept, root, seconds=2.0).history().changes
+        changes: tuple[FileChange, ...] = Way(kept, root, seconds=2.0).history().changes
     except (SegueError, OSError):
         return ""
     found = {one.source: one.path for one in changes if one.kind == "renamed"}

@@ -26,7 +26,7 @@ from ...errors import StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
 from ..workspace.data_folder import now
-from ..workspace.working_tree import Place
+from ..workspace.working_tree import WorkingTree
 from .run import Run
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Attaching:
         self._appends: dict[str, list[Draft]] = {}
         self._undeclared: dict[str, bool] = {}
         self._states: dict[str, SessionState | None] = {}
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, WorkingTree] = {}
         self._root_by_cwd: dict[str, str] = {}
         for run in sorted(known, key=lambda one: one.last):
             if run.session:
@@ -134,9 +134,9 @@ class Attaching:
             self._root_by_cwd[run.cwd] = max(roots, key=len, default=run.cwd)
         return self._root_by_cwd[run.cwd]
 
-    def _place(self, root: str) -> Place:
+    def _place(self, root: str) -> WorkingTree:
         if root not in self._places:
-            self._places[root] = Place(Path(root), self._segue.journal)
+            self._places[root] = WorkingTree(Path(root), self._segue.journal)
         return self._places[root]
 
     def _exists(self, session: str) -> bool:

@@ -21,12 +21,12 @@ from ...errors import SegueError
 if TYPE_CHECKING:
     from ...agents.base import Found
     from ...api.segue import Segue
-    from .discovery import Capture
+    from .discovery import RunFinder
 
 _LOOKS_MAX = 64
 
 
-class Asker(Value):
+class Caller(Value):
     """Who asks; each is empty where it cannot be told."""
 
     agent: str = ""
@@ -34,7 +34,7 @@ class Asker(Value):
     session: str = ""
 
 
-def asker(segue: Segue) -> Asker:
+def asker(segue: Segue) -> Caller:
     """The run that asks, and its session."""
     given = segue.environment.get("SEGUE_SESSION", "")
     capture = segue.observed.capture()
@@ -44,8 +44,8 @@ def asker(segue: Segue) -> Asker:
         name, began = parent_agent()
         found = _written_since(capture, name, began) if name else None
         if found is None:
-            return Asker(name, session=given)
-    return Asker(found.agent, found.native, given or _session(segue, capture, found))
+            return Caller(name, session=given)
+    return Caller(found.agent, found.native, given or _session(segue, capture, found))
 
 
 def parent_agent() -> tuple[str, float]:
@@ -61,12 +61,12 @@ def parent_agent() -> tuple[str, float]:
     return "", 0.0
 
 
-def _written_since(capture: Capture, agent: str, began: float) -> Found | None:
+def _written_since(capture: RunFinder, agent: str, began: float) -> Found | None:
     newest = next((one for one in capture.found(agent) if not one.parent), None)
     return newest if newest is not None and newest.changed >= began else None
 
 
-def _session(segue: Segue, capture: Capture, found: Found) -> str:
+def _session(segue: Segue, capture: RunFinder, found: Found) -> str:
     row = capture.row(found)
     if row is not None and row.session:
         return row.session

@@ -28,7 +28,7 @@ SETTLED_SECONDS = 3600.0
 """A conversation in a database that has not changed for so long is not read again because others did."""
 
 
-class Stamp(msgspec.Struct, array_like=True, frozen=True):
+class FileStamp(msgspec.Struct, array_like=True, frozen=True):
     """What a file looked like; of a conversation in several files, what they all looked like."""
 
     size: int = 0
@@ -37,7 +37,7 @@ class Stamp(msgspec.Struct, array_like=True, frozen=True):
     beside: int = 0
 
 
-class Kept(msgspec.Struct, array_like=True):
+class StoredReading(msgspec.Struct, array_like=True):
     """A reading as it is stored."""
 
     format: int
@@ -50,28 +50,28 @@ class Kept(msgspec.Struct, array_like=True):
     malformed: int
     skipped: int
     torn: bytes
-    stamp: Stamp
+    stamp: FileStamp
     check: bytes
 
 
-_kept = msgpack_decoder(Kept)
+_kept = msgpack_decoder(StoredReading)
 
 
-def stamp_of(found: Found, agent: Agent) -> Stamp:
+def stamp_of(found: Found, agent: Agent) -> FileStamp:
     """What the transcript looks like now; without opening it."""
     try:
         stat = os.stat(found.path)
     except OSError:
-        return Stamp()
+        return FileStamp()
     beside = 0
     if agent.form == "database":
         beside = int(found.changed * 1e6)
     elif agent.form == "document" and Path(found.path).parent.name == found.native:
         beside = sum(entry.stat().st_mtime_ns for entry in os.scandir(os.path.dirname(found.path)))
-    return Stamp(stat.st_size, stat.st_mtime_ns, stat.st_ino, beside)
+    return FileStamp(stat.st_size, stat.st_mtime_ns, stat.st_ino, beside)
 
 
-def is_unchanged(then: Stamp, now: Stamp, agent: Agent) -> bool:
+def is_unchanged(then: FileStamp, now: FileStamp, agent: Agent) -> bool:
     """Whether there is nothing new to read, as far as can be told without opening the file."""
     if then == now and now.inode:
         return True
@@ -96,17 +96,17 @@ def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) ->
     return hashlib.sha256(body).digest()[:16] if len(body) == offset - start else b""
 
 
-def packed(reading: Reading, stamp: Stamp, agent: Agent) -> bytes:
+def packed(reading: Reading, stamp: FileStamp, agent: Agent) -> bytes:
     """A reading to be stored."""
     check = check_of(reading.path, reading.offset, reading.seen) if agent.form == "lines" else b""
-    kept = Kept(
+    kept = StoredReading(
         FORMAT, reading.agent, reading.path, reading.native, reading.offset, reading.kept,
         encode(reading.digest), reading.malformed, reading.skipped, reading.torn, stamp, check,
     )  # fmt: skip
     return msgspec.msgpack.encode(kept)
 
 
-def unpacked(body: bytes | None) -> Kept | None:
+def unpacked(body: bytes | None) -> StoredReading | None:
     """A stored reading; None if there is none that this version can use."""
     if not body:
         return None
@@ -117,7 +117,7 @@ def unpacked(body: bytes | None) -> Kept | None:
     return kept if kept.format == FORMAT else None
 
 
-def reading_of(kept: Kept) -> Reading | None:
+def reading_of(kept: StoredReading) -> Reading | None:
     """The reading itself; None if its digest is of another format."""
     digest = decode(kept.digest)
     if digest is None:
@@ -128,7 +128,7 @@ def reading_of(kept: Kept) -> Reading | None:
     )  # fmt: skip
 
 
-def goes_on(kept: Kept, now: Stamp, agent: Agent) -> bool:
+def goes_on(kept: StoredReading, now: FileStamp, agent: Agent) -> bool:
     """Whether the file is still the one that was read, with more behind the cursor or nothing."""
     if agent.form != "lines" or kept.stamp.inode != now.inode or now.size < kept.offset:
         return False

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from ...agents import agent as agent_of
 from ...agents import agents
-from ...agents.base import Agent, Found, Where
+from ...agents.base import Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.runs.digest import RunDigest, fold, take
 from ...core.runs.steps import Call, Report, Result, Step
@@ -29,13 +29,13 @@ from ...effects.processes.identity import ancestors, host_name, is_alive, open_f
 from ...errors import SegueError, StoreUnavailable, UnknownRun, UsageError
 from ...settings import api_key_of, data_folder, store_of
 from ...stores.base import RunRow, Runs
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, run_in
 
 if TYPE_CHECKING:
-    from .shared_copies import Shelf
+    from .shared_copies import SharedCopies
 
 ASKING = {
     "claude-code": ("CLAUDE_CODE_SESSION_ID",),
@@ -53,11 +53,11 @@ _MANY = 8
 _AHEAD = 32
 
 
-def _elsewhere(home: Home, where: str, key: str) -> tuple[Runs, Shelf] | tuple[None, None]:
+def _elsewhere(home: DataFolder, where: str, key: str) -> tuple[Runs, SharedCopies] | tuple[None, None]:
     """What a server keeps of runs, and copies of transcripts; None while it is down: agents' own files tell
     enough to go on."""
     from ..workspace.open_store import open_store
-    from .shared_copies import Shelf
+    from .shared_copies import SharedCopies
 
     journal = open_store(home, where, key=key)
     runs: Runs = journal.runs  # type: ignore[attr-defined]
@@ -65,15 +65,15 @@ def _elsewhere(home: Home, where: str, key: str) -> tuple[Runs, Shelf] | tuple[N
         runs.get("")
     except StoreUnavailable:
         return None, None
-    return runs, Shelf(journal)
+    return runs, SharedCopies(journal)
 
 
-class Capture:
+class RunFinder:
     """The runs of the project that holds a folder, or of all projects."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
-        archive: Archive | None = None, shelf: Shelf | None = None, everywhere: bool = False,
+        archive: Archive | None = None, shelf: SharedCopies | None = None, everywhere: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment
@@ -92,10 +92,10 @@ class Capture:
         """What agents could not tell us."""
 
     @classmethod
-    def here(cls, folder: Path, environment: Mapping[str, str]) -> Capture:
+    def here(cls, folder: Path, environment: Mapping[str, str]) -> RunFinder:
         """With the store and the archive of the environment, if they are there; nothing is made."""
         where = store_of(environment)
-        home = Home(data_folder(environment)).for_store(where)
+        home = DataFolder(data_folder(environment)).for_store(where)
         archive = Archive(home.transcripts) if home.transcripts.is_file() else None
         if not home.has_store():
             return cls(folder, environment, archive=archive)
@@ -109,14 +109,14 @@ class Capture:
     # -- discovery -----------------------------------------------------------------------------
 
     @cached_property
-    def where(self) -> Where:
+    def where(self) -> SearchScope:
         """What the agents are asked."""
         repository = git.find(self.folder)
         trees = git.worktrees(repository) if repository else (self.folder,)
         roots = () if self.everywhere else tuple(dict.fromkeys((*trees, *(t.resolve() for t in trees))))
         remote = git.normalise_url(git.remote_url(repository)) if repository else ""
         home = Path(self.environment.get("HOME") or Path.home())
-        return Where(
+        return SearchScope(
             env=self.environment, home=home, roots=roots, remote=remote, is_alive=is_alive,
             known=self.runs.known() if self.runs is not None else {},
         )  # fmt: skip

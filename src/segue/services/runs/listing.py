@@ -16,7 +16,7 @@ from ...core.runs.steps import Step
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError
 from . import cursor
-from .discovery import Capture, found_of
+from .discovery import RunFinder, found_of
 from .read_transcript import final
 from .run import Run, facts_of, run_in, run_of, seen
 
@@ -47,7 +47,7 @@ def list_runs(segue: Segue, *, agent: str = "", everywhere: bool = False, limit:
     return newest[:limit] if limit else newest
 
 
-def _as_it_stands(capture: Capture, found: Found, known: bool) -> Run | None:
+def _as_it_stands(capture: RunFinder, found: Found, known: bool) -> Run | None:
     """A run from the store if nothing changed since, else from its transcript; None if that fails."""
     row = capture.row(found) if known else None
     facts = facts_of(row) if row is not None else None

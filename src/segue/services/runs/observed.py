@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from ...api.segue import Segue
     from ...effects.files.archive import Archive
     from ...stores.base import Runs
-    from .discovery import Capture
-    from .shared_copies import Shelf
+    from .discovery import RunFinder
+    from .shared_copies import SharedCopies
 
 
-class Observed:
+class ObservedRuns:
     """The observed side of a data folder."""
 
     def __init__(self, segue: Segue) -> None:
         self._segue = segue
-        self._looked: Capture | None = None
+        self._looked: RunFinder | None = None
 
     @cached_property
     def runs(self) -> Runs:
@@ -43,22 +43,22 @@ class Observed:
         return Archive(self._segue.home.transcripts)
 
     @property
-    def shelf(self) -> Shelf | None:
+    def shelf(self) -> SharedCopies | None:
         """Copies in a store that machines share; None for one of this machine."""
         if not self._segue.home.elsewhere:
             return None
-        from .shared_copies import Shelf
+        from .shared_copies import SharedCopies
 
-        return Shelf(self._segue.journal)
+        return SharedCopies(self._segue.journal)
 
-    def capture(self, *, everywhere: bool = False) -> Capture:
+    def capture(self, *, everywhere: bool = False) -> RunFinder:
         """The runs that agents left on this machine: of this project, or of all."""
         if self._looked is not None and not everywhere:
             return self._looked
-        from .discovery import Capture
+        from .discovery import RunFinder
 
         segue = self._segue
-        return Capture(
+        return RunFinder(
             segue.folder, segue.environment, runs=self.runs, archive=self.archive, shelf=self.shelf,
             everywhere=everywhere,
         )  # fmt: skip

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.runs.quotable import Block, Material
+from ...core.runs.quotable import RunText, RunTexts
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 
 if TYPE_CHECKING:
     from ...agents.base import Found
     from ...core.runs.steps import Step
-    from .discovery import Capture
+    from .discovery import RunFinder
 
 READ_BYTES = 16_000_000
 _BETWEEN = "\n\x1f\n"
 
 
-def blocks_of(capture: Capture, found: Found) -> list[Block]:
+def blocks_of(capture: RunFinder, found: Found) -> list[RunText]:
     """The texts of a run, masked; none where the transcript cannot be read any more."""
-    material = Material()
+    material = RunTexts()
     try:
         for step in _steps(capture, found):
             material.take(step)
@@ -37,7 +37,7 @@ def blocks_of(capture: Capture, found: Found) -> list[Block]:
     return masked_blocks(material.blocks)
 
 
-def _steps(capture: Capture, found: Found) -> Iterator[Step]:
+def _steps(capture: RunFinder, found: Found) -> Iterator[Step]:
     from ...agents import agent as agent_of
     from ...effects.files.growing_file import chunks
 
@@ -59,7 +59,7 @@ def _steps(capture: Capture, found: Found) -> Iterator[Step]:
         first = False
 
 
-def masked_blocks(blocks: Sequence[Block]) -> list[Block]:
+def masked_blocks(blocks: Sequence[RunText]) -> list[RunText]:
     """The same without secrets, whether or not a passage would cut them in two."""
     together = _BETWEEN.join(block.text.replace("\x1f", "") for block in blocks)
     clean = redact(together)

@@ -16,7 +16,7 @@ from ...agents.base import Found, Sign
 from ...core.base.values import Value, iso, msgpack_decoder, seconds_of
 from ...core.runs.digest import FORMAT, RunDigest
 from ...stores.base import RunRow
-from .cursor import Stamp
+from .cursor import FileStamp
 from .read_transcript import Reading
 
 ALIVE_SECONDS = 120.0
@@ -180,28 +180,28 @@ def _in_the_middle(digest: RunDigest) -> bool:
     return bool(digest.tail) and digest.tail[-1].kind not in ("say", "report")
 
 
-class Facts(msgspec.Struct):
+class RunFacts(msgspec.Struct):
     """What a row holds beside its columns."""
 
     run: Run
-    stamp: Stamp = Stamp()
+    stamp: FileStamp = FileStamp()
     format: int = FORMAT
     """Of the digest."""
 
 
-_facts = msgpack_decoder(Facts)
+_facts = msgpack_decoder(RunFacts)
 
 
-def row_of(run: Run, stamp: Stamp, reading: bytes | None) -> RunRow:
+def row_of(run: Run, stamp: FileStamp, reading: bytes | None) -> RunRow:
     """The row that keeps a run."""
-    facts = msgspec.msgpack.encode(Facts(run, stamp))
+    facts = msgspec.msgpack.encode(RunFacts(run, stamp))
     last = seconds_of(run.last)
     return RunRow(
         run.key, run.agent, run.id, run.project, run.session, run.path, run.cwd, last, facts, reading
     )
 
 
-def facts_of(row: RunRow) -> Facts | None:
+def facts_of(row: RunRow) -> RunFacts | None:
     """What a row holds; None if another version of this module wrote it."""
     try:
         facts = _facts.decode(row.facts)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...core.journal import event as ev
 from ...core.journal.pieces import address as address_of
-from ...core.runs.shared_copies import PREFIX, Shared, fold, history, lengths, stream_of
+from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
 from ...effects.files.archive import Archive, Copy, squeeze, unsqueeze
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
@@ -192,9 +192,9 @@ def bodies(events: Iterable[ev.Event]) -> list[ev.TranscriptShared]:
     return [body for body in map(ev.read_body, events) if isinstance(body, ev.TranscriptShared)]
 
 
-def folded(events: Iterable[ev.Event]) -> Shared:
+def folded(events: Iterable[ev.Event]) -> SharedCopy:
     """The copy as it is now."""
-    known = Shared()
+    known = SharedCopy()
     for body in bodies(events):
         known = fold(known, body)
     return known
@@ -205,7 +205,7 @@ def named(events: Iterable[ev.Event]) -> list[str]:
     return list(dict.fromkeys(address for body in bodies(events) for address, _ in body.pieces))
 
 
-class Shelf:
+class SharedCopies:
     """The copies that are in a store."""
 
     def __init__(self, journal: Journal) -> None:
@@ -235,14 +235,14 @@ class Shelf:
             yield last
 
 
-def _fetched(journal: Journal, stream: str, known: Shared) -> Iterator[tuple[str, bytes]]:
+def _fetched(journal: Journal, stream: str, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
     for address, piece in _there(journal, known):
         if not piece:
             raise DamagedError("the copy", stream, "a piece is gone")
         yield address, piece
 
 
-def _there(journal: Journal, known: Shared) -> Iterator[tuple[str, bytes]]:
+def _there(journal: Journal, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
     """Address and piece, in order; an empty one where it is gone."""
     for start in range(0, len(known.pieces), BATCH_PIECES):
         wanted = [address for address, _ in known.pieces[start : start + BATCH_PIECES]]

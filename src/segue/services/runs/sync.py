@@ -21,14 +21,14 @@ from ...agents.base import Found
 from ...core.base.values import Value, count
 from ...core.runs.digest import FORMAT
 from ...core.sessions.state import OPEN
-from ...effects.files.archive import About, to_drop
+from ...effects.files.archive import CopyOwner, to_drop
 from ...effects.files.atomic import only_one
 from ...errors import SegueError
 from ...stores.base import RunRow
 from ..workspace.on_off import refuse_if_off, session_mark
 from . import cursor
 from .assign_session import Attaching
-from .cursor import Stamp
+from .cursor import FileStamp
 from .read_transcript import recognised
 from .run import Run, facts_of, row_of, seen
 from .sync_workers import Job, Shares, Taken, Taker, Worker
@@ -193,8 +193,8 @@ class _Sync:
                 jobs.append(Job(one, stamp, None, stamp.size))
         return sorted(jobs, key=lambda job: -job.size), same
 
-    def _about(self, found: Found, run: Run) -> About:
-        return About(
+    def _about(self, found: Found, run: Run) -> CopyOwner:
+        return CopyOwner(
             key=run.key, agent=found.agent, native=found.native, path=found.path, cwd=run.cwd,
             project=self.project, project_name=self.segue.place.project_name(self.project),
             store=str(self.segue.home.database), parent=run.parent if run.side else "",
@@ -328,7 +328,7 @@ class _Sync:
 
 def _restamped(row: RunRow, run: Run) -> RunRow:
     facts = facts_of(row)
-    return row_of(run, facts.stamp if facts else Stamp(), None)
+    return row_of(run, facts.stamp if facts else FileStamp(), None)
 
 
 def _why(fault: Exception) -> str:

@@ -15,11 +15,11 @@ import msgspec
 
 from ...agents import agent as agent_of
 from ...agents.base import Agent, Found
-from ...effects.files.archive import FLUSH_BYTES, About, Archive, Copy, Pen
+from ...effects.files.archive import FLUSH_BYTES, Archive, Copy, CopyOwner, Pen
 from ...effects.redaction.redact import redact_bytes
 from ...errors import AgentError, SegueError
 from . import cursor
-from .cursor import Stamp
+from .cursor import FileStamp
 from .read_transcript import Reading, final, read_on
 from .run import Run, key_of, run_of
 
@@ -31,7 +31,7 @@ class Job(msgspec.Struct):
     """A transcript to be read, and what is known of it."""
 
     found: Found
-    stamp: Stamp
+    stamp: FileStamp
     reading: bytes | None
     size: int
 
@@ -41,7 +41,7 @@ class Taken(msgspec.Struct):
 
     job: int
     run: Run | None = None
-    stamp: Stamp = Stamp()
+    stamp: FileStamp = FileStamp()
     reading: bytes = b""
     size: int = 0
     """Bytes that were read."""
@@ -52,7 +52,7 @@ class Taker:
     """Reads transcripts and writes their copies; the part that other processes can do, too."""
 
     def __init__(
-        self, host: str, archive: Archive | None, about: Callable[[Found, Run], About], masks: bool
+        self, host: str, archive: Archive | None, about: Callable[[Found, Run], CopyOwner], masks: bool
     ) -> None:
         self._host = host
         self._archive = archive
@@ -79,7 +79,7 @@ class Taker:
         pen: Pen | None = None
         if self._archive is not None:
             key = key_of(found.agent, found.native, found.path)
-            about = About(key, found.agent, found.native, found.path)
+            about = CopyOwner(key, found.agent, found.native, found.path)
             pen = Pen(self._archive, about, before, last=found.changed)
         lines = agent.form == "lines"
 

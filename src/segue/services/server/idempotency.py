@@ -25,7 +25,7 @@ KEPT_HOURS = 24
 _DROPPED_AT_ONCE = 200
 
 
-class Mark:
+class RequestMark:
     """The mark of the request that is served; its first append takes it."""
 
     __slots__ = ("found", "stream", "taken")
@@ -37,7 +37,7 @@ class Mark:
         """The request took effect before."""
 
 
-serving: ContextVar[Mark | None] = ContextVar("serving", default=None)
+serving: ContextVar[RequestMark | None] = ContextVar("serving", default=None)
 
 
 class _Once:

@@ -22,9 +22,9 @@ from ...errors import BadSettings, DamagedError
 from ...settings import Settings
 from ...stores.base import Append, Desk
 from ...stores.postgres.address import Address, is_postgres, shown
-from ..workspace.data_folder import Home
+from ..workspace.data_folder import DataFolder
 from ..workspace.open_store import check_kind
-from ..workspace.working_tree import Place, Tree
+from ..workspace.working_tree import TreeRecord, WorkingTree
 from .idempotency import OncePostgres, OnceSqlite
 from .sent_runs import SentRuns
 from .session_index import SessionIndex
@@ -51,7 +51,7 @@ class Projects:
         check_kind(where)
         if where.startswith(("http://", "https://")):
             raise BadSettings("a server needs a store of its own", hint="sqlite:///… or postgresql://…")
-        self.home = Home(home).for_store(where)
+        self.home = DataFolder(home).for_store(where)
         self.shown = shown(where) if is_postgres(where) else f"sqlite:///{self.home.database}"
         self._where = where
         self._busy_timeout_ms = busy_timeout_ms
@@ -107,10 +107,10 @@ class Projects:
         home.make()
         return OnceSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
 
-    def _home_of(self, project: str) -> Home:
+    def _home_of(self, project: str) -> DataFolder:
         if project == DEFAULT_PROJECT or self.home.elsewhere:
             return self.home
-        return Home(self.home.path / "projects" / project)
+        return DataFolder(self.home.path / "projects" / project)
 
     def segue(self, access: Access, *, actor: str = "", run: str = "", repository: str = "") -> Segue:
         """The handle for a request: in its project, as its agent or as it says; ``repository`` is the key by
@@ -167,7 +167,7 @@ class Projects:
                 store.close()
 
 
-class _Nowhere(Place):
+class _Nowhere(WorkingTree):
     """Where a server is: in no working tree; no session is current, and no file of a project counts."""
 
     bare = True
@@ -181,8 +181,8 @@ class _Nowhere(Place):
     def trusted(self) -> bool:
         return False
 
-    def tree(self, *, fresh: bool = False) -> Tree:
-        return Tree(str(self.root), 0, tuple(dict.fromkeys((self._whole, self._project))))
+    def tree(self, *, fresh: bool = False) -> TreeRecord:
+        return TreeRecord(str(self.root), 0, tuple(dict.fromkeys((self._whole, self._project))))
 
     def project_key(self, settings: Settings) -> tuple[str, str]:
         return self._project, ""
@@ -195,7 +195,7 @@ class _Served(Segue):
     """Sessions of a project, for a request: what concerns a working tree is none of the server's."""
 
     def __init__(
-        self, home: Home, store: Store, *, folder: Path, project: str, whole: str, **more: Any
+        self, home: DataFolder, store: Store, *, folder: Path, project: str, whole: str, **more: Any
     ) -> None:
         self._at = _Nowhere(folder, project, whole)
         super().__init__(store, home=home, folder=folder, project=project, **more)
@@ -203,5 +203,5 @@ class _Served(Segue):
         self.book.sessions_max = SESSIONS_MAX
         self.backups.later = True
 
-    def _placed(self) -> Place:
+    def _placed(self) -> WorkingTree:
         return self._at

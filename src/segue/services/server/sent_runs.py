@@ -22,8 +22,8 @@ from ...effects.git.trees import Tree
 from ...errors import SegueError, UsageError
 from ..brief import brief as briefs
 from ..runs import cursor
-from ..runs.discovery import Capture
-from ..runs.observed import Observed
+from ..runs.discovery import RunFinder
+from ..runs.observed import ObservedRuns
 from ..runs.read_transcript import Clean, Reading, final, unreadable
 from ..runs.run import Run, key_of, row_of
 
@@ -36,7 +36,7 @@ DIGEST_BYTES_MAX = 4_000_000
 WHY = "a server sees no working tree"
 
 
-class Sent(Capture):
+class SentRunFinder(RunFinder):
     """Runs as they were sent; nothing is looked for on this machine."""
 
     def found(self, agent: str = "") -> Iterator[Found]:
@@ -58,12 +58,14 @@ class Sent(Capture):
         raise unreadable(Path(found.path), "transcripts stay on the machine of their agent")
 
 
-class SentRuns(Observed):
+class SentRuns(ObservedRuns):
     """The observed side of a server."""
 
-    def capture(self, *, everywhere: bool = False) -> Capture:
+    def capture(self, *, everywhere: bool = False) -> RunFinder:
         segue = self._segue
-        return Sent(segue.folder, segue.environment, runs=self.runs, archive=None, everywhere=everywhere)
+        return SentRunFinder(
+            segue.folder, segue.environment, runs=self.runs, archive=None, everywhere=everywhere
+        )
 
 
 def digest_in(row: RunRow) -> RunDigest | None:
@@ -109,8 +111,8 @@ def keep_run(segue: Segue, run: Run, digest: Mapping[str, Any] | None) -> bool:
     reading = None
     if digest is not None:
         found = Reading(run.agent, "", run.id, digest=_checked(digest))
-        reading = cursor.packed(found, cursor.Stamp(), agent)
-    segue.observed.runs.put([row_of(run, cursor.Stamp(), reading)])
+        reading = cursor.packed(found, cursor.FileStamp(), agent)
+    segue.observed.runs.put([row_of(run, cursor.FileStamp(), reading)])
     kept = segue.observed.runs.get(run.key)
     return kept is not None and digest_in(kept) is not None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PREFIX = "session/"
 
 
-class Entry(Value):
+class IndexedSession(Value):
     """What the index knows of a session."""
 
     version: int
@@ -35,10 +35,10 @@ class SessionIndex:
     """The sessions of a store."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, IndexedSession] = {}
         self._lock = threading.Lock()
 
-    def sessions(self, segue: Segue) -> dict[str, Entry]:
+    def sessions(self, segue: Segue) -> dict[str, IndexedSession]:
         """Every session as of now."""
         with self._lock:
             there = dict(segue.journal.streams(_PREFIX))
@@ -57,7 +57,7 @@ class SessionIndex:
         except (UnknownSession, BadName):  # a stream of a name that no session has is none
             self._entries.pop(session, None)
             return
-        self._entries[session] = Entry(
+        self._entries[session] = IndexedSession(
             state.version, state.updated, state.status, tuple(state.features), label_of(segue, state)
         )
 

@@ -18,7 +18,7 @@ from ...core.server.access import ALL_PROJECTS
 from ...effects.files.atomic import private_folder
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
-from ..workspace.data_folder import Home, is_remote, now
+from ..workspace.data_folder import DataFolder, is_remote, now
 from ..workspace.open_store import open_store
 from .keys import Keys
 from .projects import Projects
@@ -31,7 +31,7 @@ LOCAL_NAME = "this machine"
 _SETTINGS = ("embedder", "embedder_url", "embedder_model", "embedder_key", "redact")
 
 
-class Place(Value):
+class ListenAddress(Value):
     """Where a server listens."""
 
     host: str
@@ -49,7 +49,7 @@ class Place(Value):
             return False
 
 
-class Ready(Value):
+class ServerReady(Value):
     """A server that may listen."""
 
     projects: Projects
@@ -58,7 +58,7 @@ class Ready(Value):
     token_file: str = ""
 
 
-def prepared(environment: Mapping[str, str], place: Place, *, keys: bool = True) -> Ready:
+def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool = True) -> ServerReady:
     """Open the store; on loopback, have a key."""
     settings = resolve(environment=environment, user_config=user_file(environment))
     projects = Projects(
@@ -67,7 +67,7 @@ def prepared(environment: Mapping[str, str], place: Place, *, keys: bool = True)
         busy_timeout_ms=int(settings.number("busy_timeout_ms")),
     )  # fmt: skip
     if not keys:
-        return Ready(projects)
+        return ServerReady(projects)
     known = Keys(projects.desk)
     if not place.loopback:
         if not any(key.state(now()) == "live" for key in known.list()):
@@ -75,7 +75,7 @@ def prepared(environment: Mapping[str, str], place: Place, *, keys: bool = True)
                 f"there is no key yet, and {place.host} can be reached by others",
                 hint="make one first: segue key create --project '*' --role admin",
             )
-        return Ready(projects)
+        return ServerReady(projects)
     return _with_token(projects, known)
 
 
@@ -88,23 +88,23 @@ def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
         from ...stores.remote import RemoteJournal
         from .remote_keys import RemoteKeys
 
-        home = Home(data_folder(environment)).for_store(where)
+        home = DataFolder(data_folder(environment)).for_store(where)
         journal = open_store(home, where, key=settings.text("api_key"))
         assert isinstance(journal, RemoteJournal)
         yield RemoteKeys(journal)
         journal.close()
         return
-    ready = prepared(environment, Place("127.0.0.1", 0), keys=False)
+    ready = prepared(environment, ListenAddress("127.0.0.1", 0), keys=False)
     yield Keys(ready.projects.desk)
     ready.projects.close()
 
 
-def _with_token(projects: Projects, keys: Keys) -> Ready:
+def _with_token(projects: Projects, keys: Keys) -> ServerReady:
     """The key of this machine: the one in the file while it holds, else a new one."""
     path = projects.home.path / TOKEN_FILE
     try:
         keys.check(path.read_text().strip())
-        return Ready(projects, token_file=str(path))
+        return ServerReady(projects, token_file=str(path))
     except (OSError, SegueError):
         pass
     made = keys.create(project=ALL_PROJECTS, role="admin", name=LOCAL_NAME)
@@ -116,4 +116,4 @@ def _with_token(projects: Projects, keys: Keys) -> Ready:
         file.flush()
         os.fsync(descriptor)
     os.replace(new, path)
-    return Ready(projects, made.key, str(path))
+    return ServerReady(projects, made.key, str(path))

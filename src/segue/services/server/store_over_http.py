@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
-from ...core.memories.model import Memory, Reader, audience_of
+from ...core.memories.model import Memory, MemoryReader, audience_of
 from ...errors import NotAllowed, StoreBusy, StoreError, UsageError
 from ...stores.base import Append, Journal, Memories, MemoryChange, Runs
 from ...stores.remote import wire
@@ -33,7 +33,7 @@ OWN_STREAMS = ("session/", "tree/", "ledger/trust")
 """Where it counts who declared something; ledgers of holds, runs and hooks are written by Segue itself."""
 
 
-class Access(Protocol):
+class StoreAccess(Protocol):
     """What a request may do."""
 
     @property
@@ -46,7 +46,7 @@ class Access(Protocol):
     def agent(self) -> str: ...
 
 
-Method = Callable[[Journal, Any, Access], Any]
+Method = Callable[[Journal, Any, StoreAccess], Any]
 
 
 def need(port: str, method: str) -> str:
@@ -54,7 +54,7 @@ def need(port: str, method: str) -> str:
     return _found(port, method)[0]
 
 
-def call(journal: Journal, access: Access, port: str, method: str, body: bytes) -> bytes:
+def call(journal: Journal, access: StoreAccess, port: str, method: str, body: bytes) -> bytes:
     """What a method of a port answers, as bytes; raises what the store raises."""
     role, kind, work = _found(port, method)
     _demand(access, role)
@@ -86,7 +86,7 @@ def _found(port: str, method: str) -> tuple[str, Any, Method]:
     return found
 
 
-def _demand(access: Access, role: str) -> None:
+def _demand(access: StoreAccess, role: str) -> None:
     if ROLES.index(access.role) < ROLES.index(role):
         raise NotAllowed(
             f"this key has the role {access.role}, and this needs {role}",
@@ -158,7 +158,7 @@ _attempts = Attempts()
 # -- the journal -----------------------------------------------------------------------------------
 
 
-def _append(journal: Journal, asked: wire.AppendAsk, access: Access) -> list[tuple[bytes, bytes]]:
+def _append(journal: Journal, asked: wire.AppendAsk, access: StoreAccess) -> list[tuple[bytes, bytes]]:
     _check_drafts(asked.appends, access)
     if any(address_of(body) != address for address, body in asked.pieces.items()):
         raise UsageError("a piece is not what its address says", hint=_HINT)
@@ -169,7 +169,7 @@ def _append(journal: Journal, asked: wire.AppendAsk, access: Access) -> list[tup
     return [(event.header(), event.hash) for event in events]
 
 
-def _check_drafts(appends: Sequence[Append], access: Access) -> None:
+def _check_drafts(appends: Sequence[Append], access: StoreAccess) -> None:
     """A key of one agent declares as that agent."""
     for wish in appends:
         if not access.agent or not wish.stream.startswith(OWN_STREAMS):
@@ -179,14 +179,14 @@ def _check_drafts(appends: Sequence[Append], access: Access) -> None:
             raise _not_as(access, other)
 
 
-def _not_as(access: Access, other: str) -> NotAllowed:
+def _not_as(access: StoreAccess, other: str) -> NotAllowed:
     return NotAllowed(
         f"this key is bound to the agent {access.agent}, and this is by {other[:60]!r}",
         hint=f"set SEGUE_ACTOR={access.agent}, or use another key",
     )
 
 
-def _read(journal: Journal, asked: wire.ReadAsk, _: Access) -> wire.Page:
+def _read(journal: Journal, asked: wire.ReadAsk, _: StoreAccess) -> wire.StreamPage:
     most = min(asked.limit or PAGE_EVENTS, PAGE_EVENTS)
     kept: list[Event] = []
     size, after = 0, asked.after
@@ -196,20 +196,20 @@ def _read(journal: Journal, asked: wire.ReadAsk, _: Access) -> wire.Page:
         for event in events:
             size += len(event.body) + 400
             if size > PAGE_BYTES and kept:
-                return wire.Page(wire.rows_of(kept), more=True)
+                return wire.StreamPage(wire.rows_of(kept), more=True)
             kept.append(event)
         if len(events) < step:
-            return wire.Page(wire.rows_of(kept))
+            return wire.StreamPage(wire.rows_of(kept))
         after = events[-1].version
-    return wire.Page(wire.rows_of(kept), more=most != asked.limit)
+    return wire.StreamPage(wire.rows_of(kept), more=most != asked.limit)
 
 
-def _head(journal: Journal, asked: wire.NameAsk, _: Access) -> tuple[int, bytes]:
+def _head(journal: Journal, asked: wire.NameAsk, _: StoreAccess) -> tuple[int, bytes]:
     head = journal.head(asked.name)
     return head.version, head.hash
 
 
-def _pieces(journal: Journal, asked: wire.NamesAsk, _: Access) -> list[tuple[str, bytes, bool]]:
+def _pieces(journal: Journal, asked: wire.NamesAsk, _: StoreAccess) -> list[tuple[str, bytes, bool]]:
     _check_addresses(asked.names)
     found = journal.pieces(asked.names)
     return [(address, body, address_of(body) == address) for address, body in found.items()]
@@ -223,23 +223,23 @@ def _check_addresses(names: Iterable[str]) -> None:
         raise UsageError("an address of a piece is hexadecimal", hint=_HINT) from None
 
 
-def _snapshots(journal: Journal, asked: wire.SnapshotsAsk, _: Access) -> list[Any]:
+def _snapshots(journal: Journal, asked: wire.SnapshotsAsk, _: StoreAccess) -> list[Any]:
     found = journal.snapshots(asked.streams, cards=asked.cards)
     return [replace(one, state=b"") if asked.cards else one for one in found.values()]
 
 
-def _erase(journal: Journal, asked: wire.EraseAsk, access: Access) -> None:
+def _erase(journal: Journal, asked: wire.EraseAsk, access: StoreAccess) -> None:
     _check_drafts(asked.appends, access)
     _check_addresses(asked.pieces)
     journal.erase(asked.rewrites, asked.pieces, *asked.appends)
 
 
-def _drop(journal: Journal, asked: wire.DropAsk, _: Access) -> None:
+def _drop(journal: Journal, asked: wire.DropAsk, _: StoreAccess) -> None:
     _check_addresses(asked.pieces)
     journal.drop(*asked.streams, pieces=asked.pieces, beside=asked.beside)
 
 
-def _about(_: Journal, asked: wire.NameAsk, access: Access) -> wire.About:
+def _about(_: Journal, asked: wire.NameAsk, access: StoreAccess) -> wire.About:
     return wire.About(own_version(), access.project, access.role, access.agent)
 
 
@@ -270,12 +270,12 @@ def _memories(journal: Journal) -> Memories:
     return found
 
 
-def _as(reader: Reader, access: Access) -> Reader:
+def _as(reader: MemoryReader, access: StoreAccess) -> MemoryReader:
     """Who reads: with a key of one agent, that agent."""
     return replace(reader, agent=access.agent) if access.agent else reader
 
 
-def _checked(store: Memories, change: MemoryChange, access: Access) -> MemoryChange:
+def _checked(store: Memories, change: MemoryChange, access: StoreAccess) -> MemoryChange:
     """The change, if it is by the agent that the key is bound to."""
     agent = access.agent
     if not agent:
@@ -302,36 +302,36 @@ def _may_see(memory: Memory, agent: str) -> bool:
 
 def _sees(store: Memories, memory: Memory, agent: str) -> bool:
     """Whether the agent may see what is there under this id: what it cannot see it cannot change."""
-    reader = Reader(
+    reader = MemoryReader(
         agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
     )
     return bool(store.get([memory.id], reader))
 
 
-def _write(journal: Journal, asked: wire.WriteAsk, access: Access) -> list[str]:
+def _write(journal: Journal, asked: wire.WriteAsk, access: StoreAccess) -> list[str]:
     store = _memories(journal)
     return store.write(_checked(store, asked.change.change(), access))
 
 
-def _unembedded(journal: Journal, asked: wire.UnembeddedAsk, access: Access) -> list[tuple[int, Memory]]:
+def _unembedded(journal: Journal, asked: wire.UnembeddedAsk, access: StoreAccess) -> list[tuple[int, Memory]]:
     found = _memories(journal).unembedded(asked.model, asked.limit, asked.within)
     return [(no, one) for no, one in found if not access.agent or _may_see(one, access.agent)]
 
 
-def _listing(journal: Journal, asked: wire.ListingAsk, access: Access) -> list[Memory]:
+def _listing(journal: Journal, asked: wire.ListingAsk, access: StoreAccess) -> list[Memory]:
     return _memories(journal).listing(_as(asked.reader, access), asked.where, asked.now, asked.limit)
 
 
-def _near(journal: Journal, asked: wire.NearAsk, access: Access) -> list[tuple[int, float]]:
+def _near(journal: Journal, asked: wire.NearAsk, access: StoreAccess) -> list[tuple[int, float]]:
     reader = _as(asked.reader, access)
     return _memories(journal).near(reader, asked.model, asked.vector, asked.where, asked.limit)
 
 
-def _match(journal: Journal, asked: wire.MatchAsk, access: Access) -> Any:
+def _match(journal: Journal, asked: wire.MatchAsk, access: StoreAccess) -> Any:
     return _memories(journal).match(_as(asked.reader, access), asked.words, asked.where, asked.limit)
 
 
-def _compact(journal: Journal, asked: wire.TextAsk, access: Access) -> None:
+def _compact(journal: Journal, asked: wire.TextAsk, access: StoreAccess) -> None:
     if asked.text:  # it rewrites what others said
         _demand(access, ADMIN)
     _memories(journal).compact(asked.text)

@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...core.journal import pieces
 from ...core.sessions.commands import SaveAgent, merges
 from ...errors import DamagedError, StaleVersion, UnknownAgent
-from .repository import Book, Saved, stream_of
+from .repository import Saved, SessionRepository, stream_of
 
 if TYPE_CHECKING:
     from ...api.session import Session
@@ -41,7 +41,7 @@ class _Kept(Value):
 class AgentStates:
     """The states of all agents of all sessions of a store."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: SessionRepository) -> None:
         self._book = book
         self._kept: dict[tuple[str, str], _Kept] = {}
         self._lock = threading.RLock()

@@ -20,7 +20,7 @@ from ...effects.processes.identity import host_name, is_dead, start_of
 from ...errors import SegueError, SessionHeld, StaleVersion, UsageError
 from ...stores.base import Append, Journal
 from ..workspace.data_folder import moment, now
-from ..workspace.working_tree import Brake
+from ..workspace.working_tree import PauseFile
 
 
 def hold_stream(session: str) -> str:
@@ -36,7 +36,9 @@ def new_run() -> str:
 class Holds:
     """The ledgers of all sessions of a store."""
 
-    def __init__(self, journal: Journal, *, brake: Brake, lease_seconds: float = core.LEASE_SECONDS) -> None:
+    def __init__(
+        self, journal: Journal, *, brake: PauseFile, lease_seconds: float = core.LEASE_SECONDS
+    ) -> None:
         self.journal = journal
         self.brake = brake
         self.lease_seconds = lease_seconds

@@ -28,7 +28,7 @@ from ...core.sessions.status import Card, card_of
 from ...errors import SegueError, StaleVersion, StoreError, UnknownSession
 from ...stores.base import Append, Journal, MemoryChange, Snapshot
 from ..workspace.data_folder import now
-from ..workspace.working_tree import Brake
+from ..workspace.working_tree import PauseFile
 
 SNAPSHOT_EVENTS_READ = 64
 """Whoever had to fold more than this leaves a snapshot for the next."""
@@ -106,17 +106,17 @@ Learnt = Callable[[str, Sequence[str]], MemoryChange]
 """What a session learnt, as memories."""
 
 
-class Book:
+class SessionRepository:
     """Sessions of one store, as one actor sees and writes them."""
 
     def __init__(
-        self, journal: Journal, *, actor: str, run: str = "", brake: Brake | None = None,
+        self, journal: Journal, *, actor: str, run: str = "", brake: PauseFile | None = None,
         mask: Callable[[str], str] | None = None, after_write: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
         self.journal = journal
         self.actor = actor
         self.run = run
-        self.brake = brake or Brake([])
+        self.brake = brake or PauseFile([])
         self.mask = mask
         self._clean = partial(clean_command, mask=mask)
         self._after_write = after_write

@@ -125,16 +125,16 @@ def _forgotten(
     shared = offer.memories if offer is not None else ()
     if not (texts or shared) or session._book.learnt is None:
         return None
-    from ...core.memories.model import Where
-    from ...stores.base import Kept, MemoryChange
+    from ...core.memories.model import MemoryFilter
+    from ...stores.base import MemoryChange, StoredMemory
 
     service, at = session._segue.memories, now()
     reader = service.reader(session=session.id)
-    where = Where(types=("learnt",), sessions=(session.id,))
+    where = MemoryFilter(types=("learnt",), sessions=(session.id,))
     found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []
     found += [one for one in service.store.get(shared, reader) if one.live]
     puts = [
         replace(one, deprecated=at, reason=REASON, updated=at, revision=one.revision + 1) for one in found
     ]
     trail = [service.trace(one, "deprecate", REASON) for one in puts]
-    return MemoryChange(puts=[Kept(one) for one in puts], trail=trail) if puts else None
+    return MemoryChange(puts=[StoredMemory(one) for one in puts], trail=trail) if puts else None

@@ -65,7 +65,7 @@ class Notice(Value):
     native: str = ""
 
 
-class Finished(Value):
+class RunFinished(Value):
     """How it ended."""
 
     session: str
@@ -117,7 +117,7 @@ class Supervisor:
     def policy(self) -> Policy:
         return self.kept.policy
 
-    def run(self) -> Finished:
+    def run(self) -> RunFinished:
         """Until it is done or cannot go on."""
         with self.session.hold(holder="segue run"):
             action = self._picked_up()
@@ -361,7 +361,7 @@ class Supervisor:
         self.kept = msgspec.structs.replace(self.kept, waiting=waiting)
         self._save()
 
-    def _finish(self, stop: Stop) -> Finished:
+    def _finish(self, stop: Stop) -> RunFinished:
         tally = self.kept.tally
         self.kept = msgspec.structs.replace(
             self.kept, outcome=stop.outcome if stop.outcome != "paused" else "", why=stop.why
@@ -378,7 +378,7 @@ class Supervisor:
         proven = bool(self.session.state.features) and stop.outcome == "done"
         if self.kept.launches:
             self._say("stopped", self.kept.launches[-1], f"{stop.outcome}: {stop.why}", tally.seconds)
-        return Finished(
+        return RunFinished(
             self.session.id, stop.outcome, stop.why, tally.runs, round(tally.seconds, 3), tally.tokens,
             tally.cost, proven,
         )  # fmt: skip

@@ -17,8 +17,8 @@ from ...effects.files.atomic import private_folder, sync_folder
 from ...errors import RefusedError, SegueError, StoreUnavailable
 from ...settings import Settings
 from ...stores.base import Journal
-from ..workspace.data_folder import Home, is_remote, now
-from ..workspace.working_tree import Brake
+from ..workspace.data_folder import DataFolder, is_remote, now
+from ..workspace.working_tree import PauseFile
 
 if TYPE_CHECKING:
     from ...stores.sqlite import Database
@@ -38,7 +38,7 @@ class Backup(Value):
 class Backups:
     """The backups of a data folder."""
 
-    def __init__(self, home: Home, journal: Journal, settings: Settings, brake: Brake) -> None:
+    def __init__(self, home: DataFolder, journal: Journal, settings: Settings, brake: PauseFile) -> None:
         self._home = home
         self._brake = brake
         self._journal = journal

@@ -29,9 +29,9 @@ from ..handoff.export import named_pieces
 from ..memories.service import searched
 from ..runs.shared_copies import named
 from ..sessions.repository import fold_all, snapshot_of
-from ..workspace.data_folder import Home, is_remote
+from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, machine_of, open_store, shown
-from ..workspace.working_tree import TRUST_STREAM, Brake, tree_stream
+from ..workspace.working_tree import TRUST_STREAM, PauseFile, tree_stream
 
 Progress = Callable[[int, int, str], None]
 BATCH_EVENTS = 400
@@ -65,12 +65,12 @@ class Migrated(Value):
 
 
 def migrate(
-    source: str, target: str, home: Home, settings: Settings, *, dry_run: bool = False,
+    source: str, target: str, home: DataFolder, settings: Settings, *, dry_run: bool = False,
     progress: Progress | None = None,
 ) -> Migrated:  # fmt: skip
     """Copy all of a store into another; addresses as in SEGUE_STORE, an empty one is the home's own."""
     if not dry_run:
-        Brake([home.path / "PAUSE"]).check()
+        PauseFile([home.path / "PAUSE"]).check()
     for where in (source, target):
         check_kind(where)
     if is_remote(target):
@@ -99,7 +99,7 @@ def migrate(
         here.close()
 
 
-def _must_exist(place: Home, where: str) -> None:
+def _must_exist(place: DataFolder, where: str) -> None:
     if not place.has_store():
         text = shown(where) if where else str(place.database)
         raise UsageError(f"there is no store at {text}", hint=f"give the one to copy with --from {KINDS}")

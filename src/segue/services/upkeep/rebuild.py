@@ -13,7 +13,7 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
 from ...stores.base import RunRow
 from ..runs import cursor
-from ..runs.discovery import Capture, found_of, read_blocks
+from ..runs.discovery import RunFinder, found_of, read_blocks
 from ..runs.read_transcript import Reading, read
 from ..runs.run import facts_of, row_of
 from ..sessions.repository import fold_all, snapshot_of, stream_of
@@ -82,12 +82,14 @@ def _rebuild_runs(segue: Segue, check: bool, progress: Progress | None) -> tuple
         different.append(listed.native)
         facts = facts_of(row)
         if not check and facts is not None:
-            body = cursor.packed(anew, kept.stamp if kept else cursor.Stamp(), agent_of(row.agent))
+            body = cursor.packed(anew, kept.stamp if kept else cursor.FileStamp(), agent_of(row.agent))
             segue.observed.runs.put([row_of(facts.run, facts.stamp, body)])
     return read, different
 
 
-def _read_anew(segue: Segue, capture: Capture, row: RunRow, kept: cursor.Kept | None) -> Reading | None:
+def _read_anew(
+    segue: Segue, capture: RunFinder, row: RunRow, kept: cursor.StoredReading | None
+) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
     copy = segue.observed.archive.find(row.key)

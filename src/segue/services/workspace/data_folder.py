@@ -57,7 +57,7 @@ def _hashed(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Home:
+class DataFolder:
     """Paths of the data folder; a folder exists once something is kept in it."""
 
     def __init__(self, path: Path, store: Path | None = None, *, elsewhere: str = "") -> None:
@@ -94,18 +94,18 @@ class Home:
         kept = self.originals()
         return "it is gone, and an original that a recovery kept is there" if kept else ""
 
-    def for_store(self, where: str) -> Home:
+    def for_store(self, where: str) -> DataFolder:
         """The same folder for the store that a setting names; backups of two stores never mix."""
         if where.startswith("sqlite:///"):
-            return Home(self.path, Path(where.removeprefix("sqlite://")))
+            return DataFolder(self.path, Path(where.removeprefix("sqlite://")))
         if where.startswith(("postgresql://", "postgres://")):
             from ...stores.postgres.address import shown
 
-            return Home(self.path, elsewhere=shown(where))
+            return DataFolder(self.path, elsewhere=shown(where))
         if is_remote(where):
             from ...stores.remote.address import Address
 
-            return Home(self.path, elsewhere=Address(where).shown)
+            return DataFolder(self.path, elsewhere=Address(where).shown)
         return self
 
     def has_store(self) -> bool:

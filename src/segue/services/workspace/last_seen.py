@@ -16,20 +16,20 @@ import msgspec
 from ...core.base.values import Value
 from ...core.sessions import commands as do
 from ...core.sessions import snapshot
-from ...core.sessions.commands import Command, Decided, decide_all
+from ...core.sessions.commands import Command, DecidedBatch, decide_all
 from ...core.sessions.offline import waiting_union
 from ...core.sessions.state import SessionState
 from ...effects.files.atomic import private_folder, replace_quickly
 from ...effects.files.spool import Spool
 from ...effects.git import repository as git
-from .data_folder import Home, now
+from .data_folder import DataFolder, now
 from .open_store import this_machine
-from .working_tree import Tree, tree_stream
+from .working_tree import TreeRecord, tree_stream
 
 SESSIONS_SEEN_MAX = 50
 
 
-class Waiting(Value):
+class SpooledRecord(Value):
     """A record of the spool."""
 
     session: str
@@ -48,7 +48,7 @@ class Waiting(Value):
 class TreeSeen(Value):
     """A working tree as it was last seen."""
 
-    tree: Tree
+    tree: TreeRecord
     at: str
     trusted: str = ""
     """The hash of the project's file that was accepted."""
@@ -63,7 +63,7 @@ class SessionSeen(Value):
     state: bytes
 
 
-class Last(Value):
+class LastSeenSession(Value):
     """What can be said of a session without the server."""
 
     state: SessionState
@@ -75,7 +75,7 @@ class Last(Value):
 class LastSeen:
     """The cache of one store elsewhere, in a data folder."""
 
-    def __init__(self, home: Home, machine: str) -> None:
+    def __init__(self, home: DataFolder, machine: str) -> None:
         self._folder = home.last_seen
         self._machine = machine
         self.spool = Spool(home.pending, "commands")
@@ -98,7 +98,7 @@ class LastSeen:
         """A session as it is seen now."""
         self._remember(SessionSeen(session, now(), snapshot.FOLD, snapshot.encode(state)))
 
-    def keep_tree(self, tree: Tree, trusted: str | None = None) -> None:
+    def keep_tree(self, tree: TreeRecord, trusted: str | None = None) -> None:
         """A working tree as it is seen now; ``trusted``: None leaves what was known of that."""
         accepted = self._trusted(tree.path) if trusted is None else trusted
         private_folder(self._folder)
@@ -119,7 +119,7 @@ class LastSeen:
         found: TreeSeen | None = _read(self._tree_file(path), TreeSeen)
         return found
 
-    def tree_seen(self, path: str) -> Tree | None:
+    def tree_seen(self, path: str) -> TreeRecord | None:
         """A working tree as it was last seen; None if it never was."""
         found = self._read_tree(path)
         return found.tree if found is not None else None
@@ -148,7 +148,7 @@ class LastSeen:
         found: SessionSeen | None = _read(self._folder / f"session-{session}.json", SessionSeen)
         return found
 
-    def last(self, session: str) -> Last | None:
+    def last(self, session: str) -> LastSeenSession | None:
         """A session as it was last seen, with what waits for it on top; None if it is not known here."""
         seen, file = self.seen(session), self._seen_file(session)
         state = seen if seen is not None else SessionState()
@@ -158,17 +158,17 @@ class LastSeen:
                 continue
             count += 1
             made = _decided(state, waiting)
-            state = made.state if isinstance(made, Decided) else state
+            state = made.state if isinstance(made, DecidedBatch) else state
         if not state.version:
             return None
-        return Last(state, file.at if file is not None else now(), count)
+        return LastSeenSession(state, file.at if file is not None else now(), count)
 
-    def _waiting(self) -> list[Waiting]:
+    def _waiting(self) -> list[SpooledRecord]:
         found = []
         for path, _ in self.spool._files() if self.waits() else []:
             for record in self.spool.read(path):
                 with suppress(msgspec.MsgspecError):
-                    found.append(msgspec.json.decode(record.payload, type=Waiting))
+                    found.append(msgspec.json.decode(record.payload, type=SpooledRecord))
         return found
 
 
@@ -179,20 +179,20 @@ def _read(path: Path, kind: type[Any]) -> Any:
         return None
 
 
-def commands_of(waiting: Waiting) -> list[Command]:
+def commands_of(waiting: SpooledRecord) -> list[Command]:
     """The commands of a record; ``msgspec.ValidationError`` if this Segue does not know one."""
     if waiting.create is not None:
         return [msgspec.convert(waiting.create, do.Create)]
     return [msgspec.convert(one, waiting_union()) for one in waiting.commands]
 
 
-def _decided(state: SessionState, waiting: Waiting) -> Any:
+def _decided(state: SessionState, waiting: SpooledRecord) -> Any:
     with suppress(msgspec.ValidationError):
         return decide_all(state, commands_of(waiting), at=waiting.at, actor=waiting.actor, run=waiting.run)
     return None
 
 
-def last_here(home: Home, folder: Path, session: str = "") -> Last | None:
+def last_here(home: DataFolder, folder: Path, session: str = "") -> LastSeenSession | None:
     """A session, or the one that is current in a folder, as it was last seen; None if that was never."""
     if not home.elsewhere:
         return None

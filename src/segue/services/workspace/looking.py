@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...settings import data_folder, store_of
-from .data_folder import Home
+from .data_folder import DataFolder
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
     """Segue without a store, for those who only look where nothing was ever stored; None if there is one."""
-    home = Home(data_folder(environment)).for_store(store_of(environment))
+    home = DataFolder(data_folder(environment)).for_store(store_of(environment))
     if home.elsewhere or home.database.exists() or home.remains():
         return None
     return storeless(folder, environment)

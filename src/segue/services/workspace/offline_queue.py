@@ -28,7 +28,7 @@ from ...core.sessions.commands import Command, merges
 from ...core.sessions.offline import in_words, may_wait, spelt_out
 from ...effects.files.atomic import only_one
 from ...effects.files.log import log
-from ...effects.files.spool import PAYLOAD_BYTES_MAX, Record
+from ...effects.files.spool import PAYLOAD_BYTES_MAX, SpoolRecord
 from ...errors import (
     ConflictError,
     RefusedError,
@@ -39,11 +39,11 @@ from ...errors import (
     UsageError,
 )
 from ...stores.base import Append
-from ..sessions.repository import Book, Saved, refuse, stream_of
+from ..sessions.repository import Saved, SessionRepository, refuse, stream_of
 from .data_folder import now
-from .last_seen import LastSeen, Waiting, commands_of
+from .last_seen import LastSeen, SpooledRecord, commands_of
 from .open_store import machine_of
-from .working_tree import Tree
+from .working_tree import TreeRecord
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -54,7 +54,7 @@ SESSIONS_MAX = 4
 """How many of the sessions that a process saw are kept when it ends: the last ones."""
 
 
-class Pending(Saved):
+class QueuedCommand(Saved):
     """A command that waits until the server can be reached: durable on this machine, and not saved yet."""
 
     pending: bool = True
@@ -67,7 +67,7 @@ class Brought(Value):
     refused: tuple[str, ...] = ()
 
 
-class Offline:
+class OfflineQueue:
     """What one Segue does without its server."""
 
     def __init__(self, segue: Segue) -> None:
@@ -83,7 +83,9 @@ class Offline:
 
     # -- keeping -------------------------------------------------------------------------------
 
-    def keep(self, session: str, commands: Sequence[Command], fault: StoreUnavailable, actor: str) -> Pending:
+    def keep(
+        self, session: str, commands: Sequence[Command], fault: StoreUnavailable, actor: str
+    ) -> QueuedCommand:
         """Let commands wait; raises ``fault`` if they may not, and a refusal that is certain already."""
         self._away = True
         self._remember(session)
@@ -101,11 +103,11 @@ class Offline:
             told.append(plain)
         seen = self._seen.seen(session)
         since = seen.version if seen is not None else 0
-        record = Waiting(
+        record = SpooledRecord(
             session, now(), actor or book.actor, book.run, since, [msgspec.to_builtins(one) for one in told]
         )
         self._put(record, fault)
-        return Pending(session, state.version if state is not None else 0, 0)
+        return QueuedCommand(session, state.version if state is not None else 0, 0)
 
     def start(self, wish: do.Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
         """Begin a session that the server does not know yet, under an id that nobody else can have."""
@@ -115,22 +117,22 @@ class Offline:
         session = wish.id or f"{base}-x{os.urandom(RANDOM_BYTES).hex()}"
         create = msgspec.structs.replace(wish, id=session)
         book, place = self._segue.book, self._segue.place
-        record = Waiting(
+        record = SpooledRecord(
             session, now(), book.actor, book.run, create=msgspec.to_builtins(create), root_commit=root_commit,
             tree=str(place.root),
         )  # fmt: skip
         self._put(record, fault)
-        tree = self.tree_seen(str(place.root)) or Tree(str(place.root))
+        tree = self.tree_seen(str(place.root)) or TreeRecord(str(place.root))
         projects = (*(p for p in tree.projects if p != create.project), create.project)
-        self._seen.keep_tree(Tree(tree.path, tree.version, projects, root_commit, session))
+        self._seen.keep_tree(TreeRecord(tree.path, tree.version, projects, root_commit, session))
         return session
 
-    def _put(self, waiting: Waiting, fault: StoreUnavailable) -> None:
+    def _put(self, waiting: SpooledRecord, fault: StoreUnavailable) -> None:
         payload = msgspec.json.encode(waiting)
         if len(payload) > PAYLOAD_BYTES_MAX:
             raise fault
         try:
-            if not self.spool.append(Record("segue", "command", payload)):
+            if not self.spool.append(SpoolRecord("segue", "command", payload)):
                 raise fault
         except OSError:
             raise fault from None
@@ -203,11 +205,11 @@ class _Bringing:
         self._journal = segue.journal
         self._ledger = ledger_of(segue)
         self._own: dict[str, set[int]] = {}
-        self._books: dict[tuple[str, str], Book] = {}
+        self._books: dict[tuple[str, str], SessionRepository] = {}
 
-    def bring(self, record: Record) -> str:
+    def bring(self, record: SpoolRecord) -> str:
         """Commit a record, or the event that says why not; the reason, empty if it was taken."""
-        waiting = msgspec.json.decode(record.payload, type=Waiting)
+        waiting = msgspec.json.decode(record.payload, type=SpooledRecord)
         try:
             commands = commands_of(waiting)
         except msgspec.ValidationError as fault:
@@ -222,17 +224,17 @@ class _Bringing:
         except (UsageError, RefusedError, ConflictError) as fault:
             return self._refuse(record, waiting, commands, fault)
 
-    def _book(self, waiting: Waiting) -> Book:
+    def _book(self, waiting: SpooledRecord) -> SessionRepository:
         segue, name = self._segue, (waiting.actor, waiting.run)
         if name not in self._books:
-            self._books[name] = Book(
+            self._books[name] = SessionRepository(
                 self._journal, actor=waiting.actor, run=waiting.run, brake=segue.brake, mask=segue.book.mask,
                 after_write=segue.backups.written,
             )  # fmt: skip
             self._books[name].learnt = segue.book.learnt
         return self._books[name]
 
-    def _commit(self, record: Record, waiting: Waiting, commands: Sequence[Command]) -> None:
+    def _commit(self, record: SpoolRecord, waiting: SpooledRecord, commands: Sequence[Command]) -> None:
         session = waiting.session
         if waiting.since:
             own = self._own.get(session, set())
@@ -245,7 +247,7 @@ class _Bringing:
         saved = self._book(waiting).commit(session, commands, guards=self._marks(record, waiting))
         self._note(session, saved)
 
-    def _begin(self, record: Record, waiting: Waiting, create: Command) -> None:
+    def _begin(self, record: SpoolRecord, waiting: SpooledRecord, create: Command) -> None:
         assert isinstance(create, do.Create)
         if self._journal.head(stream_of(waiting.session)).version:
             raise ConflictError(f"session {waiting.session} was begun by somebody else meanwhile")
@@ -264,7 +266,9 @@ class _Bringing:
         own = range(saved.version - saved.events + 1, saved.version + 1)
         self._own.setdefault(session, set()).update(own)
 
-    def _marks(self, record: Record, waiting: Waiting, refused: str = "") -> Callable[[], list[Append]]:
+    def _marks(
+        self, record: SpoolRecord, waiting: SpooledRecord, refused: str = ""
+    ) -> Callable[[], list[Append]]:
         body = ev.PendingBrought(record.id, waiting.session, waiting.at, refused)
 
         def marks() -> list[Append]:
@@ -274,7 +278,7 @@ class _Bringing:
         return marks
 
     def _refuse(
-        self, record: Record, waiting: Waiting, commands: Sequence[Command], fault: SegueError
+        self, record: SpoolRecord, waiting: SpooledRecord, commands: Sequence[Command], fault: SegueError
     ) -> str:
         """What was not taken is told in the session; in the ledger alone if there is no such session."""
         what, stream = in_words(commands) or "a command", stream_of(waiting.session)

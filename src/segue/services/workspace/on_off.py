@@ -15,7 +15,7 @@ from ...core.base.text import clean_name
 from ...core.base.values import Value
 from ...effects.files.atomic import PRIVATE_FILE, private_folder, sync_folder
 from ...errors import RefusedError
-from .data_folder import Home
+from .data_folder import DataFolder
 
 MARK = ".off"
 
@@ -30,17 +30,17 @@ class Switch(Value):
     """Whether this command switched it."""
 
 
-def tree_mark(home: Home, root: Path) -> Path:
+def tree_mark(home: DataFolder, root: Path) -> Path:
     """The file that says that a working tree is off."""
     return home.path / "off" / "tree" / str(root.absolute()).lstrip("/") / MARK
 
 
-def session_mark(home: Home, session: str) -> Path:
+def session_mark(home: DataFolder, session: str) -> Path:
     """The file that says that a session is off."""
     return home.path / "off" / "session" / clean_name(session)
 
 
-def is_off(home: Home, folder: Path, session: str = "") -> bool:
+def is_off(home: DataFolder, folder: Path, session: str = "") -> bool:
     """Whether Segue is off in a folder, or for a session."""
     if session and session_mark(home, session).exists():
         return True
@@ -50,14 +50,14 @@ def is_off(home: Home, folder: Path, session: str = "") -> bool:
     return any(tree_mark(home, one).exists() for one in (here, *here.parents))
 
 
-def refuse_if_off(home: Home, folder: Path, session: str = "") -> None:
+def refuse_if_off(home: DataFolder, folder: Path, session: str = "") -> None:
     """RefusedError where Segue is off: for those who would capture."""
     if is_off(home, folder, session):
         what = f"for session {session}" if session and not is_off(home, folder) else f"in {folder}"
         raise RefusedError(f"Segue is off {what}: nothing is captured", hint="`segue on` switches it on")
 
 
-def switch(home: Home, root: Path, session: str = "", *, on: bool) -> Switch:
+def switch(home: DataFolder, root: Path, session: str = "", *, on: bool) -> Switch:
     """Switch Segue on or off, for a session or a working tree; durable when it returns."""
     mark = session_mark(home, session) if session else tree_mark(home, root)
     was_on = not mark.exists()

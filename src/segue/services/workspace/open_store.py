@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...effects.files.atomic import private_folder
 from ...effects.processes.identity import host_name
 from ...errors import BadSettings, DamagedError
-from .data_folder import Home, is_remote
+from .data_folder import DataFolder, is_remote
 
 if TYPE_CHECKING:
     from ...stores.base import Journal
@@ -21,7 +21,7 @@ DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
 """For so long after a server was not reached, other processes try it only so long."""
 
 
-def open_store(home: Home, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Journal:
+def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Journal:
     """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``),
     ``key`` the one for a Segue server."""
     if is_remote(where):
@@ -73,7 +73,7 @@ def shown(where: str) -> str:
     return shown(where)
 
 
-def _was_down(home: Home) -> bool:
+def _was_down(home: DataFolder) -> bool:
     """Whether a process has found a moment ago that the server cannot be reached."""
     try:
         return time.time() - home.down.stat().st_mtime < DOWN_SECONDS
@@ -81,7 +81,7 @@ def _was_down(home: Home) -> bool:
         return False
 
 
-def _note_reached(home: Home, reached: bool) -> None:
+def _note_reached(home: DataFolder, reached: bool) -> None:
     """Let the next process know; a note that cannot be left costs a little time."""
     try:
         if reached:
@@ -93,7 +93,7 @@ def _note_reached(home: Home, reached: bool) -> None:
         pass
 
 
-def token_here(home: Home, address: Address) -> str:
+def token_here(home: DataFolder, address: Address) -> str:
     """The token that a server on this machine left for its own user; empty if there is none."""
     if not address.loopback:
         return ""

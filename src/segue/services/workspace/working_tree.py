@@ -28,7 +28,7 @@ _FOLLOW = access not in os.supports_follow_symlinks
 TRUST_STREAM = "ledger/trust"
 
 
-class Tree(Value):
+class TreeRecord(Value):
     """A working tree as its stream tells it."""
 
     path: str
@@ -51,7 +51,7 @@ def trust_stream(journal: Journal) -> str:
     return f"{TRUST_STREAM}/{machine}" if machine else TRUST_STREAM
 
 
-def fold_tree(tree: Tree, event: ev.Event) -> Tree:
+def fold_tree(tree: TreeRecord, event: ev.Event) -> TreeRecord:
     """The tree after an event of its stream."""
     body = ev.read_body(event)
     projects, root_commit, current = tree.projects, tree.root_commit, tree.current
@@ -60,27 +60,27 @@ def fold_tree(tree: Tree, event: ev.Event) -> Tree:
         root_commit = body.root_commit or root_commit
     elif isinstance(body, ev.TreeCurrent):
         current = body.session
-    return Tree(tree.path, event.version, projects, root_commit, current)
+    return TreeRecord(tree.path, event.version, projects, root_commit, current)
 
 
-class Last(Protocol):
+class LastSeenTree(Protocol):
     """What was last seen, for when the store cannot be asked."""
 
-    def tree_seen(self, path: str) -> Tree | None: ...
+    def tree_seen(self, path: str) -> TreeRecord | None: ...
     def trusted(self, path: str, hash: str) -> bool: ...
 
 
-class Place:
+class WorkingTree:
     """Where we are. Everything is looked up when it is first asked for."""
 
     bare: bool = False
     """Whether there is no working tree here: a server's place. Nothing of its disk is told."""
 
-    def __init__(self, folder: Path, journal: Journal, last: Last | None = None) -> None:
+    def __init__(self, folder: Path, journal: Journal, last: LastSeenTree | None = None) -> None:
         self._journal = journal
         self._last = last
         self.folder = folder
-        self.seen: Tree | None = None
+        self.seen: TreeRecord | None = None
         """The working tree's own facts, as far as they were asked for."""
         self.asked = False
         """Whether the store itself told them."""
@@ -128,7 +128,7 @@ class Place:
         self.trusted_hash = found if accepted else ""
         return accepted
 
-    def trust(self, brake: Brake, *, at: str, actor: str) -> str:
+    def trust(self, brake: PauseFile, *, at: str, actor: str) -> str:
         """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
         brake.check()
         found = content_hash(self.project_file)
@@ -140,7 +140,7 @@ class Place:
                 self._journal.append(Append(stream, version, [ev.draft(body, at=at, actor=actor)]))
         return found
 
-    def tree(self, *, fresh: bool = False) -> Tree:
+    def tree(self, *, fresh: bool = False) -> TreeRecord:
         """The working tree's own facts."""
         if self.seen is None or fresh:
             try:
@@ -152,8 +152,8 @@ class Place:
                 self.seen, self.asked = found, False
         return self.seen
 
-    def _read(self, path: str) -> Tree:
-        tree = Tree(path)
+    def _read(self, path: str) -> TreeRecord:
+        tree = TreeRecord(path)
         for event in self._journal.read(self._stream(path)):
             tree = fold_tree(tree, event)
         return tree
@@ -203,7 +203,7 @@ class Place:
         return self._binding(self._read(path), key, root_commit, session, at, actor)
 
     def _binding(
-        self, tree: Tree, key: str, root_commit: str, session: str, at: str, actor: str
+        self, tree: TreeRecord, key: str, root_commit: str, session: str, at: str, actor: str
     ) -> Append | None:
         bodies: list[ev.Body] = []
         if not tree.projects or tree.projects[-1] != key:
@@ -238,7 +238,7 @@ def brakes(folder: Path, data: Path, pause_file: str = "") -> list[Path]:
     return [data / "PAUSE", root / "PAUSE", *([root / pause_file] if pause_file else [])]
 
 
-class Brake:
+class PauseFile:
     """The PAUSE file: while one exists, every service write is refused. Reads are not asked."""
 
     def __init__(self, paths: list[Path]) -> None:

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from ...core.memories.model import (
     Audience,
     Memory,
-    Reader,
-    Trace,
+    MemoryAudit,
+    MemoryFilter,
+    MemoryReader,
     Vote,
-    Where,
     audience_of,
     fits,
     hash_of,
@@ -21,7 +21,7 @@ from ...core.memories.model import (
 )
 from ...core.memories.ranking import Hit, Placed, Texts, length_of
 from ...errors import StaleVersion
-from ..base import Carried, Kept, MemoryChange
+from ..base import Carried, MemoryChange, StoredMemory
 from ..vectors import bits_of, index
 
 _ANYTIME = ""
@@ -32,11 +32,11 @@ class VolatileMemories:
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._rows: dict[int, Kept] = {}
+        self._rows: dict[int, StoredMemory] = {}
         self._numbers: dict[str, int] = {}
         self._votes: dict[tuple[int, str], Vote] = {}
         self._recalls: dict[int, tuple[int, str]] = {}
-        self._trail: list[tuple[int, Trace]] = []
+        self._trail: list[tuple[int, MemoryAudit]] = []
         self._last = 0
 
     # -- writing -------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class VolatileMemories:
                 return there.id
         return ""
 
-    def _add(self, kept: Kept) -> str:
+    def _add(self, kept: StoredMemory) -> str:
         memory = kept.memory
         if memory.id in self._numbers:
             return memory.id
@@ -112,12 +112,12 @@ class VolatileMemories:
             recalled=recalled, recalled_at=at,
         )  # fmt: skip
 
-    def _seen(self, reader: Reader) -> Iterator[tuple[int, Kept]]:
+    def _seen(self, reader: MemoryReader) -> Iterator[tuple[int, StoredMemory]]:
         for no, kept in self._rows.items():
             if may_read(reader, audience_of(kept.memory)):
                 yield no, kept
 
-    def get(self, ids: Sequence[str], reader: Reader) -> list[Memory]:
+    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         with self._lock:
             numbers = [self._numbers[id] for id in ids if id in self._numbers]
             return list(self.take(numbers, reader).values())
@@ -127,7 +127,7 @@ class VolatileMemories:
             there = {id: self._rows[self._numbers[id]] for id in ids if id in self._numbers}
             return {id: audience_of(kept.memory) for id, kept in there.items()}
 
-    def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
+    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         with self._lock:
             return {
                 no: self._whole(no)
@@ -135,7 +135,7 @@ class VolatileMemories:
                 if no in self._rows and may_read(reader, audience_of(self._rows[no].memory))
             }
 
-    def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
+    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         with self._lock:
             found = [
                 (kept.memory.created, no) for no, kept in self._seen(reader) if fits(where, kept.memory, now)
@@ -143,13 +143,13 @@ class VolatileMemories:
             found.sort(reverse=True)
             return [self._whole(no) for _, no in (found[:limit] if limit else found)]
 
-    def _live(self, reader: Reader, where: Where) -> Iterator[tuple[int, Kept]]:
-        narrow = Where(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
+    def _live(self, reader: MemoryReader, where: MemoryFilter) -> Iterator[tuple[int, StoredMemory]]:
+        narrow = MemoryFilter(types=where.types, agents=where.agents, sessions=where.sessions, dead=True)
         for no, kept in self._seen(reader):
             if kept.memory.live and fits(narrow, kept.memory, _ANYTIME):
                 yield no, kept
 
-    def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
+    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         with self._lock:
             hits, lengths = [], []
             counts = [0] * len(words)
@@ -167,7 +167,7 @@ class VolatileMemories:
             return Texts(hits, counts, len(lengths), mean)
 
     def near(
-        self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
+        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         with self._lock:
             bodies = {no: kept.vector for no, kept in self._live(reader, where) if kept.model == model}
@@ -175,7 +175,7 @@ class VolatileMemories:
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
-    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
         with self._lock:
             rows: dict[str, list[int]] = {}
             live = {no: kept.memory.session for no, kept in self._seen(reader) if kept.memory.live}
@@ -193,7 +193,7 @@ class VolatileMemories:
                     found[no] = Placed(session, beside)
             return found
 
-    def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
+    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         with self._lock:
             seen = {no for no, _ in self._seen(reader)}
             found = [trace for no, trace in self._trail if no in seen and id in ("", trace.memory)]
@@ -207,7 +207,7 @@ class VolatileMemories:
             rows = [(no, k.memory) for no, k in newest if k.memory.live and k.model != model]
             return rows[::-1][:limit]
 
-    def everything(self) -> list[Kept]:
+    def everything(self) -> list[StoredMemory]:
         with self._lock:
             return [replace(kept, memory=self._whole(no), vector=b"") for no, kept in self._rows.items()]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from ...core.server.access import Answer, AuditLine, KeyRecord
+from ...core.server.access import AuditLine, KeptResponse, KeyRecord
 from .database import Database, changed, many, plain
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _KEY = ", ".join(KeyRecord.__struct_fields__)
 _LINE = ", ".join(AuditLine.__struct_fields__)
-_ANSWER = ", ".join(Answer.__struct_fields__)
+_ANSWER = ", ".join(KeptResponse.__struct_fields__)
 _PUT = f"""
     INSERT INTO segue.server_keys (namespace, {_KEY}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
     ON CONFLICT (namespace, id) DO UPDATE SET hash = excluded.hash, role = excluded.role,
@@ -53,12 +53,12 @@ class PostgresDesk:
         values = (self._database.namespace, plain(project), plain(project), before, before, limit)
         return [(no, AuditLine(*row)) for no, *row in self._database.fetch(sql, values)]
 
-    def answered(self, id: str) -> Answer | None:
+    def answered(self, id: str) -> KeptResponse | None:
         sql = f"SELECT {_ANSWER} FROM segue.server_answers WHERE namespace = %s AND id = %s"
         rows = self._database.fetch(sql, (self._database.namespace, plain(id)))
-        return Answer(*rows[0]) if rows else None
+        return KeptResponse(*rows[0]) if rows else None
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: KeptResponse) -> None:
         sql = (
             f"INSERT INTO segue.server_answers (namespace, {_ANSWER}) VALUES (%s, %s, %s, %s, %s, %s, %s)"
             " ON CONFLICT DO NOTHING"
@@ -86,7 +86,7 @@ class PostgresDesk:
 
         return self._database.transaction(work, lambda *_: None)
 
-    def _many(self, sql: str, values: Sequence[KeyRecord | AuditLine | Answer]) -> None:
+    def _many(self, sql: str, values: Sequence[KeyRecord | AuditLine | KeptResponse]) -> None:
         rows = [(self._database.namespace, *map(_storable, _fields(one))) for one in values]
 
         def work(db: Connection[Any], _: UUID) -> bool:
@@ -98,7 +98,7 @@ class PostgresDesk:
         )  # a line of the audit twice does less harm than none
 
 
-def _fields(one: KeyRecord | AuditLine | Answer) -> tuple[Any, ...]:
+def _fields(one: KeyRecord | AuditLine | KeptResponse) -> tuple[Any, ...]:
     return tuple(getattr(one, name) for name in one.__struct_fields__)
 
 

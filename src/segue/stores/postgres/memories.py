@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from ..._failpoints import trip
-from ...core.memories.model import Audience, Memory, Reader, Trace, Vote, Where, fits
+from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader, Vote, fits
 from ...core.memories.ranking import Placed, Texts
 from ..audiences import Audiences, audience_in
-from ..base import Carried, Kept, MemoryChange
+from ..base import Carried, MemoryChange, StoredMemory
 from ..matching import matched
 from ..memory_rows import memory_of
 from ..vectors import PLAIN_SCANS_MAX, PlainIndex, VectorIndex, cosine, index
@@ -84,7 +84,7 @@ class PostgresMemories:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def get(self, ids: Sequence[str], reader: Reader) -> list[Memory]:
+    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         sql = "SELECT id, no FROM segue.memories WHERE namespace = %s AND id = ANY(%s)"
         wanted = [plain(id) for id in ids]
         numbers: dict[str, int] = dict(self._database.fetch(sql, (self._namespace, wanted)))
@@ -98,14 +98,14 @@ class PostgresMemories:
         )
         return {id: audience_in(key) for id, key in self._fetch(sql, ids=[plain(id) for id in ids])}
 
-    def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
+    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         sql = f"{_WHOLE} AND m.no = ANY(%(numbers)s) AND m.audience = ANY(%(seen)s)"
         found = {
             row[0]: memory_of(row) for row in self._fetch(sql, numbers=list(numbers), seen=self._seen(reader))
         }
         return {no: found[no] for no in numbers if no in found}
 
-    def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
+    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         clauses = ["m.audience = ANY(%(seen)s)", *_narrow(where)]
         values: dict[str, Any] = {"seen": self._seen(reader), **_narrow_values(where)}
         for clause, name in (("m.created >= %(since)s", "since"), ("m.created <= %(until)s", "until")):
@@ -138,7 +138,7 @@ class PostgresMemories:
             last = {"no": page[-1][0], "at": page[-1][7]}
             page = self._fetch(sql + further + order + " LIMIT %(size)s", **values, **last, size=size)
 
-    def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
+    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         seen = self._seen(reader)
         if not seen or not words:
             return Texts(counts=[0] * len(words))
@@ -154,7 +154,7 @@ class PostgresMemories:
         return matched(PostgresWords(self._database, marks), words, limit, total, length)
 
     def near(
-        self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
+        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         seen = self._seen(reader)
         if not seen:
@@ -172,7 +172,7 @@ class PostgresMemories:
             return self._index_of(plain(model)).near(vector, seen, only, limit, self._vectors)
 
     def _near_there(
-        self, seen: list[int], model: str, vector: bytes, where: Where, limit: int
+        self, seen: list[int], model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         """With pgvector: the server chooses, and what is chosen is compared as everywhere."""
         schema, narrow = self._database.vector, _narrow(where)
@@ -227,21 +227,23 @@ class PostgresMemories:
         )
         return dict(self._fetch(sql, numbers=list(numbers)))
 
-    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
         values = {"numbers": list(numbers), "seen": self._seen(reader), "reach": reach}
         return {
             no: Placed(session, [before[far : far + 1] + behind[far : far + 1] for far in range(reach)])
             for no, session, before, behind in self._fetch(_PLACES, **values)
         }
 
-    def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
+    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         sql = (
             "SELECT m.id, t.act, t.at, t.actor, t.reason FROM segue.memory_trail t"
             " JOIN segue.memories m ON m.namespace = t.namespace AND m.no = t.no"
             " WHERE t.namespace = %(namespace)s AND m.audience = ANY(%(seen)s)"
             f"{' AND m.id = %(id)s' if id else ''} ORDER BY t.line DESC LIMIT %(limit)s"
         )
-        return [Trace(*row) for row in self._fetch(sql, seen=self._seen(reader), id=plain(id), limit=limit)]
+        return [
+            MemoryAudit(*row) for row in self._fetch(sql, seen=self._seen(reader), id=plain(id), limit=limit)
+        ]
 
     # -- upkeep --------------------------------------------------------------------------------
 
@@ -259,8 +261,8 @@ class PostgresMemories:
         found = self._fetch(sql, model=plain(model), limit=limit, within=within)
         return [(row[0], memory_of(row)) for row in found]
 
-    def everything(self) -> list[Kept]:
-        return [Kept(memory_of(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no")]
+    def everything(self) -> list[StoredMemory]:
+        return [StoredMemory(memory_of(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no")]
 
     def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
         found = self._fetch(
@@ -275,14 +277,14 @@ class PostgresMemories:
         sql = f"SELECT no, voter, vote, at, context FROM segue.memory_votes{tail} ORDER BY voter"
         for no, *vote in self._fetch(sql, numbers=numbers):
             votes.setdefault(no, []).append(Vote(ids[no], *vote))
-        trail: dict[int, list[Trace]] = {}
+        trail: dict[int, list[MemoryAudit]] = {}
         sql = f"SELECT no, act, at, actor, reason FROM segue.memory_trail{tail} ORDER BY line"
         for no, *trace in self._fetch(sql, numbers=numbers):
-            trail.setdefault(no, []).append(Trace(ids[no], *trace))
+            trail.setdefault(no, []).append(MemoryAudit(ids[no], *trace))
         return [
             Carried(
                 no,
-                Kept(memory_of(row), "", *vectors.get(no, ("", b""))),
+                StoredMemory(memory_of(row), "", *vectors.get(no, ("", b""))),
                 votes.get(no, []),
                 trail.get(no, []),
             )
@@ -307,7 +309,7 @@ class PostgresMemories:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _seen(self, reader: Reader) -> list[int]:
+    def _seen(self, reader: MemoryReader) -> list[int]:
         """The audiences that the reader belongs to."""
         with self._lock:
             sql = "SELECT no, key FROM segue.audiences WHERE namespace = %(namespace)s AND no > %(last)s"
@@ -318,11 +320,11 @@ class PostgresMemories:
         return self._database.reading(lambda db: rows(db, sql, given))
 
 
-def _narrow(where: Where) -> list[str]:
+def _narrow(where: MemoryFilter) -> list[str]:
     return [
         f"m.{name} = ANY(%({name}s)s)" for name in ("type", "agent", "session") if getattr(where, f"{name}s")
     ]
 
 
-def _narrow_values(where: Where) -> dict[str, list[str]]:
+def _narrow_values(where: MemoryFilter) -> dict[str, list[str]]:
     return {name: [plain(text) for text in getattr(where, name)] for name in ("types", "agents", "sessions")}

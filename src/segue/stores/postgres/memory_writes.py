@@ -17,7 +17,7 @@ import msgspec
 from ...core.memories.model import Memory, audience_of, hash_of
 from ...core.memories.ranking import length_of
 from ...errors import StaleVersion
-from ..base import Kept, MemoryChange
+from ..base import MemoryChange, StoredMemory
 from ..memory_rows import body_of
 from ..vectors import bits_of
 from .database import Row, changed, driver, many, plain, rows
@@ -91,11 +91,11 @@ class Writer:
 
     # -- adding --------------------------------------------------------------------------------
 
-    def _add(self, adds: Sequence[Kept]) -> list[str]:
+    def _add(self, adds: Sequence[StoredMemory]) -> list[str]:
         audiences = self._audiences([kept.memory for kept in adds])
         there, same = self._there(adds, audiences)
         last = self._last("memories", "no")
-        new: list[tuple[int, int, Kept]] = []
+        new: list[tuple[int, int, StoredMemory]] = []
         ids: list[str] = []
         for kept, audience in zip(adds, audiences, strict=True):
             memory = kept.memory
@@ -112,7 +112,7 @@ class Writer:
         return ids
 
     def _there(
-        self, adds: Sequence[Kept], audiences: Sequence[int]
+        self, adds: Sequence[StoredMemory], audiences: Sequence[int]
     ) -> tuple[set[str], dict[tuple[int, bytes], str]]:
         """Ids that are there already, and who says the same to the same."""
         sql = "SELECT id FROM segue.memories WHERE namespace = %s AND id = ANY(%s)"
@@ -139,7 +139,7 @@ class Writer:
             many(self._db, sql, [(self._namespace, known[key], key) for key in new])
         return [known[key] for key in keys]
 
-    def _insert(self, new: Sequence[tuple[int, int, Kept]]) -> None:
+    def _insert(self, new: Sequence[tuple[int, int, StoredMemory]]) -> None:
         counted: list[Row] = []
         made: list[Row] = []
         for no, audience, kept in new:
@@ -157,7 +157,7 @@ class Writer:
         many(self._db, _COUNTS, counted)
         self._index([one for one in new if one[2].memory.live])
 
-    def _index(self, live: Sequence[tuple[int, int, Kept]]) -> None:
+    def _index(self, live: Sequence[tuple[int, int, StoredMemory]]) -> None:
         """Words and vectors of what counts."""
         namespace = self._namespace
         words = [(namespace, no, lexemes(namespace, k.memory, a, k.words)) for no, a, k in live]
@@ -171,7 +171,7 @@ class Writer:
 
     # -- vectors -------------------------------------------------------------------------------
 
-    def _vectors(self, found: Sequence[tuple[int, int, Kept]]) -> None:
+    def _vectors(self, found: Sequence[tuple[int, int, StoredMemory]]) -> None:
         more = f", %s::{self._vector}.vector" if self._vector else ""
         columns = "namespace, no, audience, model, size, bits, body" + (", embedding" if more else "")
         sql = f"INSERT INTO segue.memory_vectors ({columns}) VALUES (%s, %s, %s, %s, %s, %s, %s{more})"
@@ -185,7 +185,7 @@ class Writer:
         sql = "DELETE FROM segue.memory_vectors WHERE namespace = %s AND no = %s"
         changed(self._db, sql, (self._namespace, no))
 
-    def _new_vectors(self, vectors: Sequence[Kept]) -> None:
+    def _new_vectors(self, vectors: Sequence[StoredMemory]) -> None:
         sql = (
             "SELECT no, audience FROM segue.memories"
             " WHERE namespace = %s AND id = %s AND revision = %s AND live"
@@ -199,7 +199,7 @@ class Writer:
 
     # -- changing ------------------------------------------------------------------------------
 
-    def _put(self, kept: Kept) -> None:
+    def _put(self, kept: StoredMemory) -> None:
         memory, db, namespace = kept.memory, self._db, self._namespace
         sql = (
             "SELECT no, audience, length, live, revision FROM segue.memories WHERE namespace = %s AND id = %s"

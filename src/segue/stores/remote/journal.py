@@ -127,7 +127,7 @@ class RemoteJournal:
         events: list[Event] = []
         while True:
             behind, left = after + len(events), limit - len(events) if limit else 0
-            page = self._calls.ask("journal/read", wire.ReadAsk(stream, behind, left), wire.Page)
+            page = self._calls.ask("journal/read", wire.ReadAsk(stream, behind, left), wire.StreamPage)
             events += [wire.event_of(row, stream, behind + n) for n, row in enumerate(page.rows, 1)]
             if not page.more or not page.rows or (limit and len(events) >= limit):
                 break

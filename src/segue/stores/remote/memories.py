@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ...core.memories.model import Audience, Memory, Reader, Trace, Where
+from ...core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
 from ...core.memories.ranking import Placed, Texts
-from ..base import Carried, Kept, MemoryChange
+from ..base import Carried, MemoryChange, StoredMemory
 from . import wire
 from .calls import Calls
 
@@ -29,7 +29,7 @@ class RemoteMemories:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._readers: dict[str, Reader] = {}
+        self._readers: dict[str, MemoryReader] = {}
         """Who could read what was seen here: for looking it up again after a doubt."""
 
     # -- writing -------------------------------------------------------------------------------
@@ -65,52 +65,54 @@ class RemoteMemories:
                 return found.recalled_at >= at
         return False
 
-    def _own(self, id: str, reader: Reader) -> Memory | None:
+    def _own(self, id: str, reader: MemoryReader) -> Memory | None:
         return next(iter(self.get([id], reader)), None)
 
-    def _seen(self, memories: Sequence[Memory], reader: Reader) -> None:
+    def _seen(self, memories: Sequence[Memory], reader: MemoryReader) -> None:
         if len(self._readers) > _SEEN_MAX:
             self._readers.clear()
         self._readers.update((memory.id, reader) for memory in memories)
 
     # -- reading -------------------------------------------------------------------------------
 
-    def get(self, ids: Sequence[str], reader: Reader) -> list[Memory]:
+    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         found: list[Memory] = self._calls.ask("memories/get", wire.GetAsk(list(ids), reader), list[Memory])
         self._seen(found, reader)
         return found
 
-    def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
+    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         asked = wire.ListingAsk(reader, where, now, limit)
         found: list[Memory] = self._calls.ask("memories/listing", asked, list[Memory])
         self._seen(found, reader)
         return found
 
-    def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
+    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         asked = wire.MatchAsk(reader, list(words), where, limit)
         found: Texts = self._calls.ask("memories/match", asked, Texts)
         return found
 
     def near(
-        self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
+        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         asked = wire.NearAsk(reader, model, vector, where, limit)
         found: _Pairs = self._calls.ask("memories/near", asked, _Pairs)
         return found
 
-    def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
+    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         asked = wire.NumbersAsk(list(numbers), reader)
         found: dict[int, Memory] = self._calls.ask("memories/take", asked, dict[int, Memory])
         self._seen(list(found.values()), reader)
         return found
 
-    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
         asked = wire.NumbersAsk(list(numbers), reader, reach)
         found: dict[int, Placed] = self._calls.ask("memories/places", asked, dict[int, Placed])
         return found
 
-    def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
-        found: list[Trace] = self._calls.ask("memories/trail", wire.TrailAsk(reader, id, limit), list[Trace])
+    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
+        found: list[MemoryAudit] = self._calls.ask(
+            "memories/trail", wire.TrailAsk(reader, id, limit), list[MemoryAudit]
+        )
         return found
 
     # -- upkeep --------------------------------------------------------------------------------
@@ -128,7 +130,7 @@ class RemoteMemories:
         )
         return found
 
-    def everything(self) -> list[Kept]:
+    def everything(self) -> list[StoredMemory]:
         found = self._calls.ask("memories/everything", wire.NameAsk(), list[wire.KeptIn])
         return [one.kept() for one in found]
 
@@ -145,8 +147,8 @@ def _uncounted(memory: Memory) -> Memory:
     return replace(memory, helpful=0, harmful=0, recalled=0, recalled_at="")
 
 
-def _reader_of(memory: Memory) -> Reader:
+def _reader_of(memory: Memory) -> MemoryReader:
     """Somebody for whom a memory is meant."""
-    return Reader(
+    return MemoryReader(
         memory.agent, memory.namespace, memory.user, (memory.session,), (memory.project,), memory.organization
     )

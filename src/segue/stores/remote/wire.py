@@ -15,10 +15,10 @@ import msgspec
 from ...core.base import canonical
 from ...core.base.values import Value
 from ...core.journal.event import Event, read_event
-from ...core.memories.model import Memory, Reader, Trace, Vote, Where
+from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Vote
 from ...core.memories.ranking import Texts
 from ...errors import DamagedError
-from ..base import Append, Carried, Kept, MemoryChange, Rewrite, RunRow, Snapshot
+from ..base import Append, Carried, MemoryChange, Rewrite, RunRow, Snapshot, StoredMemory
 
 T = TypeVar("T")
 EventRow = tuple[bytes, bytes, bytes, bool]
@@ -45,7 +45,7 @@ class ReadAsk(Value):
     limit: int = 0
 
 
-class Page(Value):
+class StreamPage(Value):
     """Events of a stream; ``more`` if the server stopped before it had all that was asked for."""
 
     rows: list[EventRow]
@@ -131,9 +131,9 @@ class KeptIn(Value):
     model: str = ""
     vector: bytes = b""
 
-    def kept(self) -> Kept:
+    def kept(self) -> StoredMemory:
         """The same as the port has it."""
-        return Kept(self.memory, self.words, self.model, self.vector)
+        return StoredMemory(self.memory, self.words, self.model, self.vector)
 
 
 class CarriedIn(Value):
@@ -142,7 +142,7 @@ class CarriedIn(Value):
     no: int
     kept: KeptIn
     votes: list[Vote] = []
-    trail: list[Trace] = []
+    trail: list[MemoryAudit] = []
 
     def carried(self) -> Carried:
         """The same as the port has it."""
@@ -157,7 +157,7 @@ class ChangeIn(Value):
     votes: list[Vote] = []
     recalls: list[tuple[str, int, str]] = []
     vectors: list[KeptIn] = []
-    trail: list[Trace] = []
+    trail: list[MemoryAudit] = []
 
     def change(self) -> MemoryChange:
         """The same as the port has it."""
@@ -176,14 +176,14 @@ class GetAsk(Value):
     """``memories/get``."""
 
     ids: list[str]
-    reader: Reader
+    reader: MemoryReader
 
 
 class ListingAsk(Value):
     """``memories/listing``."""
 
-    reader: Reader
-    where: Where
+    reader: MemoryReader
+    where: MemoryFilter
     now: str
     limit: int = 0
 
@@ -191,19 +191,19 @@ class ListingAsk(Value):
 class MatchAsk(Value):
     """``memories/match``."""
 
-    reader: Reader
+    reader: MemoryReader
     words: list[str]
-    where: Where
+    where: MemoryFilter
     limit: int
 
 
 class NearAsk(Value):
     """``memories/near``."""
 
-    reader: Reader
+    reader: MemoryReader
     model: str
     vector: bytes
-    where: Where
+    where: MemoryFilter
     limit: int
 
 
@@ -211,14 +211,14 @@ class NumbersAsk(Value):
     """``memories/take`` and ``memories/places``."""
 
     numbers: list[int]
-    reader: Reader
+    reader: MemoryReader
     reach: int = 0
 
 
 class TrailAsk(Value):
     """``memories/trail``."""
 
-    reader: Reader
+    reader: MemoryReader
     id: str = ""
     limit: int = 100
 

@@ -183,7 +183,7 @@ class _Kept:
             self._among.remove(self._db)
 
 
-class Shared:
+class SharedCommit:
     """A commit that several writes of a thread share."""
 
     __slots__ = ("appends", "begun", "fault")
@@ -381,7 +381,7 @@ class Database:
     # -- several writes in one commit ----------------------------------------------------------
 
     @property
-    def shared(self) -> Shared | None:
+    def shared(self) -> SharedCommit | None:
         """The commit that this thread's writes share, if they share one."""
         return getattr(self._local, "shared", None)
 
@@ -427,10 +427,10 @@ class Database:
             raise ours from fault
 
     @contextmanager
-    def together(self) -> Iterator[Shared]:
+    def together(self) -> Iterator[SharedCommit]:
         """What this thread writes within is one transaction; see `SqliteJournal.together`."""
         db, turn = self.connection(), self.turn()
-        shared = self._local.shared = Shared()
+        shared = self._local.shared = SharedCommit()
         try:
             yield shared
             if shared.fault is not None:

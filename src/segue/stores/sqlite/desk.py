@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from ...core.server.access import Answer, AuditLine, KeyRecord
+from ...core.server.access import AuditLine, KeptResponse, KeyRecord
 
 if TYPE_CHECKING:
     from .database import Database
 
 _KEY = ", ".join(KeyRecord.__struct_fields__)
 _LINE = ", ".join(AuditLine.__struct_fields__)
-_ANSWER = ", ".join(Answer.__struct_fields__)
+_ANSWER = ", ".join(KeptResponse.__struct_fields__)
 
 
 class SqliteDesk:
@@ -44,11 +44,11 @@ class SqliteDesk:
         )
         return [(no, AuditLine(*row)) for no, *row in self._fetch(sql, (project, before, limit))]
 
-    def answered(self, id: str) -> Answer | None:
+    def answered(self, id: str) -> KeptResponse | None:
         rows = self._fetch(f"SELECT {_ANSWER} FROM server_answers WHERE id = ?", (id,))
-        return Answer(*rows[0]) if rows else None
+        return KeptResponse(*rows[0]) if rows else None
 
-    def answer(self, answer: Answer) -> None:
+    def answer(self, answer: KeptResponse) -> None:
         self._many("INSERT OR IGNORE INTO server_answers VALUES (?, ?, ?, ?, ?, ?)", [answer])
 
     def forget(self, before: str) -> None:
@@ -70,6 +70,6 @@ class SqliteDesk:
         except apsw.Error as fault:
             raise self._database.translate(fault) from fault
 
-    def _many(self, sql: str, values: Sequence[KeyRecord | AuditLine | Answer]) -> None:
+    def _many(self, sql: str, values: Sequence[KeyRecord | AuditLine | KeptResponse]) -> None:
         rows = [tuple(getattr(one, name) for name in one.__struct_fields__) for one in values]
         self._database.writing(lambda db: db.executemany(sql, rows))

@@ -18,11 +18,21 @@ import apsw
 import msgspec
 
 from ..._failpoints import trip
-from ...core.memories.model import Audience, Memory, Reader, Trace, Vote, Where, audience_of, fits, hash_of
+from ...core.memories.model import (
+    Audience,
+    Memory,
+    MemoryAudit,
+    MemoryFilter,
+    MemoryReader,
+    Vote,
+    audience_of,
+    fits,
+    hash_of,
+)
 from ...core.memories.ranking import Placed, Texts, length_of
 from ...errors import DamagedError, StaleVersion
 from ..audiences import Audiences, audience_in
-from ..base import Carried, Kept, MemoryChange
+from ..base import Carried, MemoryChange, StoredMemory
 from ..matching import matched
 from ..memory_rows import body_of, memory_of
 from ..vectors import PLAIN_ROWS_MAX, PLAIN_SCANS_MAX, NumpyIndex, VectorIndex, asks_once, bits_of, index
@@ -118,7 +128,7 @@ class SqliteMemories:
                 self._trace(db, trace)
         return [renamed[kept.memory.id] for kept in change.adds]
 
-    def _add(self, db: apsw.Connection, kept: Kept) -> str:
+    def _add(self, db: apsw.Connection, kept: StoredMemory) -> str:
         memory = kept.memory
         audience, own = self._audience(db, memory), hash_of(memory)
         sql = (
@@ -144,7 +154,7 @@ class SqliteMemories:
             self._index(db, no, audience, kept, length)
         return memory.id
 
-    def _put(self, db: apsw.Connection, kept: Kept) -> None:
+    def _put(self, db: apsw.Connection, kept: StoredMemory) -> None:
         memory = kept.memory
         sql = "SELECT no, audience, length, live, revision FROM memories WHERE id = ?"
         there = db.execute(sql, (memory.id,)).fetchone()
@@ -182,7 +192,7 @@ class SqliteMemories:
             counts = (no, memory.helpful, memory.harmful, memory.recalled, memory.recalled_at)
             db.execute("INSERT OR IGNORE INTO memory_counts VALUES (?, ?, ?, ?, ?)", counts)
 
-    def _index(self, db: apsw.Connection, no: int, audience: int, kept: Kept, length: int) -> None:
+    def _index(self, db: apsw.Connection, no: int, audience: int, kept: StoredMemory, length: int) -> None:
         memory = kept.memory
         marks = [
             mark("a", audience),
@@ -198,7 +208,7 @@ class SqliteMemories:
             self._vector(db, no, audience, kept)
 
     @staticmethod
-    def _vector(db: apsw.Connection, no: int, audience: int, kept: Kept) -> None:
+    def _vector(db: apsw.Connection, no: int, audience: int, kept: StoredMemory) -> None:
         row = (kept.model, no, audience, bits_of(kept.vector))
         db.execute("INSERT OR REPLACE INTO memory_bits VALUES (?, ?, ?, ?)", row)
         db.execute("INSERT OR REPLACE INTO memory_vectors VALUES (?, ?, ?)", (no, kept.model, kept.vector))
@@ -219,7 +229,7 @@ class SqliteMemories:
         )
         db.execute(sql, (no,))
 
-    def _trace(self, db: apsw.Connection, trace: Trace) -> None:
+    def _trace(self, db: apsw.Connection, trace: MemoryAudit) -> None:
         no = self._number(db, trace.memory)
         if no:
             row = (no, trace.act, trace.at, trace.actor, trace.reason)
@@ -241,7 +251,7 @@ class SqliteMemories:
 
     # -- reading -------------------------------------------------------------------------------
 
-    def get(self, ids: Sequence[str], reader: Reader) -> list[Memory]:
+    def get(self, ids: Sequence[str], reader: MemoryReader) -> list[Memory]:
         sql = "SELECT m.no FROM json_each(?) j JOIN memories m ON m.id = j.value"
         numbers = [row[0] for row in self._fetch(sql, (_array(ids),))]
         return list(self.take(numbers, reader).values())
@@ -253,7 +263,7 @@ class SqliteMemories:
         )
         return {id: audience_in(key) for id, key in self._fetch(sql, (_array(ids),))}
 
-    def take(self, numbers: Sequence[int], reader: Reader) -> dict[int, Memory]:
+    def take(self, numbers: Sequence[int], reader: MemoryReader) -> dict[int, Memory]:
         sql = (
             f"{_WHOLE} WHERE m.no IN (SELECT value FROM json_each(?1))"
             " AND m.audience IN (SELECT value FROM json_each(?2))"
@@ -262,7 +272,7 @@ class SqliteMemories:
         found = {row[0]: memory_of(row) for row in rows}
         return {no: found[no] for no in numbers if no in found}
 
-    def listing(self, reader: Reader, where: Where, now: str, limit: int = 0) -> list[Memory]:
+    def listing(self, reader: MemoryReader, where: MemoryFilter, now: str, limit: int = 0) -> list[Memory]:
         clauses, values = ["m.audience IN (SELECT value FROM json_each(?))"], [_array(self._seen(reader))]
         for column, wanted in (("type", where.types), ("agent", where.agents), ("session", where.sessions)):
             if wanted:
@@ -284,7 +294,7 @@ class SqliteMemories:
                     break
         return found
 
-    def match(self, reader: Reader, words: Sequence[str], where: Where, limit: int) -> Texts:
+    def match(self, reader: MemoryReader, words: Sequence[str], where: MemoryFilter, limit: int) -> Texts:
         seen = self._seen(reader)
         if not seen or not words:
             return Texts(counts=[0] * len(words))
@@ -298,7 +308,7 @@ class SqliteMemories:
         return matched(words_held, words, limit, int(total or 0), int(length or 0))
 
     def near(
-        self, reader: Reader, model: str, vector: bytes, where: Where, limit: int
+        self, reader: MemoryReader, model: str, vector: bytes, where: MemoryFilter, limit: int
     ) -> list[tuple[int, float]]:
         seen = self._seen(reader)
         if not seen:
@@ -346,7 +356,7 @@ class SqliteMemories:
         sql = "SELECT no, body FROM memory_vectors WHERE no IN (SELECT value FROM json_each(?))"
         return {row[0]: row[1] for row in self._fetch(sql, (_array(numbers),))}
 
-    def places(self, numbers: Sequence[int], reader: Reader, reach: int = 0) -> dict[int, Placed]:
+    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
         seen = _array(self._seen(reader))
         rows = self._fetch(_PLACES if reach else _SESSIONS, (_array(numbers), seen, reach))
         found = {}
@@ -356,7 +366,7 @@ class SqliteMemories:
             found[no] = Placed(session, beside)
         return found
 
-    def trail(self, reader: Reader, id: str = "", limit: int = 100) -> list[Trace]:
+    def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
         join = "JOIN" if id else "CROSS JOIN"  # SQLite takes the second as an order: from the newest line on
         sql = (
             "SELECT m.id, t.act, t.at, t.actor, t.reason"
@@ -364,7 +374,7 @@ class SqliteMemories:
             " WHERE m.audience IN (SELECT value FROM json_each(?1)) AND ?2 IN ('', m.id)"
             " ORDER BY t.line DESC LIMIT ?3"
         )
-        return [Trace(*row) for row in self._fetch(sql, (_array(self._seen(reader)), id, limit))]
+        return [MemoryAudit(*row) for row in self._fetch(sql, (_array(self._seen(reader)), id, limit))]
 
     # -- upkeep --------------------------------------------------------------------------------
 
@@ -378,8 +388,8 @@ class SqliteMemories:
             sql = sql.replace("(NOT ?3 OR m.no", "(m.no")
         return [(row[0], memory_of(row)) for row in self._fetch(sql, (model, limit, within))]
 
-    def everything(self) -> list[Kept]:
-        return [Kept(memory_of(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
+    def everything(self) -> list[StoredMemory]:
+        return [StoredMemory(memory_of(row)) for row in self._fetch(f"{_WHOLE} ORDER BY m.no", ())]
 
     def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
         found = []
@@ -389,8 +399,8 @@ class SqliteMemories:
             sql = "SELECT voter, vote, at, context FROM memory_votes WHERE no = ? ORDER BY voter"
             votes = [Vote(memory.id, *vote) for vote in self._fetch(sql, (no,))]
             sql = "SELECT act, at, actor, reason FROM memory_trail WHERE no = ? ORDER BY line"
-            trail = [Trace(memory.id, *trace) for trace in self._fetch(sql, (no,))]
-            found.append(Carried(no, Kept(memory, "", *(vector[0] if vector else ())), votes, trail))
+            trail = [MemoryAudit(memory.id, *trace) for trace in self._fetch(sql, (no,))]
+            found.append(Carried(no, StoredMemory(memory, "", *(vector[0] if vector else ())), votes, trail))
         return found
 
     def compact(self, text: str = "") -> None:
@@ -408,7 +418,7 @@ class SqliteMemories:
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _seen(self, reader: Reader) -> list[int]:
+    def _seen(self, reader: MemoryReader) -> list[int]:
         """The audiences that the reader belongs to."""
         with self._lock:
             self._connected()

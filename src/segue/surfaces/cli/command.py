@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from .table import TABLE
 
 if TYPE_CHECKING:
-    from .context import Context
+    from .context import CommandContext
     from .parser import Parser
 
     Declare = Callable[[Parser], None]
 
 
-class Command:
+class CliCommand:
     """A command: what it takes, what it does, and how it is used."""
 
     __slots__ = ("declare", "examples", "json", "more", "name", "run", "session")
 
     def __init__(
-        self, name: str, run: Callable[[Context], int], declare: Declare | None = None, *, json: str,
+        self, name: str, run: Callable[[CommandContext], int], declare: Declare | None = None, *, json: str,
         examples: Sequence[str], session: str = "", more: str = "",
     ) -> None:  # fmt: skip
         self.name = name
@@ -40,8 +40,8 @@ class Command:
         return TABLE[self.name][1]
 
 
-def find(name: str) -> Command:
+def find(name: str) -> CliCommand:
     """A command by its name, which is in the table."""
     module = import_module(f".commands.{TABLE[name][0]}", __package__)
-    command: Command = next(c for c in module.COMMANDS if c.name == name)
+    command: CliCommand = next(c for c in module.COMMANDS if c.name == name)
     return command

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from ...api.session import Session
     from ...services.sessions.repository import Saved
     from ...services.workspace.offline_queue import Brought
-    from .command import Command
+    from .command import CliCommand
 
 T = TypeVar("T")
 UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
 
 
-class Context:
+class CommandContext:
     """One run of one command."""
 
     def __init__(
-        self, command: Command, args: Any, behind: list[str], *, segue: Segue | None = None,
+        self, command: CliCommand, args: Any, behind: list[str], *, segue: Segue | None = None,
         out: TextIO | None = None, err: TextIO | None = None,
     ) -> None:  # fmt: skip
         """``segue``, if it is lent, stays open; ``out`` and ``err`` are standard output and error if nothing
@@ -49,7 +49,7 @@ class Context:
         self.style: Style = style_for(self.out, self.environment, no_color=args.no_color)
         self._segue: Segue | None = segue
 
-    def __enter__(self) -> Context:
+    def __enter__(self) -> CommandContext:
         return self
 
     def __exit__(self, *_: object) -> None:

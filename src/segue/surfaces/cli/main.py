@@ -103,7 +103,7 @@ def _dispatch(words: list[str]) -> int:
     if "-h" in options or "--help" in options:
         return _help([command], asked=True)
     from .command import find
-    from .context import Context
+    from .context import CommandContext
 
     found = find(command)
     own, behind = (options, dashed) if found.more else (rest, [])
@@ -112,7 +112,7 @@ def _dispatch(words: list[str]) -> int:
         from .parser import Parser
 
         args = Parser(found).read([*before, *own])
-    with Context(found, args, behind) as context:
+    with CommandContext(found, args, behind) as context:
         return found.run(context)
 
 

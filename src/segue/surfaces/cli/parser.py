@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ...errors import UsageError
-from .command import Command
+from .command import CliCommand
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -25,7 +25,7 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """The parser of one command; what is wrong is a UsageError."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: CliCommand) -> None:
         super().__init__(
             prog=f"segue {command.name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter
         )
@@ -69,7 +69,7 @@ class Parser(argparse.ArgumentParser):
         return of_command(self)
 
 
-def _declare_session(parser: Parser, command: Command) -> None:
+def _declare_session(parser: Parser, command: CliCommand) -> None:
     if command.session == "id":
         parser.add_argument("id", nargs="?", metavar="ID", help="the session; the current one if not given")
     parser.add_argument(

@@ -6,16 +6,16 @@ import sys
 import time
 
 from ..render import bar, cut, is_terminal, one_line, style_for
-from .context import Context
+from .context import CommandContext
 
 _PATIENCE_SECONDS = 1.0
 _REFRESH_SECONDS = 0.1
 
 
-class Progress:
+class ProgressBar:
     """Called by a service with (done, total, what); cleared at the end of the ``with``."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: CommandContext) -> None:
         self._style = style_for(sys.stderr, context.environment, no_color=context.args.no_color)
         self._on = is_terminal(sys.stderr)
         self._next = time.monotonic() + _PATIENCE_SECONDS
@@ -31,7 +31,7 @@ class Progress:
         line = f"{bar(percent, 20, self._style)} {percent:>3}%  {done:,}/{total:,}  {tail}"
         print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(self, *_: object) -> None:

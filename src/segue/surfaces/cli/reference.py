@@ -81,7 +81,7 @@ _SHAPES: tuple[type[Any], ...] = (
     status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
     state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup,
     archive_sessions.Archived, rebuild.Rebuilt, ladder.Recovery, ladder.Rung, chain.Missing, scrub.Scrubbed,
-    checkup.Finding,
+    checkup.Diagnosis,
 )  # fmt: skip
 _EVENT = (
     "version: int", "kind: str", "at: str", "actor: str", "run: str", "format: int", "left: int",
@@ -121,7 +121,7 @@ def _rows(actions: list[argparse.Action]) -> str:
 def _shapes() -> str:
     parts = ["## Shapes\n", "Every field is always there; what is not known is empty, zero or false.\n"]
     for shape in _SHAPES:
-        name = "Check" if shape is checkup.Finding else shape.__name__
+        name = "Check" if shape is checkup.Diagnosis else shape.__name__
         fields = ", ".join(
             f"`{field}: {shape.__annotations__[field]}`"
             for field in shape.__struct_fields__

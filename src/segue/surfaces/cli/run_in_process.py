@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from .command import find
-from .context import NO_INPUT, Context
+from .context import NO_INPUT, CommandContext
 from .main import _behind_dashes, _split, _unknown
 from .parser import Parser
 from .table import TABLE
@@ -29,7 +29,7 @@ def run(words: Sequence[str], *, out: TextIO, err: TextIO, segue: Segue | None =
     reset = NO_INPUT.set(True)
     try:
         args = Parser(found).read([*before, *own])
-        with Context(found, args, behind, segue=segue, out=out, err=err) as context:
+        with CommandContext(found, args, behind, segue=segue, out=out, err=err) as context:
             return found.run(context)
     finally:
         NO_INPUT.reset(reset)

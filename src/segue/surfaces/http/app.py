@@ -24,8 +24,8 @@ from .routes import (
     sessions,
     store,
 )
-from .server.context import Front
-from .server.pipeline import Gate, upkeep
+from .server.context import ServerContext
+from .server.pipeline import RequestPipeline, upkeep
 from .server.routing import Route, Router
 
 
@@ -39,7 +39,7 @@ def routes() -> Sequence[Route]:
 
 
 @asynccontextmanager
-async def _running(front: Front, mounted: mcp.McpMount) -> AsyncIterator[None]:
+async def _running(front: ServerContext, mounted: mcp.McpMount) -> AsyncIterator[None]:
     """While the server runs; at its end everything that waits is written."""
     task = asyncio.create_task(upkeep(front))
     try:
@@ -54,7 +54,7 @@ async def _running(front: Front, mounted: mcp.McpMount) -> AsyncIterator[None]:
         front.projects.close()
 
 
-def application(front: Front) -> Gate:
+def application(front: ServerContext) -> RequestPipeline:
     """What an ASGI server runs."""
     mounted = mcp.McpMount(front)
-    return Gate(Router(front, routes(), _running(front, mounted)), front, {mcp.PATH: mounted})
+    return RequestPipeline(Router(front, routes(), _running(front, mounted)), front, {mcp.PATH: mounted})

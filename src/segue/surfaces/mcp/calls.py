@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...errors import RefusedError, SegueError, UnknownSession, of_os
 from ...settings import data_folder
 from ..cli.command import find
-from ..cli.context import Context
+from ..cli.context import CommandContext
 from ..cli.parser import Parser
 from ..cli.run_in_process import run
 from ..cli.table import TABLE
@@ -29,7 +29,7 @@ LOOKING = ("resume", "brief", "status", "recall", "since")
 """Commands that store nothing; of `feature` it is two of its actions."""
 
 
-class Outcome(Value):
+class ToolOutcome(Value):
     """What a call gave: the text of the command's JSON, and whether it is an error."""
 
     text: str
@@ -49,7 +49,7 @@ class Calls:
         self._agent = ""
         self._lock = threading.Lock()
 
-    def call(self, name: str, arguments: Arguments) -> Outcome:
+    def call(self, name: str, arguments: Arguments) -> ToolOutcome:
         """Run a tool; what goes wrong is an outcome too."""
         tool = BY_NAME.get(name)
         if tool is None:
@@ -60,14 +60,14 @@ class Calls:
             except SegueError as fault:
                 return failed(fault)
 
-    def _call(self, tool: Tool, given: Arguments) -> Outcome:
+    def _call(self, tool: Tool, given: Arguments) -> ToolOutcome:
         words = tool.words(given)
         off = self._off()
         if not off:
             self._ask()
             off = self._off(asked=True)
         if off and (words[0] in LOOKING or given.get("action") in ("list", "show")):
-            return Outcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
+            return ToolOutcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
         if off:
             raise RefusedError(
                 f"Segue is off {off}: nothing was stored",
@@ -109,11 +109,11 @@ class Calls:
 
     def _off(self, *, asked: bool = False) -> str:
         """Where Segue is off; empty where it is on. Only once it is known who asks, for a session, too."""
-        from ...services.workspace.data_folder import Home
+        from ...services.workspace.data_folder import DataFolder
         from ...services.workspace.on_off import is_off
 
         with self._context() as context:
-            home, folder = Home(data_folder(context.environment)), context.folder
+            home, folder = DataFolder(data_folder(context.environment)), context.folder
             if is_off(home, folder):
                 return f"in {folder}"
             if not asked or not (home.path / "off" / "session").exists():
@@ -124,11 +124,11 @@ class Calls:
                 return ""
             return f"for session {session}" if is_off(home, folder, session) else ""
 
-    def _context(self) -> Context:
+    def _context(self) -> CommandContext:
         status = find("status")
-        return Context(status, Parser(status).read(self._options), [])
+        return CommandContext(status, Parser(status).read(self._options), [])
 
-    def _run(self, words: list[str], tool: Tool) -> Outcome:
+    def _run(self, words: list[str], tool: Tool) -> ToolOutcome:
         meant = self._session if tool.session and words[0] in TABLE and find(words[0]).session else ""
         session = [f"--session={meant}"] if meant else []
         options = [*self._options, "--json", f"--actor={self._agent or ACTOR}"]
@@ -141,25 +141,25 @@ class Calls:
             return failed(of_os(fault))
         except Exception as fault:
             return unforeseen(fault)
-        return Outcome(out.getvalue().rstrip("\n"))
+        return ToolOutcome(out.getvalue().rstrip("\n"))
 
 
-def _code(outcome: Outcome) -> str:
+def _code(outcome: ToolOutcome) -> str:
     value = outcome.value
     return str(value["error"]["code"]) if isinstance(value, Mapping) and "error" in value else ""
 
 
-def failed(fault: SegueError) -> Outcome:
+def failed(fault: SegueError) -> ToolOutcome:
     """One of our errors as an outcome."""
     return _failed(fault.code, fault.message, fault.hint, retryable=fault.retryable, **fault.facts())
 
 
-def unforeseen(fault: Exception) -> Outcome:
+def unforeseen(fault: Exception) -> ToolOutcome:
     """A fault of ours as an outcome."""
     told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     return _failed("unforeseen", f"this should not have happened: {told}", "see `segue doctor`")
 
 
-def _failed(code: str, message: str, hint: str, **facts: Any) -> Outcome:
+def _failed(code: str, message: str, hint: str, **facts: Any) -> ToolOutcome:
     error = {"code": code, "message": message, "hint": hint, **facts}
-    return Outcome(json.dumps({"error": error}, indent=2, default=str), failed=True)
+    return ToolOutcome(json.dumps({"error": error}, indent=2, default=str), failed=True)

@@ -90,7 +90,7 @@ def _list(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-class Front:
+class EarlyAnswers:
     """Stands between the agent and the SDK: ``lines`` is what the SDK reads, ``write`` is where it writes."""
 
     def __init__(self, agent_in: BinaryIO, agent_out: BinaryIO) -> None:

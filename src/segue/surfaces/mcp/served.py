@@ -21,7 +21,7 @@ from ...services.server import sent_runs
 from ..cli.command import find
 from ..cli.run_in_process import run
 from ..render import as_json
-from .calls import LOOKING, Outcome, failed, unforeseen
+from .calls import LOOKING, ToolOutcome, failed, unforeseen
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
 
 NOWHERE = {
@@ -32,7 +32,7 @@ _REMEMBERED_MAX = 4_096
 _NAMED_MAX = 8
 
 
-class Asker(Value):
+class ServedCaller(Value):
     """Who calls: the sessions as they may be seen, the key behind it, and the session that was named."""
 
     segue: Segue
@@ -47,7 +47,7 @@ class ServedCalls:
         self._last: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def call(self, asker: Asker, name: str, arguments: Arguments) -> Outcome:
+    def call(self, asker: ServedCaller, name: str, arguments: Arguments) -> ToolOutcome:
         """Run a tool; what goes wrong is an outcome too."""
         tool = BY_NAME.get(name)
         if tool is None:
@@ -59,7 +59,7 @@ class ServedCalls:
         except Exception as fault:
             return unforeseen(fault)
 
-    def _call(self, asker: Asker, tool: Tool, given: Arguments) -> Outcome:
+    def _call(self, asker: ServedCaller, tool: Tool, given: Arguments) -> ToolOutcome:
         words = tool.words(given)
         looks = (words[0] in LOOKING and words[0] != "resume") or given.get("action") in ("list", "show")
         asker.access.demand("reader" if looks else "writer")
@@ -82,14 +82,14 @@ class ServedCalls:
         flag = [f"--session={session}"] if session and find(words[0]).session else []
         return _ran(asker.segue, [words[0], *flag, *words[1:]])
 
-    def brief(self, asker: Asker) -> str:
+    def brief(self, asker: ServedCaller) -> str:
         """The brief as text, for prompts and resources."""
         try:
             return sent_runs.brief_of(asker.segue, self._meant(asker))
         except SegueError:
             return "Nothing is known of earlier work here."
 
-    def _begun(self, asker: Asker, given: Arguments) -> Outcome:
+    def _begun(self, asker: ServedCaller, given: Arguments) -> ToolOutcome:
         words = new_session(given)
         if asker.session:
             words[1:1] = [f"--id={asker.session}"]
@@ -98,7 +98,7 @@ class ServedCalls:
             self._remember(asker, str(outcome.value["id"]))
         return outcome
 
-    def _resumed(self, asker: Asker, session: str, budget: str) -> Outcome:
+    def _resumed(self, asker: ServedCaller, session: str, budget: str) -> ToolOutcome:
         segue = asker.segue
         saved = segue.attach(session).resume()
         restored = segue.restore(session, budget=budget) if budget else None
@@ -107,11 +107,11 @@ class ServedCalls:
             "id": session, "status": segue.book.state(session).status, "restoration": restored,
             "brief": "" if restored is not None else sent_runs.brief_of(segue, session),
         }  # fmt: skip
-        return Outcome(as_json(told))
+        return ToolOutcome(as_json(told))
 
     # -- which session -------------------------------------------------------------------------
 
-    def _meant(self, asker: Asker) -> str:
+    def _meant(self, asker: ServedCaller) -> str:
         segue = asker.segue
         if asker.session:
             return segue.attach(asker.session).id
@@ -129,7 +129,7 @@ class ServedCalls:
             )
         return self._remember(asker, there[0])
 
-    def _remember(self, asker: Asker, session: str) -> str:
+    def _remember(self, asker: ServedCaller, session: str) -> str:
         with self._lock:
             self._last[self._key(asker)] = session
             self._last.move_to_end(self._key(asker))
@@ -138,14 +138,14 @@ class ServedCalls:
         return session
 
     @staticmethod
-    def _key(asker: Asker) -> tuple[str, str]:
+    def _key(asker: ServedCaller) -> tuple[str, str]:
         return asker.access.key, f"{asker.access.project}/{asker.segue.book.actor}"
 
 
-def _ran(segue: Segue, words: list[str]) -> Outcome:
+def _ran(segue: Segue, words: list[str]) -> ToolOutcome:
     out = io.StringIO()
     try:
         run(["--json", *words], out=out, err=io.StringIO(), segue=segue)
     except SegueError as fault:
         return failed(fault)
-    return Outcome(out.getvalue().rstrip("\n"))
+    return ToolOutcome(out.getvalue().rstrip("\n"))

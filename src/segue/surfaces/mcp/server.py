@@ -12,11 +12,11 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from ... import __version__
-from .calls import BRIEF_URI, Calls, Outcome
-from .early_answers import NAME, PROMPT, RESOURCE, Front
+from .calls import BRIEF_URI, Calls, ToolOutcome
+from .early_answers import NAME, PROMPT, RESOURCE, EarlyAnswers
 from .tools import INSTRUCTIONS, Arguments, listed
 
-Call = Callable[[Any, str, Arguments], Outcome]
+Call = Callable[[Any, str, Arguments], ToolOutcome]
 
 
 def made(call: Call, brief: Callable[[Any], str]) -> Server[Any]:
@@ -67,7 +67,7 @@ def made(call: Call, brief: Callable[[Any], str]) -> Server[Any]:
 class _ToAgent:
     """What the SDK writes to, in the form that it asks for."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: EarlyAnswers) -> None:
         self._front = front
 
     async def write(self, text: str) -> None:
@@ -77,7 +77,7 @@ class _ToAgent:
         pass
 
 
-def serve(front: Front, calls: Calls) -> None:
+def serve(front: EarlyAnswers, calls: Calls) -> None:
     """Until the agent hangs up."""
 
     async def run() -> None:

@@ -56,7 +56,7 @@ class BlockedItem(Value):
     reason: str
 
 
-class Progress(Value):
+class SessionProgress(Value):
     """How far a session is."""
 
     id: str
@@ -75,7 +75,7 @@ class Progress(Value):
     agent_id: str | None = None
 
 
-class Update(Value):
+class ProgressUpdate(Value):
     """How things are; what is None stays as it is."""
 
     completed: Items = None
@@ -88,9 +88,11 @@ class Update(Value):
     total: int | None = None
 
 
-def create(segue: Segue, session: str, label: Label | None = None, update: Update | None = None) -> Progress:
+def create(
+    segue: Segue, session: str, label: Label | None = None, update: ProgressUpdate | None = None
+) -> SessionProgress:
     """A session of this id; if there is one already, that one as it is, with what the update says."""
-    update = update or Update()
+    update = update or ProgressUpdate()
     known_status(update.status)
     try:
         if segue.book.cached(session) is not None:
@@ -101,13 +103,13 @@ def create(segue: Segue, session: str, label: Label | None = None, update: Updat
     return change(segue, session, update, label)
 
 
-def get(segue: Segue, session: str) -> Progress:
+def get(segue: Segue, session: str) -> SessionProgress:
     """How far it is, as of now; UnknownSession."""
     state = segue.book.state(session)
     return shown(state, label_of(segue, state))
 
 
-def change(segue: Segue, session: str, update: Update, label: Label | None = None) -> Progress:
+def change(segue: Segue, session: str, update: ProgressUpdate, label: Label | None = None) -> SessionProgress:
     """Bring a session to where it is said to be, in one commit; UnknownSession."""
     known_status(update.status)
     look = STATUSES.get(update.status or "") == "completed"
@@ -123,7 +125,7 @@ def known_status(status: str | None) -> None:
         raise UsageError(f"unknown status: {status[:40]!r}", hint="one of " + ", ".join(STATUSES))
 
 
-def shown(state: SessionState, label: Label) -> Progress:
+def shown(state: SessionState, label: Label) -> SessionProgress:
     """A state in those words."""
     items = state.items.flat()
     done = [items[place].text for place in state.done.flat()]
@@ -131,7 +133,7 @@ def shown(state: SessionState, label: Label) -> Progress:
     waits = [items[place].text for place in state.next]
     stuck = [BlockedItem(items[place].text, items[place].reason) for place in state.blocked]
     total = max(len(done) + len(active) + len(waits) + len(stuck), label.total)
-    return Progress(
+    return SessionProgress(
         id=state.id, session_id=state.id, status=_word(state, label), completed_count=len(done),
         total_items=total, progress_percent=round(100.0 * len(done) / total, 2) if total else 0.0,
         completed_items=done, next_items=waits, blocked_items=stuck, updated_at=state.updated,
@@ -151,7 +153,7 @@ def _word(state: SessionState, label: Label) -> str:
 
 
 def _wishes(
-    segue: Segue, state: SessionState, update: Update, more: Label
+    segue: Segue, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
     wishes = _plan(state, update)
     if update.summary is not None and update.summary != state.summary:
@@ -164,7 +166,7 @@ def _wishes(
     return wishes, fresh
 
 
-def _plan(state: SessionState, update: Update) -> list[Command]:
+def _plan(state: SessionState, update: ProgressUpdate) -> list[Command]:
     """What must be done so that the plan is as it is said to be."""
     done, waiting = update.completed or (), update.next or ()
     stuck = {str(one["item"]): str(one.get("reason") or "") for one in update.blocked or ()}
@@ -250,7 +252,7 @@ def label_of(segue: Segue, state: SessionState) -> Label:
 
 
 def _relabel(
-    segue: Segue, state: SessionState, update: Update, more: Label, wishes: list[Command]
+    segue: Segue, state: SessionState, update: ProgressUpdate, more: Label, wishes: list[Command]
 ) -> Mapping[str, bytes]:
     """Add the save of a label that is another one now; gives its pieces."""
     old = label_of(segue, state)

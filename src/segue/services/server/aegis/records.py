@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import Value
-from ....core.memories.model import Memory, Where
+from ....core.memories.model import Memory, MemoryFilter
 from ....errors import StaleVersion, UnknownMemory, UnknownRun
 from ...workspace.data_folder import now
 
@@ -97,13 +97,13 @@ class Interactions:
 
     def of_session(self, session: str, namespace: str) -> list[Interaction]:
         """Those of a session, in order."""
-        return self._listed(Where(sessions=(session,)), namespace)[::-1]
+        return self._listed(MemoryFilter(sessions=(session,)), namespace)[::-1]
 
     def of_agent(self, agent: str, namespace: str) -> list[Interaction]:
         """Those of an agent, the newest first."""
-        return self._listed(Where(agents=(agent,)), namespace)
+        return self._listed(MemoryFilter(agents=(agent,)), namespace)
 
-    def _listed(self, where: Where, namespace: str) -> list[Interaction]:
+    def _listed(self, where: MemoryFilter, namespace: str) -> list[Interaction]:
         reader = self._memories.reader(namespace=INTERACTIONS + namespace)
         return [self._shown(one) for one in self._memories.store.listing(reader, where, now())]
 
@@ -167,7 +167,7 @@ class TrackedRuns:
         for one in self._memories.search(words, top_k=50, namespace=RUNS):
             if one.content == words:
                 return one.memory
-        for memory in self._memories.store.listing(reader, Where(types=("run",)), now()):
+        for memory in self._memories.store.listing(reader, MemoryFilter(types=("run",)), now()):
             if memory.content == words:
                 return memory
         raise UnknownRun(f"there is no run {run[:60]!r}", hint="start it first")

@@ -18,7 +18,7 @@ from pathlib import Path
 import apsw
 
 from ....agents import agent as agent_of
-from ....agents.base import Where
+from ....agents.base import SearchScope
 from ....core.base.values import Value, count
 from ....effects.files.archive import Archive
 from ....effects.files.atomic import private_folder, too_open
@@ -35,7 +35,7 @@ from ...hooks.install import can_serve, has_server
 from ...hooks.install import read as installed
 from ...resume import emergency
 from ...runs.sync import deletes
-from ...workspace.data_folder import Home, is_remote
+from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.working_tree import brakes
 from ..recover.ladder import Recovery, inspect, recover
 from ..refold import stale_snapshots
@@ -44,7 +44,7 @@ FREE_BYTES_MIN = 100 << 20
 BACKUP_AGE_DAYS_MAX = 7
 
 
-class Finding(Value):
+class Diagnosis(Value):
     """One thing that was looked at."""
 
     name: str
@@ -55,8 +55,8 @@ class Finding(Value):
 
 
 def examine(
-    home: Home, settings: Settings, environment: Mapping[str, str], folder: Path | None = None
-) -> list[Finding]:
+    home: DataFolder, settings: Settings, environment: Mapping[str, str], folder: Path | None = None
+) -> list[Diagnosis]:
     """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
     there = _server(home, settings) if home.elsewhere else (*_store(home, settings), *_backups(home))
@@ -76,41 +76,41 @@ def examine(
     ]
 
 
-def _versions() -> Finding:
+def _versions() -> Diagnosis:
     detail = f"Python {platform.python_version()}, SQLite {apsw.sqlite_lib_version()}, schema {SCHEMA}"
     if not wal_is_safe(apsw.sqlite_lib_version()):
-        return Finding(
+        return Diagnosis(
             "versions", "warn", f"{detail}: this SQLite may lose commits in WAL mode", "upgrade apsw"
         )
-    return Finding("versions", "ok", detail)
+    return Diagnosis("versions", "ok", detail)
 
 
-def _git() -> Iterator[Finding]:
+def _git() -> Iterator[Diagnosis]:
     if shutil.which("git") is None:
         hint = "install git; without it nobody can tell what changed in a repository"
-        yield Finding("git", "warn", "it is not on PATH", hint)
+        yield Diagnosis("git", "warn", "it is not on PATH", hint)
 
 
-def _folder(home: Home) -> Iterator[Finding]:
+def _folder(home: DataFolder) -> Iterator[Diagnosis]:
     if home.path.exists() and not home.path.is_dir():
         hint = "choose a folder with SEGUE_HOME"
-        yield Finding("data folder", "bad", f"{home.path} is a file, and no folder", hint)
+        yield Diagnosis("data folder", "bad", f"{home.path} is a file, and no folder", hint)
         return
     if not home.path.is_dir():
-        yield Finding("data folder", "ok", f"{home.path} does not exist yet")
+        yield Diagnosis("data folder", "ok", f"{home.path} does not exist yet")
         return
     own = [path for path in (home.path, home.database) if path.exists() and not os.access(path, os.W_OK)]
     if own:
         hint = "give yourself the right to write there, or set SEGUE_HOME to another folder"
-        yield Finding("permissions", "bad", f"{own[0]} cannot be written", hint)
+        yield Diagnosis("permissions", "bad", f"{own[0]} cannot be written", hint)
         return
     files = [home.path, home.database, *home.backups.glob("*"), *home.emergency.glob("*"), home.transcripts]
     wide = [path for path in files if path.exists() and too_open(path)]
     if wide:
         hint = f"chmod -R go-rwx '{home.path}'"
-        yield Finding("permissions", "bad", f"others may read {wide[0]}" + _more(len(wide) - 1), hint)
+        yield Diagnosis("permissions", "bad", f"others may read {wide[0]}" + _more(len(wide) - 1), hint)
     else:
-        yield Finding("permissions", "ok", f"{home.path} is private")
+        yield Diagnosis("permissions", "ok", f"{home.path} is private")
 
 
 def further(hint: str) -> str:
@@ -124,21 +124,21 @@ def _more(count: int) -> str:
     return f" and {count} more" if count else ""
 
 
-def _store(home: Home, settings: Settings) -> Iterator[Finding]:
+def _store(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     path = home.database
     if not path.exists():
         if any(home.backups.glob("segue-*.db")):
-            yield Finding("store", "bad", f"{path} is gone, and there are backups of it", "`segue recover`")
+            yield Diagnosis("store", "bad", f"{path} is gone, and there are backups of it", "`segue recover`")
         else:
-            yield Finding("store", "ok", "nothing is stored yet")
+            yield Diagnosis("store", "ok", "nothing is stored yet")
         return
     try:
         trouble = inspect(path)
     except SegueError as fault:
-        yield Finding("store", "bad", fault.message, fault.hint)
+        yield Diagnosis("store", "bad", fault.message, fault.hint)
         return
     if trouble:
-        yield Finding(
+        yield Diagnosis(
             "store",
             "bad",
             trouble[0] + _more(len(trouble) - 1),
@@ -148,10 +148,10 @@ def _store(home: Home, settings: Settings) -> Iterator[Finding]:
     yield _whole_store(path)
     if is_network(path.parent, read_mounts()):
         hint = "move the data folder to a local disk with SEGUE_HOME"
-        yield Finding("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
+        yield Diagnosis("file system", "warn", f"{path.parent} is on a network: slower, without WAL", hint)
 
 
-def _whole_store(path: Path) -> Finding:
+def _whole_store(path: Path) -> Diagnosis:
     journal = SqliteJournal(path)
     try:
         journal.streams()  # opens it
@@ -161,21 +161,21 @@ def _whole_store(path: Path) -> Finding:
         journal.close()
 
 
-def proven(journal: Journal, more: str) -> Finding:
+def proven(journal: Journal, more: str) -> Diagnosis:
     """Every event of a store read and proven, and every snapshot held against a refold."""
     heads = journal.streams()
     sessions = sum(name.startswith("session/") for name, _ in heads)
     events = sum(version for _, version in heads)
     stale = stale_snapshots(journal)
     if stale:
-        return Finding(
+        return Diagnosis(
             "store", "warn", f"not as a refold gives it: {count(len(stale), 'snapshot')}", "`segue rebuild`"
         )
     counted = f"{count(sessions, 'session')}, {count(events, 'event')}"
-    return Finding("store", "ok", f"{counted}, every chain proven; {more}")
+    return Diagnosis("store", "ok", f"{counted}, every chain proven; {more}")
 
 
-def _server(home: Home, settings: Settings) -> Iterator[Finding]:
+def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     if is_remote(home.elsewhere):
         from .server import look as look_remote
 
@@ -185,47 +185,47 @@ def _server(home: Home, settings: Settings) -> Iterator[Finding]:
     return look(home, settings)
 
 
-def _backups(home: Home) -> Iterator[Finding]:
+def _backups(home: DataFolder) -> Iterator[Diagnosis]:
     files = sorted(home.backups.glob("segue-*.db"))
     if not files:
         if home.database.exists():
-            yield Finding("backups", "warn", "there is none yet", "`segue backup`")
+            yield Diagnosis("backups", "warn", "there is none yet", "`segue backup`")
         return
     age_days = (time.time() - files[-1].stat().st_mtime) / 86400
     status = "warn" if age_days > BACKUP_AGE_DAYS_MAX else "ok"
     detail = f"{len(files)}, the newest {age_days:.1f} days old"
-    yield Finding("backups", status, detail, "`segue backup`" if status == "warn" else "")
+    yield Diagnosis("backups", status, detail, "`segue backup`" if status == "warn" else "")
 
 
-def _archive(home: Home, settings: Settings) -> Iterator[Finding]:
+def _archive(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     """The copies of transcripts: how many, how large, whole or not."""
     archive = Archive(home.transcripts)
     if not home.transcripts.is_file():
-        yield Finding("archive", "ok", "no transcripts are kept yet")
+        yield Diagnosis("archive", "ok", "no transcripts are kept yet")
         return
     trouble = archive.unreadable()
     if trouble:
         hint = "move the file away; `segue sync` makes a new one of the transcripts that are still there"
-        yield Finding("archive", "bad", trouble, hint)
+        yield Diagnosis("archive", "bad", trouble, hint)
         return
     copies = archive.copies()
     most = settings.number("archive_bytes_max")
     counted = count(len(copies), "transcript")
     detail = f"{counted} in {archive.size() / 1e6:.1f} MB, of at most {most / 1e6:,.0f} MB"
-    yield Finding("archive", "ok", detail)
+    yield Diagnosis("archive", "ok", detail)
     broken = archive.broken()
     gone = _without_source(home, {copy.about.key for copy in copies})
     if broken:
         hint = "`segue sync` makes copies anew while the transcripts are there"
-        yield Finding("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
+        yield Diagnosis("runs", "bad", f"the copy of {broken[0]} is not whole{_more(len(broken) - 1)}", hint)
     elif gone:
         detail = (
             f"of {count(len(gone), 'run')} only the digest is left: neither transcript nor copy can be read"
         )
-        yield Finding("runs", "ok", detail)
+        yield Diagnosis("runs", "ok", detail)
 
 
-def _runs(home: Home) -> Sequence[RunRow]:
+def _runs(home: DataFolder) -> Sequence[RunRow]:
     """The runs that were taken in here; none if the store cannot tell."""
     if not home.database.exists():
         return []
@@ -238,95 +238,97 @@ def _runs(home: Home) -> Sequence[RunRow]:
         journal.close()
 
 
-def _without_source(home: Home, archived: set[str]) -> list[str]:
+def _without_source(home: DataFolder, archived: set[str]) -> list[str]:
     """Runs that can no longer be read: the agent deleted the transcript, and no copy is kept."""
     return [row.native for row in _runs(home) if row.key not in archived and not Path(row.path).exists()]
 
 
-def _transcripts(home: Home, settings: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
+def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Agents that delete what they wrote, of those whose runs were taken in."""
     names, kept = {row.agent for row in _runs(home)}, settings.number("archive_bytes_max") > 0
-    where = Where(env=environment, home=Path(environment.get("HOME") or Path.home()), roots=())
+    where = SearchScope(env=environment, home=Path(environment.get("HOME") or Path.home()), roots=())
     for name in sorted(names):
         with suppress(SegueError):
             days = agent_of(name).retention(where)
             if days is not None:
                 hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
-                yield Finding("transcripts", "ok" if kept else "warn", deletes(name, days, kept=kept), hint)
+                yield Diagnosis("transcripts", "ok" if kept else "warn", deletes(name, days, kept=kept), hint)
 
 
-def _emergency(home: Home) -> Finding:
+def _emergency(home: DataFolder) -> Diagnosis:
     files = emergency.pending(home.emergency)
     if files:
-        return Finding("emergency files", "warn", f"{len(files)} wait to be merged", "`segue recover`")
-    return Finding("emergency files", "ok", "none")
+        return Diagnosis("emergency files", "warn", f"{len(files)} wait to be merged", "`segue recover`")
+    return Diagnosis("emergency files", "ok", "none")
 
 
-def _spool(home: Home) -> Finding:
+def _spool(home: DataFolder) -> Diagnosis:
     """What hooks left: read without draining, so that looking changes nothing."""
     spool = Spool(home.path / "spool")
     records, size = spool.count()
     if not size:
-        return Finding("spool", "ok", "empty")
+        return Diagnosis("spool", "ok", "empty")
     if size >= SPOOL_BYTES_MAX:
-        return Finding(
+        return Diagnosis(
             "spool", "bad", f"it is full: {size:,} bytes, and takes no more", "`segue status` drains it"
         )
     waiting = f"{count(records, 'record')} of hooks to be drained, {size:,} bytes"
     if too_open(spool.folder):
-        return Finding("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
-    return Finding("spool", "ok", f"{waiting}; the next command that opens the store drains them")
+        return Diagnosis("spool", "bad", f"{waiting}; others may read them", f"chmod 700 {spool.folder}")
+    return Diagnosis("spool", "ok", f"{waiting}; the next command that opens the store drains them")
 
 
-def _hooks(home: Home) -> Finding:
+def _hooks(home: DataFolder) -> Diagnosis:
     """Whether what agents run is there, and can load Segue."""
     entries = installed(home).entries
     if not entries:
-        return Finding("hooks", "ok", "none are installed")
+        return Diagnosis("hooks", "ok", "none are installed")
     agents = ", ".join(sorted({entry.agent for entry in entries}))
     again = "`segue init` writes it again"
     file, paths = hook_file.file_of(home), home.path / "hook" / "paths"
     needed = any(entry.scope != "shared" and entry.agent != "agents-md" for entry in entries)
     if needed and not file.is_file():
-        return Finding("hooks", "bad", f"{file} is gone: {agents} are told nothing", again)
+        return Diagnosis("hooks", "bad", f"{file} is gone: {agents} are told nothing", again)
     if needed and (not paths.is_file() or paths.read_bytes() != hook_file.paths()):
-        return Finding("hooks", "warn", "hooks load Segue from another place than this command", again)
+        return Diagnosis("hooks", "warn", "hooks load Segue from another place than this command", again)
     if needed and file.read_bytes() != hook_file.built():
-        return Finding("hooks", "warn", "the installed hook is of another version", again)
+        return Diagnosis("hooks", "warn", "the installed hook is of another version", again)
     gone = [entry.path for entry in entries if not Path(entry.path).exists()]
     if gone:
-        return Finding("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
+        return Diagnosis("hooks", "warn", f"{gone[0]} is gone{_more(len(gone) - 1)}", again)
     if not can_serve() and has_server(entries):
         told = f"in {agents}; the MCP server that they start cannot run: the MCP SDK is not installed"
-        return Finding("hooks", "warn", told, extra("mcp"))
-    return Finding("hooks", "ok", f"in {agents}")
+        return Diagnosis("hooks", "warn", told, extra("mcp"))
+    return Diagnosis("hooks", "ok", f"in {agents}")
 
 
-def _brake(home: Home, settings: Settings, folder: Path | None) -> Finding:
+def _brake(home: DataFolder, settings: Settings, folder: Path | None) -> Diagnosis:
     paths = [home.path / "PAUSE"]
     if folder is not None:
         paths = brakes(folder, home.path, settings.text("pause_file"))
     there = " and ".join(str(path) for path in paths if os.path.lexists(path))
     if there:
         what = "exist" if " and " in there else "exists"
-        return Finding("PAUSE", "warn", f"{there} {what}: nothing is written", "ask whoever put it there")
+        return Diagnosis("PAUSE", "warn", f"{there} {what}: nothing is written", "ask whoever put it there")
     where = "the data folder" if folder is None else "the data folder or for this project"
-    return Finding("PAUSE", "ok", f"not in force for {where}")
+    return Diagnosis("PAUSE", "ok", f"not in force for {where}")
 
 
-def _space(home: Home) -> Finding:
+def _space(home: DataFolder) -> Diagnosis:
     place = next(path for path in (home.path, *home.path.parents) if path.exists())
     free = shutil.disk_usage(place).free
     if free < FREE_BYTES_MIN:
-        return Finding(
+        return Diagnosis(
             "disk", "bad", f"{free / 1e6:.0f} MB free", "free some space: a full disk refuses writes"
         )
-    return Finding("disk", "ok", f"{free / 1e9:.1f} GB free")
+    return Diagnosis("disk", "ok", f"{free / 1e9:.1f} GB free")
 
 
-def _variables(environment: Mapping[str, str]) -> Finding:
+def _variables(environment: Mapping[str, str]) -> Diagnosis:
     ours = sorted(name for name in environment if name.startswith("SEGUE_") and name != "SEGUE_API_KEY")
-    return Finding("environment", "ok", ", ".join(f"{name} is set" for name in ours) or "no SEGUE_ variables")
+    return Diagnosis(
+        "environment", "ok", ", ".join(f"{name} is set" for name in ours) or "no SEGUE_ variables"
+    )
 
 
 # -- the proof -------------------------------------------------------------------------------------
@@ -374,8 +376,10 @@ _NEED_A_BACKUP = (_flip_a_byte, _cut_the_end, _remove)
 
 
 def prove(
-    home: Home, progress: Callable[[int, int, str], None] | None = None, settings: Settings | None = None
-) -> list[Finding]:
+    home: DataFolder,
+    progress: Callable[[int, int, str], None] | None = None,
+    settings: Settings | None = None,
+) -> list[Diagnosis]:
     """Break copies of the store, recover them, and say what came back."""
     findings = []
     home = home.for_store(settings.text("store")) if settings else home
@@ -392,15 +396,15 @@ def prove(
     return findings
 
 
-def _prove_one(home: Home, folder: Path, name: str, damage: Damage) -> Finding:
+def _prove_one(home: DataFolder, folder: Path, name: str, damage: Damage) -> Diagnosis:
     from ....api.segue import Segue
 
-    copy = Home(folder)
+    copy = DataFolder(folder)
     if not home.database.exists():
-        return Finding(name, "warn", "there is no session to try it on", 'segue start "…"')
+        return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
     with Segue(home=home.path, folder=home.path, store=f"sqlite://{home.database}") as segue:
         if not segue.journal.streams("session/"):
-            return Finding(name, "warn", "there is no session to try it on", 'segue start "…"')
+            return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
         before = dict(segue.journal.streams())
         assert isinstance(segue.journal, SqliteJournal)
         private_folder(copy.path)
@@ -416,8 +420,8 @@ def _prove_one(home: Home, folder: Path, name: str, damage: Damage) -> Finding:
 
 
 def _judge(
-    copy: Home, name: str, what: str, before: dict[str, int], outcome: Recovery, seconds: float
-) -> Finding:
+    copy: DataFolder, name: str, what: str, before: dict[str, int], outcome: Recovery, seconds: float
+) -> Diagnosis:
     journal = SqliteJournal(copy.database)
     try:
         after = dict(journal.streams())
@@ -427,5 +431,5 @@ def _judge(
     events = sum(before.values())
     if lost or outcome.missing:
         detail = f"{what}: {len(lost)} of {len(before)} streams came back incomplete"
-        return Finding(name, "bad", detail, "report this as a bug")
-    return Finding(name, "ok", f"{what}: all {events} events back, in {seconds * 1000:.0f} ms")
+        return Diagnosis(name, "bad", detail, "report this as a bug")
+    return Diagnosis(name, "ok", f"{what}: all {events} events back, in {seconds * 1000:.0f} ms")

@@ -9,8 +9,8 @@ from ....errors import SegueError
 from ....settings import Settings
 from ....stores.postgres import PostgresJournal
 from ....stores.postgres.upkeep import Facts, facts
-from ...workspace.data_folder import Home
-from .checkup import Finding, further, proven
+from ...workspace.data_folder import DataFolder
+from .checkup import Diagnosis, further, proven
 
 if TYPE_CHECKING:
     from ....stores.base import Journal
@@ -18,52 +18,58 @@ if TYPE_CHECKING:
 CONNECTIONS_SHARE_MAX = 0.9
 
 
-def look(home: Home, settings: Settings) -> Iterator[Finding]:
+def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     """Everything worth a look; changes nothing but what opening a store changes."""
     where = settings.text("store")
     try:
         journal = PostgresJournal(where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, further(fault.hint))
+        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
         return
     try:
         found = facts(journal.database)
         yield from _server(home, journal, found)
         yield _whole(journal, found)
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, further(fault.hint))
+        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
     finally:
         journal.close()
 
 
-def _server(home: Home, journal: PostgresJournal, found: Facts) -> Iterator[Finding]:
+def _server(home: DataFolder, journal: PostgresJournal, found: Facts) -> Iterator[Diagnosis]:
     detail = f"{home.elsewhere}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
-        yield Finding("server", "warn", f"{detail}; a standby: it can only be read", "name the primary, too")
+        yield Diagnosis(
+            "server", "warn", f"{detail}; a standby: it can only be read", "name the primary, too"
+        )
     else:
-        yield Finding("server", "ok", f"{detail}, namespace {journal.namespace}")
+        yield Diagnosis("server", "ok", f"{detail}, namespace {journal.namespace}")
     if found.durable:
         hint = "set it on again: a power cut there can lose what was acknowledged"
-        yield Finding("durability", "bad", found.durable, hint)
+        yield Diagnosis("durability", "bad", found.durable, hint)
     else:
-        yield Finding("durability", "ok", "a commit that is acknowledged is on the server's disk")
+        yield Diagnosis("durability", "ok", "a commit that is acknowledged is on the server's disk")
     if journal.database.vector:
-        yield Finding("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
+        yield Diagnosis("vectors", "ok", f"pgvector {found.pgvector} finds the nearest")
     elif found.pgvector_available:
         hint = "let a superuser run CREATE EXTENSION vector in this database"
-        yield Finding("vectors", "ok", "without pgvector: this role may not create it; search is exact", hint)
+        yield Diagnosis(
+            "vectors", "ok", "without pgvector: this role may not create it; search is exact", hint
+        )
     else:
-        yield Finding("vectors", "ok", "without pgvector: search is exact, in this process")
+        yield Diagnosis("vectors", "ok", "without pgvector: search is exact, in this process")
     if found.connections > CONNECTIONS_SHARE_MAX * found.connections_max:
         detail = f"{found.connections} of {found.connections_max} are in use"
-        yield Finding("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
-    yield Finding("backups", "ok", "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy")
+        yield Diagnosis("connections", "warn", detail, "allow more there, or fewer for each with ?pool=N")
+    yield Diagnosis(
+        "backups", "ok", "are the server's: pg_basebackup or pg_dump; `segue migrate` makes a copy"
+    )
 
 
-def _whole(journal: Journal, found: Facts) -> Finding:
+def _whole(journal: Journal, found: Facts) -> Diagnosis:
     try:
         for stream, _ in journal.streams():
             journal.read(stream)
         return proven(journal, f"{found.size_bytes / 1e6:.1f} MB with all namespaces")
     except SegueError as fault:
-        return Finding("store", "bad", fault.message, "restore the database from its backup")
+        return Diagnosis("store", "bad", fault.message, "restore the database from its backup")

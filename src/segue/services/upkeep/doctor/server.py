@@ -10,9 +10,9 @@ from ....effects.files.spool import Spool
 from ....errors import SegueError
 from ....settings import Settings
 from ...server.store_over_http import own_version
-from ...workspace.data_folder import Home
+from ...workspace.data_folder import DataFolder
 from ...workspace.open_store import open_store
-from .checkup import Finding, further, proven
+from .checkup import Diagnosis, further, proven
 
 if TYPE_CHECKING:
     from ....stores.base import Journal
@@ -25,7 +25,7 @@ _MAY = {
 }
 
 
-def look(home: Home, settings: Settings) -> Iterator[Finding]:
+def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     """Everything worth a look; writes nothing."""
     yield _pending(home)
     timeout_ms = int(settings.number("busy_timeout_ms"))
@@ -33,42 +33,42 @@ def look(home: Home, settings: Settings) -> Iterator[Finding]:
     try:
         journal = open_store(home, where, busy_timeout_ms=timeout_ms, key=key)
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, further(fault.hint))
+        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
         return
     try:
         yield from _server(home, journal.about())  # type: ignore[attr-defined]
         yield _whole(journal)
     except SegueError as fault:
-        yield Finding("server", "bad", fault.message, further(fault.hint))
+        yield Diagnosis("server", "bad", fault.message, further(fault.hint))
     finally:
         journal.close()
 
 
-def _pending(home: Home) -> Finding:
+def _pending(home: DataFolder) -> Diagnosis:
     records, size = Spool(home.pending, "commands").count()
     if not records:
-        return Finding("pending", "ok", "nothing waits for the server")
+        return Diagnosis("pending", "ok", "nothing waits for the server")
     waiting = f"{count(records, 'command')}, {size:,} bytes"
-    return Finding("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
+    return Diagnosis("pending", "warn", f"{waiting} wait for the server", "`segue status` brings them there")
 
 
-def _server(home: Home, found: About) -> Iterator[Finding]:
+def _server(home: DataFolder, found: About) -> Iterator[Diagnosis]:
     detail = f"{home.elsewhere}: Segue {found.segue}, project {found.project}"
     own = own_version()
     if found.segue.split(".")[:2] != own.split(".")[:2]:
         hint = "bring both to the same version; until then each reads what it knows"
-        yield Finding("server", "warn", f"{detail}; this one is {own}", hint)
+        yield Diagnosis("server", "warn", f"{detail}; this one is {own}", hint)
     else:
-        yield Finding("server", "ok", detail)
+        yield Diagnosis("server", "ok", detail)
     bound = f", as the agent {found.agent} only" if found.agent else ""
-    yield Finding("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
-    yield Finding("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
+    yield Diagnosis("key", "ok", f"{found.role}: {_MAY.get(found.role, 'a role of a newer server')}{bound}")
+    yield Diagnosis("backups", "ok", "are the server's; `segue migrate --to sqlite:///copy.db` makes a copy")
 
 
-def _whole(journal: Journal) -> Finding:
+def _whole(journal: Journal) -> Diagnosis:
     try:
         for stream, _ in journal.streams():
             journal.read(stream)
         return proven(journal, "as this key sees it")
     except SegueError as fault:
-        return Finding("store", "bad", fault.message, "the server's store is mended there, from its backup")
+        return Diagnosis("store", "bad", fault.message, "the server's store is mended there, from its backup")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ....core.base.text import clean_command, clean_name
 from ....core.base.values import Value
-from ....core.handover.markdown_layers import Told, read_front_matter
+from ....core.handover.markdown_layers import FrontMatter, read_front_matter
 from ....core.journal.chain import Missing
 from ....core.sessions import commands as do
 from ....core.sessions.command import Command, Refusal
@@ -25,7 +25,7 @@ from ....effects.redaction.redact import redact
 from ....errors import BadName, SegueError, StaleVersion
 from ....stores.base import Append, Journal
 from ...sessions.repository import stream_of
-from ...workspace.data_folder import Home, now
+from ...workspace.data_folder import DataFolder, now
 
 ACTOR = "segue recover"
 STATE = Path("layer2") / "current-state.md"
@@ -34,29 +34,31 @@ FILE_BYTES_MAX = 2_000_000
 _SECONDS = 20.0
 
 
-class Found(Value):
+class FoundSession(Value):
     """A session that was found, and where."""
 
-    told: Told
+    told: FrontMatter
     where: str
 
 
-def lost_sessions(home: Home, folder: Path, memory_dir: str, there: Collection[str]) -> list[Found]:
+def lost_sessions(
+    home: DataFolder, folder: Path, memory_dir: str, there: Collection[str]
+) -> list[FoundSession]:
     """Sessions that the state file or its history tells of and that are nowhere else, each at its newest."""
-    found: dict[str, Found] = {}
+    found: dict[str, FoundSession] = {}
     for told, where in _versions(folder, memory_dir):
         known = found.get(told.session)
         if told.session in there or (known and known.told.version >= told.version):
             continue
         try:
             if not home.archived(clean_name(told.session)).is_file():
-                found[told.session] = Found(told, where)
+                found[told.session] = FoundSession(told, where)
         except BadName:
             continue
     return list(found.values())
 
 
-def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[Told, str]]:
+def _versions(folder: Path, memory_dir: str) -> Iterator[tuple[FrontMatter, str]]:
     repository = git.find(folder)
     root = repository.root if repository is not None else folder
     path = root / memory_dir / STATE
@@ -87,7 +89,7 @@ def _git(root: Path, *words: str) -> bytes:
     return done.stdout if done.returncode == 0 else b""
 
 
-def bring_back(journal: Journal, found: Found) -> bool:
+def bring_back(journal: Journal, found: FoundSession) -> bool:
     """A session made of what the file says; False if it cannot be one."""
     try:
         clean = [clean_command(wish, redact) for wish in wishes_of(found)]
@@ -102,7 +104,7 @@ def bring_back(journal: Journal, found: Found) -> bool:
     return True
 
 
-def wishes_of(found: Found) -> list[Command]:
+def wishes_of(found: FoundSession) -> list[Command]:
     """The session as commands, and where it all comes from."""
     told = found.told
     wishes: list[Command] = [
@@ -134,7 +136,7 @@ def wishes_of(found: Found) -> list[Command]:
     return wishes
 
 
-def missing(found: Found) -> Missing:
+def missing(found: FoundSession) -> Missing:
     """How a recovery names what it could not bring back."""
     reason = (
         f"what was declared after version {found.told.version}, and features; {found.where} told the rest"

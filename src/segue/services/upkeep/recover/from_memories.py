@@ -28,12 +28,12 @@ from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.state import SessionState
 from ....effects.redaction.redact import redact
 from ....errors import BadName, SegueError, StaleVersion
-from ....stores.base import Append, Journal, Kept, MemoryChange
+from ....stores.base import Append, Journal, MemoryChange, StoredMemory
 from ....stores.sqlite import SqliteJournal
 from ....stores.sqlite.salvage import salvage
 from ...memories.service import said
 from ...sessions.repository import stream_of
-from ...workspace.data_folder import Home, now
+from ...workspace.data_folder import DataFolder, now
 
 ACTOR = "segue recover"
 TEXT_CHARS = 300
@@ -41,7 +41,7 @@ TELLING = ("session-init", "task-result", "task-failure", "history-summary")
 """Types that only a session's own memories have."""
 
 
-class Told(Value):
+class RememberedSession(Value):
     """What memories say of a session that is gone."""
 
     session: str
@@ -95,7 +95,7 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
         return
     journal = SqliteJournal(path)
     try:
-        kept = [Kept(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
+        kept = [StoredMemory(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
         journal.memories.write(MemoryChange(adds=kept))
         if journal.database.journal_mode == "wal":
             journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -103,7 +103,7 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
         journal.close()
 
 
-def scrubbed(kept: Iterable[Kept], clean: Callable[[Any], Any]) -> list[Kept]:
+def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[StoredMemory]:
     """Those that hold a text, without it, as puts; names of agents, sessions and projects stay.
 
     The same words are kept once: one that now says what another one says lives on in that one.
@@ -123,7 +123,7 @@ def scrubbed(kept: Iterable[Kept], clean: Callable[[Any], Any]) -> list[Kept]:
             if other != memory.id:
                 reason = "says what another one says, since a text was erased"
                 memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
-        found.append(Kept(memory, " ".join(words(said(memory)[:20_000])) if memory.live else ""))
+        found.append(StoredMemory(memory, " ".join(words(said(memory)[:20_000])) if memory.live else ""))
     return found
 
 
@@ -143,7 +143,7 @@ def _cleaned(memory: Memory, clean: Callable[[Any], Any]) -> Memory:
 # -- the rung --------------------------------------------------------------------------------------
 
 
-def lost_sessions(home: Home, path: Path, there: Collection[str]) -> list[Told]:
+def lost_sessions(home: DataFolder, path: Path, there: Collection[str]) -> list[RememberedSession]:
     """Sessions that memories tell of and that are nowhere else."""
     by_session: dict[str, list[Memory]] = {}
     for memory in _readable(path):
@@ -154,11 +154,11 @@ def lost_sessions(home: Home, path: Path, there: Collection[str]) -> list[Told]:
         with contextlib.suppress(BadName):
             telling = any(memory.type in TELLING for memory in memories)
             if telling and not home.archived(session).is_file():
-                found.append(Told(session, sorted(memories, key=lambda m: (m.created, m.id))))
+                found.append(RememberedSession(session, sorted(memories, key=lambda m: (m.created, m.id))))
     return found
 
 
-def bring_back(journal: Journal, told: Told) -> bool:
+def bring_back(journal: Journal, told: RememberedSession) -> bool:
     """A session made of what its memories say; False if that is nothing."""
     clean = [clean_command(wish, redact) for wish in wishes_of(told)]
     outcome = decide_all(SessionState(), clean, at=now(), actor=ACTOR, run="")
@@ -171,7 +171,7 @@ def bring_back(journal: Journal, told: Told) -> bool:
     return True
 
 
-def wishes_of(told: Told) -> list[Command]:
+def wishes_of(told: RememberedSession) -> list[Command]:
     """The session as commands: goal, plan, decisions, findings, summary, and where it all comes from."""
     first = next((m for m in told.memories if m.type == "session-init"), told.memories[0])
     goal = _short(str(first.metadata.get("goal") or first.content)) or f"session {told.session}"
@@ -211,6 +211,6 @@ def _short(text: str) -> str:
     return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
 
 
-def missing(told: Told) -> Missing:
+def missing(told: RememberedSession) -> Missing:
     """How a recovery names what it could not bring back."""
     return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; memories told the rest")

@@ -20,17 +20,17 @@ from ....core.runs.shared_copies import PREFIX, stream_of
 from ....core.sessions import commands as do
 from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.state import SessionState
-from ....effects.files.archive import About, Archive, Copy
+from ....effects.files.archive import Archive, Copy, CopyOwner
 from ....effects.redaction.redact import redact
 from ....errors import SegueError, StaleVersion
 from ....settings import resolve
 from ....stores.base import Append
-from ...runs.discovery import Capture
+from ...runs.discovery import RunFinder
 from ...runs.read_transcript import final
 from ...runs.run import goal_of, run_in
-from ...runs.shared_copies import Shelf
+from ...runs.shared_copies import SharedCopies
 from ...sessions.repository import stream_of as session_stream
-from ...workspace.data_folder import Home, now
+from ...workspace.data_folder import DataFolder, now
 
 if TYPE_CHECKING:
     from ....stores.base import Journal, Runs
@@ -40,7 +40,7 @@ TEXT_CHARS = 300
 DECISIONS_MAX = 12
 
 
-class Told(Value):
+class ObservedSession(Value):
     """What the runs of a lost session say."""
 
     session: str
@@ -49,7 +49,9 @@ class Told(Value):
     unreadable: int = 0
 
 
-def lost_sessions(home: Home, there: Collection[str], journal: Journal | None = None) -> list[Told]:
+def lost_sessions(
+    home: DataFolder, there: Collection[str], journal: Journal | None = None
+) -> list[ObservedSession]:
     """Sessions that copies of transcripts name and that are nowhere else; with a ``journal`` that machines
     share, copies in it too."""
     archive = Archive(home.transcripts)
@@ -62,8 +64,8 @@ def lost_sessions(home: Home, there: Collection[str], journal: Journal | None = 
         ours = copy.about.store in ("", str(home.database))
         if copy.session and ours and copy.session not in there and not home.archived(copy.session).is_file():
             found.setdefault(copy.session, []).append(copy)
-    shelf = Shelf(journal) if journal is not None else None
-    capture = Capture(home.path, {}, archive=archive, shelf=shelf)
+    shelf = SharedCopies(journal) if journal is not None else None
+    capture = RunFinder(home.path, {}, archive=archive, shelf=shelf)
     return [_told(session, copies, capture) for session, copies in found.items()]
 
 
@@ -78,12 +80,12 @@ def _shared(journal: Journal) -> list[Copy]:
         if stream_of(row.key) in there:
             run = run_in(row)
             parent = run.parent if run is not None and run.side else ""
-            about = About(row.key, row.agent, row.native, row.path, row.cwd, row.project, parent=parent)
+            about = CopyOwner(row.key, row.agent, row.native, row.path, row.cwd, row.project, parent=parent)
             found.append(Copy(about, row.session, row.last, (), b"", b""))
     return found
 
 
-def _told(session: str, copies: list[Copy], capture: Capture) -> Told:
+def _told(session: str, copies: list[Copy], capture: RunFinder) -> ObservedSession:
     digests: list[RunDigest] = []
     unreadable = 0
     for copy in copies:
@@ -96,10 +98,10 @@ def _told(session: str, copies: list[Copy], capture: Capture) -> Told:
             digests.append(final(reading, agent))
         except SegueError:
             unreadable += 1
-    return Told(session, copies, sorted(digests, key=lambda one: one.began), unreadable)
+    return ObservedSession(session, copies, sorted(digests, key=lambda one: one.began), unreadable)
 
 
-def bring_back(journal: Journal, told: Told) -> bool:
+def bring_back(journal: Journal, told: ObservedSession) -> bool:
     """A session made of what its runs say; False if they say nothing of use."""
     wishes = wishes_of(told)
     if not wishes:
@@ -115,7 +117,7 @@ def bring_back(journal: Journal, told: Told) -> bool:
     return True
 
 
-def wishes_of(told: Told) -> list[Command]:
+def wishes_of(told: ObservedSession) -> list[Command]:
     """The session as commands: goal, plan with states, decisions, and where it all comes from."""
     goal = next(filter(None, map(goal_of, told.digests)), "")
     if not goal:
@@ -172,6 +174,6 @@ def _short(text: str) -> str:
     return line if len(line) <= TEXT_CHARS else line[:TEXT_CHARS].rpartition(" ")[0]
 
 
-def missing(told: Told) -> Missing:
+def missing(told: ObservedSession) -> Missing:
     """How a recovery names what it could not bring back."""
     return Missing(f"session/{told.session}", 0, 0, "what was declared is lost; a transcript told the rest")

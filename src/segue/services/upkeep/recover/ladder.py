@@ -44,8 +44,8 @@ from ....stores.sqlite import SqliteJournal, alone
 from ....stores.sqlite.upkeep import integrity
 from ...resume import emergency
 from ...sessions.repository import fold_all, stream_of
-from ...workspace.data_folder import Home, now
-from ...workspace.working_tree import Brake
+from ...workspace.data_folder import DataFolder, now
+from ...workspace.working_tree import PauseFile
 from ..backups import Backups
 from ..refold import stale_snapshots
 from . import sources
@@ -88,12 +88,12 @@ class Recovery(Value):
 
 
 def recover(
-    home: Home, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None,
+    home: DataFolder, settings: Settings, *, dry_run: bool = False, progress: Progress | None = None,
     folder: Path | None = None, memory_dir: str = "memory",
 ) -> Recovery:  # fmt: skip
     """Climb the ladder; a healthy store is only looked at. The rung of git looks into ``folder``."""
     if not dry_run:
-        Brake([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
+        PauseFile([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))
     tree = (folder, memory_dir) if folder is not None else None
     if home.elsewhere:
@@ -108,7 +108,7 @@ def recover(
 
 
 def _climb(
-    home: Home, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
+    home: DataFolder, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
 ) -> Recovery:  # fmt: skip
     path, remains = home.database, home.remains()
     if not dry_run:
@@ -162,11 +162,11 @@ def _in_short(trouble: list[str]) -> str:
     return "; ".join(trouble[:TROUBLES_MAX]) + more
 
 
-def _back_up(home: Home, settings: Settings) -> str:
+def _back_up(home: DataFolder, settings: Settings) -> str:
     """The name of a backup of what came back: it may be nowhere else. Empty if none could be made."""
     journal = SqliteJournal(home.database)
     try:
-        return Backups(home, journal, settings, Brake([])).make().path.name
+        return Backups(home, journal, settings, PauseFile([])).make().path.name
     except SegueError:
         return ""
     finally:
@@ -201,7 +201,7 @@ def inspect(path: Path) -> list[str]:
     return found
 
 
-def _behind_backup(home: Home) -> list[str]:
+def _behind_backup(home: DataFolder) -> list[str]:
     """Sessions of which the newest backup knows more than the store: it was lost and begun anew."""
     newest = next(iter(sources.backups(home)), None)
     if newest is None:
@@ -246,7 +246,7 @@ class _Built(Value):
     doubt: str
 
 
-def _build(home: Home, path: Path, progress: Progress | None) -> _Built:
+def _build(home: DataFolder, path: Path, progress: Progress | None) -> _Built:
     read: list[sources.Source] = []
     rungs: list[Rung] = []
     places = sources.places(home)
@@ -274,7 +274,7 @@ def _build(home: Home, path: Path, progress: Progress | None) -> _Built:
 # -- putting it in place ---------------------------------------------------------------------------
 
 
-def _swap(home: Home, path: Path, new: Path) -> str:
+def _swap(home: DataFolder, path: Path, new: Path) -> str:
     """Copies of the damaged files aside, the new one in their place.
 
     From the moment in which the old log goes until the new file stands there, a marker names the
@@ -329,7 +329,7 @@ def _snapshots(path: Path, *, mend: bool) -> int:
         journal.close()
 
 
-def _emergency(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, bool]:
+def _emergency(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, bool]:
     files = emergency.pending(home.emergency)
     whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
     if not files:
@@ -377,7 +377,9 @@ def restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
     return [f"the state of {found.session_id} at version {state.version}"]
 
 
-def _transcripts(home: Home, path: Path, there: set[str], *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+def _transcripts(
+    home: DataFolder, path: Path, there: set[str], *, dry_run: bool
+) -> tuple[Rung, list[Missing]]:
     """Sessions that only transcripts still know."""
     if not home.transcripts.is_file():
         return Rung("transcript", "none", "no transcripts are archived"), []
@@ -406,7 +408,7 @@ def _transcripts(home: Home, path: Path, there: set[str], *, dry_run: bool) -> t
 
 
 def _git(
-    home: Home, path: Path, folder: Path, memory_dir: str, there: set[str], *, dry_run: bool
+    home: DataFolder, path: Path, folder: Path, memory_dir: str, there: set[str], *, dry_run: bool
 ) -> tuple[Rung, list[Missing]]:
     """Sessions that only the state of a handover still tells."""
     from . import from_git as rung
@@ -428,7 +430,7 @@ def _git(
     return Rung("git", "used", f"recovered from git: {names}"), list(map(rung.missing, back))
 
 
-def _memories(home: Home, path: Path, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+def _memories(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
     """Sessions that only memories still know."""
     from . import from_memories as rung
 

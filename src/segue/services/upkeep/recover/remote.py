@@ -15,13 +15,13 @@ from ....errors import SegueError
 from ....settings import Settings
 from ....stores.base import Journal
 from ...resume import emergency
-from ...workspace.data_folder import Home
+from ...workspace.data_folder import DataFolder
 from ..refold import stale_snapshots
 from . import from_runs
 from .ladder import OF_A_STATE, Recovery, Rung, lost_pieces, restore_state
 
 
-def recover_server(home: Home, settings: Settings, *, dry_run: bool) -> Recovery:
+def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Recovery:
     """Look, and mend what can be mended from here. Raises what opening the store raises."""
     where = settings.text("store")
     key = settings.text("api_key")
@@ -80,7 +80,7 @@ def _emergency(segue: Segue, *, dry_run: bool) -> Rung:
     return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}")
 
 
-def _transcripts(home: Home, journal: Journal, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+def _transcripts(home: DataFolder, journal: Journal, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
     if not home.transcripts.is_file() and not journal.streams(PREFIX):
         return Rung("transcript", "none", "no transcripts are archived"), []
     there = {name.removeprefix("session/") for name, _ in journal.streams("session/")}

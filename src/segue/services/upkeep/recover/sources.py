@@ -16,7 +16,7 @@ from ....core.memories.model import Memory
 from ....stores.sqlite.salvage import salvage
 from ....stores.sqlite.upkeep import restore
 from ...sessions.repository import fold_all
-from ...workspace.data_folder import Home, now
+from ...workspace.data_folder import DataFolder, now
 
 ACTOR = "segue recover"
 _STAMP_DIGITS = 14
@@ -41,7 +41,7 @@ class Source(Value):
             yield from events
 
 
-class Place(Value):
+class SourceFile(Value):
     """A file that is read."""
 
     name: str
@@ -49,7 +49,7 @@ class Place(Value):
     path: Path
 
 
-def places(home: Home) -> list[Place]:
+def places(home: DataFolder) -> list[SourceFile]:
     """Whatever may hold events, the best first.
 
     An original that an earlier recovery kept is read only if it is newer than every backup: that recovery
@@ -58,21 +58,21 @@ def places(home: Home) -> list[Place]:
     path = home.database
     found = []
     if path.exists() or log_of(path).exists():
-        found.append(Place("the damaged store", "damaged file", path))
+        found.append(SourceFile("the damaged store", "damaged file", path))
     aside = Path(home.swapping.read_text()) / path.name if home.swapping.exists() else None
     if aside is not None:
-        found.append(Place(f"the original in {aside.parent.name}", "damaged file", aside))
+        found.append(SourceFile(f"the original in {aside.parent.name}", "damaged file", aside))
     made = backups(home)
     newest = _stamp(made[0].name) if made else ""
     found += [
-        Place(f"the original kept in {one.parent.name}", "damaged file", one)
+        SourceFile(f"the original kept in {one.parent.name}", "damaged file", one)
         for one in home.originals()
         if _stamp(one.parent.name) > newest and one != aside
     ]
-    return found + [Place(f"backup {one.name}", "backup", one) for one in made]
+    return found + [SourceFile(f"backup {one.name}", "backup", one) for one in made]
 
 
-def backups(home: Home) -> list[Path]:
+def backups(home: DataFolder) -> list[Path]:
     """The backups, the newest first."""
     return sorted(home.backups.glob("segue-*.db"), reverse=True)
 
@@ -82,7 +82,7 @@ def _stamp(name: str) -> str:
     return "".join(filter(str.isdecimal, name))[:_STAMP_DIGITS]
 
 
-def doubt(home: Home, sources: Sequence[Source], memories: Iterable[Memory]) -> str:
+def doubt(home: DataFolder, sources: Sequence[Source], memories: Iterable[Memory]) -> str:
     """What may be lost without a trace: whatever was written after the newest that came back."""
     saved = {
         (event.stream, event.version) for source in sources if source.is_backup for event in source.all()
@@ -103,7 +103,7 @@ def doubt(home: Home, sources: Sequence[Source], memories: Iterable[Memory]) -> 
     return f"{told}: what was written later is lost, memories too"
 
 
-def read_wreck(place: Place) -> Source:
+def read_wreck(place: SourceFile) -> Source:
     """All that a file still holds."""
     wreck = salvage(place.path)
     streams: dict[str, list[Event]] = {}

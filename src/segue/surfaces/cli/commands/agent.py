@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UnknownAgent, UsageError
 from ...render import ago, one_line, table
-from ..command import Command
-from ..context import Context, read_file
+from ..command import CliCommand
+from ..context import CommandContext, read_file
 
 if TYPE_CHECKING:
     from ..parser import Parser
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _FACTS = ("mode", "pid", "pid_start", "working_memory_path", "suggestions_pending", "last_run", "last_topic")
 
 
-def agent(context: Context) -> int:
+def agent(context: CommandContext) -> int:
     """Save, load, list, note or drop."""
     return _ACTIONS[context.args.action](context)
 
 
-def _list(context: Context) -> int:
+def _list(context: CommandContext) -> int:
     agents = context.session().state.agents
     context.emit(agents)
     if not agents:
@@ -34,7 +34,7 @@ def _list(context: Context) -> int:
     return 0
 
 
-def _save(context: Context) -> int:
+def _save(context: CommandContext) -> int:
     import msgspec
 
     name = _name(context)
@@ -48,7 +48,7 @@ def _save(context: Context) -> int:
     return context.saved(saved, line)
 
 
-def _load(context: Context) -> int:
+def _load(context: CommandContext) -> int:
     """The value as JSON, with and without ``--json``: it is a value for programs."""
     value = context.session().load_agent(_name(context))
     context.json = True
@@ -56,7 +56,7 @@ def _load(context: Context) -> int:
     return 0
 
 
-def _note(context: Context) -> int:
+def _note(context: CommandContext) -> int:
     name, args = _name(context), context.args
     values: dict[str, Any] = {fact: getattr(args, fact) for fact in _FACTS if getattr(args, fact) is not None}
     if args.active or args.inactive:
@@ -67,14 +67,14 @@ def _note(context: Context) -> int:
     return context.saved(saved, f"noted of {one_line(name)}: {', '.join(values)}")
 
 
-def _drop(context: Context) -> int:
+def _drop(context: CommandContext) -> int:
     name, session = _name(context), context.session()
     if name not in session.state.agents:
         raise UnknownAgent(f"no agent {one_line(name)} in {session.id}", hint="see `segue agent list`")
     return context.saved(session.drop_agent(name), f"forgot {one_line(name)}; `segue undo` takes that back")
 
 
-def _name(context: Context) -> str:
+def _name(context: CommandContext) -> str:
     if not context.args.name:
         raise UsageError("which agent?", hint=f"segue agent {context.args.action} NAME")
     return str(context.args.name)
@@ -100,7 +100,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "agent", agent, _arguments, session="flag",
         json="save, note, drop: Saved; list: an object of AgentStates by name; load: the value itself",
         examples=(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...render import ago, bytes_words, count, one_line, table
-from ..command import Command
-from ..context import Context
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext
+from ..progress import ProgressBar
 
 if TYPE_CHECKING:
     from ..parser import Parser
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DIFFERENT = 70
 
 
-def backup(context: Context) -> int:
+def backup(context: CommandContext) -> int:
     """Make one now, or list them."""
     backups = context.segue.backups
     if context.args.action == "list":
@@ -36,7 +36,7 @@ def backup(context: Context) -> int:
     return 0
 
 
-def cleanup(context: Context) -> int:
+def cleanup(context: CommandContext) -> int:
     """Archive what ended long ago, list archives, or bring one back."""
     from ....services.upkeep.archive_sessions import Cleanup
 
@@ -54,12 +54,12 @@ def cleanup(context: Context) -> int:
         context.say(*(f"would archive {one_line(c.id)}: {one_line(c.goal)} ({ago(c.ended)})" for c in cards))
         context.say(*([] if cards else ["nothing to archive"]))
         return 0
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         done = service.run(args.days, progress)
     return _archived(context, done, "nothing to archive")
 
 
-def _archived(context: Context, found: list[Any], empty: str) -> int:
+def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
     context.emit(found)
     if not found:
         context.say(empty)
@@ -73,12 +73,12 @@ def _archived(context: Context, found: list[Any], empty: str) -> int:
     return 0
 
 
-def rebuild(context: Context) -> int:
+def rebuild(context: CommandContext) -> int:
     """Make snapshots anew, or prove that they are right."""
     from ....services.upkeep.rebuild import rebuild as run
 
     check = context.args.check
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         found = run(context.segue, check=check, progress=progress)
     context.emit(found)
     verb = "checked" if check else "rebuilt"
@@ -114,16 +114,16 @@ def _rebuild_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "backup", backup, _backup_arguments, json="a Backup `{path, at, events, size}`; list: an array",
         examples=("segue backup", "segue backup list"),
     ),
-    Command(
+    CliCommand(
         "cleanup", cleanup, _cleanup_arguments,
         json="an array of Archived; with `--dry-run` of Cards; with `--restore` `{id, status, version}`",
         examples=("segue cleanup --dry-run", "segue cleanup --days 90", "segue cleanup --restore leak-hunt"),
     ),
-    Command(
+    CliCommand(
         "rebuild", rebuild, _rebuild_arguments,
         json="`{sessions, same, different, missing, runs, runs_different}`",
         examples=("segue rebuild --check", "segue rebuild"),

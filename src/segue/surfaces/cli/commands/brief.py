@@ -6,15 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ..command import Command
-from ..context import Context, read_file
+from ..command import CliCommand
+from ..context import CommandContext, read_file
 
 if TYPE_CHECKING:
     from ....services.brief.brief import Format
     from ..parser import Parser
 
 
-def brief(context: Context) -> int:
+def brief(context: CommandContext) -> int:
     """What was wanted, done, under way, next, blocked, decided, learnt and broken."""
     args = context.args
     form: Format = "json" if context.json else args.format
@@ -28,7 +28,7 @@ def brief(context: Context) -> int:
     return 0
 
 
-def _written(context: Context, path: Path | None, form: Format) -> str:
+def _written(context: CommandContext, path: Path | None, form: Format) -> str:
     from ....services.brief import brief as briefs
 
     args = context.args
@@ -105,7 +105,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "brief", brief, _arguments, json="the recovery manifest (docs/reference/manifest.md)",
         examples=(
             "segue brief",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import SegueError, UsageError
 from ...render import one_line, safe, table
-from ..command import Command
-from ..context import Context, confirm
+from ..command import CliCommand
+from ..context import CommandContext, confirm
 
 if TYPE_CHECKING:
     from ....settings import Origin
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SECRET = ("api_key", "embedder_key")
 
 
-def config(context: Context) -> int:
+def config(context: CommandContext) -> int:
     """Every setting, or one."""
     origins = [_shown(origin) for origin in _origins(context)]
     wanted = context.args.name
@@ -38,7 +38,7 @@ def config(context: Context) -> int:
     return 0
 
 
-def _origins(context: Context) -> list[Origin]:
+def _origins(context: CommandContext) -> list[Origin]:
     """The settings; without the project's file if the store, which knows what is trusted, is ill."""
     from ....errors import BadSettings, UsageError
     from ....settings import resolve, user_file
@@ -67,7 +67,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def trust(context: Context) -> int:
+def trust(context: CommandContext) -> int:
     """Accept this project's segue.toml as it is now."""
     from ....handover.declared import workflow
     from ....services.workspace.data_folder import now
@@ -96,7 +96,7 @@ def trust(context: Context) -> int:
     return _trusted(context, content, f"trusted, until its content changes: {file}")
 
 
-def _trusted(context: Context, content: str, line: str) -> int:
+def _trusted(context: CommandContext, content: str, line: str) -> int:
     from ....settings import content_hash
 
     file = context.segue.place.project_file
@@ -105,7 +105,7 @@ def _trusted(context: Context, content: str, line: str) -> int:
     return 0
 
 
-def completion(context: Context) -> int:
+def completion(context: CommandContext) -> int:
     """A script for a shell."""
     from ..completion import script
 
@@ -128,16 +128,16 @@ def _completion_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "config", config, _config_arguments,
         json="an array of `{name, value, origin, about}`; with NAME one of them; a key is never shown",
         examples=("segue config", "segue config cleanup_days", "segue config --json"),
     ),
-    Command(
+    CliCommand(
         "trust", trust, _trust_arguments, json="`{file, hash, trusted, content}`",
         examples=("segue trust", "segue trust --yes"),
     ),
-    Command(
+    CliCommand(
         "completion", completion, _completion_arguments, json="`{shell, script}`",
         examples=(
             'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",

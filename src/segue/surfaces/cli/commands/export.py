@@ -6,14 +6,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from ...render import count, one_line
-from ..command import Command
-from ..context import Context, read_file, write_file
+from ..command import CliCommand
+from ..context import CommandContext, read_file, write_file
 
 if TYPE_CHECKING:
     from ..parser import Parser
 
 
-def export(context: Context) -> int:
+def export(context: CommandContext) -> int:
     """A session as a file, or on standard output."""
     from ....services.handoff.export import export_session
 
@@ -36,7 +36,7 @@ def export(context: Context) -> int:
     return 0
 
 
-def import_(context: Context) -> int:
+def import_(context: CommandContext) -> int:
     """A session from a file."""
     from ....services.handoff.export import import_session
 
@@ -59,7 +59,7 @@ def import_(context: Context) -> int:
     return 0
 
 
-def _import_bundle(context: Context, body: bytes) -> int:
+def _import_bundle(context: CommandContext, body: bytes) -> int:
     from ....services.handoff.bundle import unpack
 
     found = unpack(context.segue, body, as_id=context.args.as_id or "")
@@ -86,12 +86,12 @@ def _import_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "export", export, _export_arguments, session="id",
         json="with `-o`: `{session, file, format, bytes}`; without it the export itself",
         examples=("segue export > session.json", "segue export leak-hunt -o leak-hunt.yaml"),
     ),
-    Command(
+    CliCommand(
         "import", import_, _import_arguments,
         json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
         examples=(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from ....core.base.values import whole
 from ....errors import UsageError
 from ...render import Style, ago, count, one_line, table
-from ..command import Command
-from ..context import Context, read_file, text_or_stdin, write_file
+from ..command import CliCommand
+from ..context import CommandContext, read_file, text_or_stdin, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +21,12 @@ COLOURS = {"passing": "green", "failing": "red", "stale": "yellow", "blocked": "
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 
 
-def feature(context: Context) -> int:
+def feature(context: CommandContext) -> int:
     """Add, change, remove, show, list, import, export, attest, begin, block, fail."""
     return _ACTIONS[context.args.action](context)
 
 
-def _named(context: Context) -> str:
+def _named(context: CommandContext) -> str:
     if not context.args.name:
         raise UsageError("which feature?", hint=f"segue feature {context.args.action} NAME")
     return str(context.args.name)
@@ -66,7 +66,7 @@ def _pair(text: str) -> tuple[str, str]:
 # -- declaring ---------------------------------------------------------------------------------
 
 
-def _add(context: Context) -> int:
+def _add(context: CommandContext) -> int:
     args, features = context.args, context.session().features
     id, text = _named(context), text_or_stdin(args.text or "")
     if not text.strip():
@@ -84,7 +84,7 @@ def _add(context: Context) -> int:
     return context.saved(saved, *lines, feature=features.get(id))
 
 
-def _change(context: Context) -> int:
+def _change(context: CommandContext) -> int:
     args, features, id = context.args, context.session().features, _named(context)
     old = features.feature(id)
     checks = _without(
@@ -111,13 +111,13 @@ def _without(rows: list[tuple[str, Any]], drops: list[str], what: str) -> list[A
     return [value for text, value in rows if text not in gone]
 
 
-def _remove(context: Context) -> int:
+def _remove(context: CommandContext) -> int:
     id = _named(context)
     saved = context.session().features.remove(id, context.args.reason or "")
     return context.saved(saved, f"removed: {one_line(id)}; `segue complete` will tell of it")
 
 
-def _attest(context: Context) -> int:
+def _attest(context: CommandContext) -> int:
     args, features, id = context.args, context.session().features, _named(context)
     note = text_or_stdin(args.note or args.text or "")
     saved = features.attest(id, note, who=args.by or "", step=args.step[0] if args.step else "")
@@ -125,21 +125,21 @@ def _attest(context: Context) -> int:
     return context.saved(saved, f"attested: {one_line(id)} is {verdict.status}", feature=verdict)
 
 
-def _begin(context: Context) -> int:
+def _begin(context: CommandContext) -> int:
     features, id = context.session().features, _named(context)
     return context.saved(features.begin(id, implemented_by=context.args.by or ""), f"begun: {one_line(id)}")
 
 
-def _reason(context: Context) -> str:
+def _reason(context: CommandContext) -> str:
     return text_or_stdin(context.args.reason or context.args.text or "")
 
 
-def _block(context: Context) -> int:
+def _block(context: CommandContext) -> int:
     id = _named(context)
     return context.saved(context.session().features.block(id, _reason(context)), f"blocked: {one_line(id)}")
 
 
-def _fail(context: Context) -> int:
+def _fail(context: CommandContext) -> int:
     features, id = context.session().features, _named(context)
     return context.saved(features.mark_failed(id, _reason(context)), f"failing: {one_line(id)}")
 
@@ -170,7 +170,7 @@ def _painted(line: str, verdict: Verdict, style: Style) -> str:
     )
 
 
-def _list(context: Context) -> int:
+def _list(context: CommandContext) -> int:
     found = context.session().features.list(context.args.status or "")
     context.emit(found)
     if not found.total:
@@ -180,13 +180,13 @@ def _list(context: Context) -> int:
     return 0
 
 
-def _show(context: Context) -> int:
+def _show(context: CommandContext) -> int:
     from .verify import show_feature
 
     return show_feature(context, _named(context))
 
 
-def _import(context: Context) -> int:
+def _import(context: CommandContext) -> int:
     from ....services.features.import_export import import_features
 
     name = _named(context)
@@ -198,7 +198,7 @@ def _import(context: Context) -> int:
     return 0
 
 
-def _export(context: Context) -> int:
+def _export(context: CommandContext) -> int:
     from ....services.features.import_export import export_features
 
     body = export_features(context.session(), context.args.format or "feature_list")
@@ -250,7 +250,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "feature", feature, _arguments, session="flag",
         json="add, change, attest: Saved with `feature` (a Verdict); remove, begin, block, fail: Saved; "
         "list: a FeatureList; show: the Feature with `verdict` and `evidence`; import: what was done; "

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ...render import ago, count, one_line, plain
-from ..command import Command
-from ..context import Context, text_or_stdin, write_file
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin, write_file
 
 if TYPE_CHECKING:
     from ....core.handover.events import Offer
-    from ....services.handoff.offers import Handed
+    from ....services.handoff.offers import HandoffOffer
     from ..parser import Parser
 
 _COLOURS = {"open": "cyan", "taken": "green", "declined": "yellow", "withdrawn": "dim", "expired": "dim"}
 
 
-def handoff(context: Context) -> int:
+def handoff(context: CommandContext) -> int:
     """Do what is asked for; without a word, offer."""
     args = context.args
     asked = [name for name in ("accept", "decline", "withdraw", "list") if getattr(args, name)]
@@ -32,7 +32,7 @@ def handoff(context: Context) -> int:
     return _bundle(context) if args.to_file else _offer(context)
 
 
-def _offer(context: Context) -> int:
+def _offer(context: CommandContext) -> int:
     args, session = context.args, context.session()
     note = text_or_stdin(args.note)
     handed = session.hand_off(args.to, note, hours=args.hours, rules=args.rules)
@@ -47,12 +47,12 @@ def _offer(context: Context) -> int:
     return _told(context, handed, *lines)
 
 
-def _told(context: Context, handed: Handed, *lines: str) -> int:
+def _told(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
     more = {"offer": plain(handed.offer), "file": handed.file, "start": handed.start, "rules": handed.rules}
     return context.saved(handed.saved, *lines, **more)
 
 
-def _bundle(context: Context) -> int:
+def _bundle(context: CommandContext) -> int:
     from ....services.handoff.bundle import pack
     from ....services.handoff.offers import ANYONE
 
@@ -71,7 +71,7 @@ def _bundle(context: Context) -> int:
     return 0
 
 
-def _accept(context: Context) -> int:
+def _accept(context: CommandContext) -> int:
     handed = context.segue.handoffs.accept(context.session_id())
     offer = handed.offer
     lines = [f"taken by {one_line(offer.taker)}: {offer.session}"]
@@ -80,23 +80,23 @@ def _accept(context: Context) -> int:
     return _told(context, handed, *lines)
 
 
-def _decline(context: Context) -> int:
+def _decline(context: CommandContext) -> int:
     args = context.args
     return _settled(context, context.segue.handoffs.decline(context.session_id(), reason=args.reason))
 
 
-def _withdraw(context: Context) -> int:
+def _withdraw(context: CommandContext) -> int:
     args = context.args
     return _settled(context, context.segue.handoffs.withdraw(context.session_id(), reason=args.reason))
 
 
-def _settled(context: Context, offer: Offer) -> int:
+def _settled(context: CommandContext, offer: Offer) -> int:
     context.say(f"{offer.status}: offer {offer.id} of {one_line(offer.session)}")
     context.emit(plain(offer))
     return 0
 
 
-def _list(context: Context) -> int:
+def _list(context: CommandContext) -> int:
     segue = context.look()
     id = context.session_id()
     offers = segue.handoffs.of(id)[::-1] if id else segue.handoffs.listing(everywhere=context.args.all)
@@ -135,7 +135,7 @@ def _arguments(parser: Parser) -> None:
 
 _ID = "2026-11-15-coding-shop-001"
 COMMANDS = (
-    Command(
+    CliCommand(
         "handoff", handoff, _arguments, session="id",
         json="Saved with `offer`, `file`, `start` and `rules`; --list: an array of Offers; else the Offer",
         examples=(

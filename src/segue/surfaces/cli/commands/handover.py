@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import StepUncertain, UsageError
 from ...render import ago, bytes_words, count, is_terminal, one_line, plain
-from ..command import Command
-from ..context import Context, text_or_stdin
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin
+from ..progress import ProgressBar
 
 if TYPE_CHECKING:
     from ....handover.compaction import Condense
-    from ....handover.flow import Handover, Ran, Standing
+    from ....handover.flow import Handover, HandoverRan, HandoverStatus
     from ..parser import Parser
 
 _MARKS = {"done": ("x", "green"), "pending": (" ", ""), "failed": ("!", "red"), "uncertain": ("?", "yellow")}
 CLEAN, RESUME, COMPLETED = 0, 1, 2
 
 
-def handover(context: Context) -> int:
+def handover(context: CommandContext) -> int:
     """Do what is asked for."""
     return int(_ACTIONS[context.args.action](context))
 
 
-def _handover(context: Context) -> Handover:
+def _handover(context: CommandContext) -> Handover:
     from ....handover.flow import Handover
 
     return Handover(context.segue, context.args.session or "")
@@ -35,7 +35,7 @@ def _handover(context: Context) -> Handover:
 # -- run -------------------------------------------------------------------------------------------
 
 
-def _run(context: Context) -> int:
+def _run(context: CommandContext) -> int:
     args, own = context.args, _handover(context)
     if args.checkpoint:
         raise UsageError(
@@ -43,10 +43,10 @@ def _run(context: Context) -> int:
         )
     note, state = text_or_stdin(args.note or ""), text_or_stdin(args.state or "")
     answers = {**dict.fromkeys(args.done, "done"), **dict.fromkeys(args.again, "again")}
-    ran: Ran | None = None
+    ran: HandoverRan | None = None
     while ran is None:
         try:
-            with Progress(context) as progress:
+            with ProgressBar(context) as progress:
                 ran = own.run(note=note, state=state, anew=args.anew, answers=answers, progress=progress)
         except StepUncertain as asked:
             said = "" if context.json else _ask(asked.step)
@@ -69,7 +69,7 @@ def _ask(step: str) -> str:
     return {"d": "done", "a": "again"}.get(sys.stdin.readline().strip().lower()[:1], "")
 
 
-def _ran_lines(context: Context, ran: Ran) -> list[str]:
+def _ran_lines(context: CommandContext, ran: HandoverRan) -> list[str]:
     if not ran.executed:
         return ["nothing was left to do"]
     lines = ["resumed and finished" if ran.resumed else "handed over"]
@@ -98,7 +98,7 @@ def _output(given: Any) -> str:
 # -- check and status ------------------------------------------------------------------------------
 
 
-def _check(context: Context) -> int:
+def _check(context: CommandContext) -> int:
     """The slow way: the file was damaged, so the journal is asked, or an option was unknown."""
     standing = _standing(context)
     for text in standing.said:
@@ -107,7 +107,7 @@ def _check(context: Context) -> int:
     return standing.code
 
 
-def _status(context: Context) -> int:
+def _status(context: CommandContext) -> int:
     standing = _standing(context)
     for text in standing.said:
         context.warn(text)
@@ -125,20 +125,20 @@ def _status(context: Context) -> int:
     return 0
 
 
-def _standing(context: Context) -> Standing:
+def _standing(context: CommandContext) -> HandoverStatus:
     if not context.args.checkpoint:
         context.look()
         return _handover(context).standing()
     import warnings
 
     from ....handover.checkpoint import Checkpoint
-    from ....handover.flow import Standing
+    from ....handover.flow import HandoverStatus
     from ....handover.record import code_of
 
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         found = Checkpoint(context.folder / Path(context.args.checkpoint)).load()
-    return Standing(
+    return HandoverStatus(
         code_of(found), found["status"], found["steps"], started=found["started_at"] or "",
         finished=found["finished_at"] or "", said=[str(one.message) for one in said],
     )  # fmt: skip
@@ -147,7 +147,7 @@ def _standing(context: Context) -> Standing:
 # -- compact ---------------------------------------------------------------------------------------
 
 
-def _condenser(context: Context) -> Condense:
+def _condenser(context: CommandContext) -> Condense:
     """What a model adds to an archive."""
     from ....services.models import config, refine
     from .model import teller
@@ -156,7 +156,7 @@ def _condenser(context: Context) -> Condense:
     return lambda notes: refine.condensed_notes(context.segue, notes, say=teller(context))
 
 
-def _compact(context: Context) -> int:
+def _compact(context: CommandContext) -> int:
     args = context.args
     condense = _condenser(context) if args.with_model else None
     done = _handover(context).compact(
@@ -178,12 +178,12 @@ def _compact(context: Context) -> int:
 # -- score -----------------------------------------------------------------------------------------
 
 
-def _score(context: Context) -> int:
+def _score(context: CommandContext) -> int:
     from ....core.handover.usefulness import chart
     from ....handover.scoring import by_kind, score, scores
 
     segue = context.segue
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         progress(0, 1, "runs that came after handovers")
         score(segue, again=context.args.again_all)
     kept = scores(segue)
@@ -231,7 +231,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "handover", handover, _arguments, session="flag",
         json="run: a Ran; status: a Standing; check: `{code, status, steps}`; score: `{scores, kinds}`; "
         "compact: a Compacted",

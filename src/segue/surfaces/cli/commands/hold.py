@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError
 from ...render import ago, one_line
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.sessions.holds import Holder
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 
 
-def hold(context: Context) -> int:
+def hold(context: CommandContext) -> int:
     """Show, or run what stands behind ``--``."""
     return _run(context) if context.behind else _show(context)
 
 
-def _show(context: Context) -> int:
+def _show(context: CommandContext) -> int:
     args = context.args
     if args.share or args.lease is not None or args.run:
         raise UsageError("no command to run", hint="segue hold -- COMMAND …")
@@ -42,7 +42,7 @@ def _words(holder: Holder) -> str:
     return f"{one_line(holder.holder)} ({where}) since {ago(holder.since)}{shared}, fence {holder.fence}"
 
 
-def _run(context: Context) -> int:
+def _run(context: CommandContext) -> int:
     args = context.args
     if args.lease is not None and args.lease <= 0:
         raise UsageError("a lease lasts longer than 0 seconds", hint="for example --lease 900")
@@ -93,7 +93,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "hold", hold, _arguments, session="id", more="[-- COMMAND...]",
         json="`{session, holders, crashed}`, arrays of Holders; nothing of its own while a command runs",
         examples=(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...render import one_line
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.workspace.on_off import Switch
     from ..parser import Parser
 
 
-def hook(context: Context) -> int:
+def hook(context: CommandContext) -> int:
     """Answer an agent; whatever happens, the agent goes on."""
     import sys
 
@@ -33,17 +33,17 @@ def hook(context: Context) -> int:
     return 0
 
 
-def off(context: Context) -> int:
+def off(context: CommandContext) -> int:
     """Nothing is captured and nothing is injected here."""
     return _switch(context, on=False)
 
 
-def on(context: Context) -> int:
+def on(context: CommandContext) -> int:
     """Capture and inject again."""
     return _switch(context, on=True)
 
 
-def _switch(context: Context, *, on: bool) -> int:
+def _switch(context: CommandContext, *, on: bool) -> int:
     from ....services.workspace.on_off import switch
 
     segue = context.segue
@@ -71,15 +71,15 @@ def _hook_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "hook", hook, _hook_arguments, json="what the agent takes as an answer, or nothing",
         examples=("segue hook claude-code SessionStart < told.json", "segue hook codex Stop < told.json"),
     ),
-    Command(
+    CliCommand(
         "off", off, session="flag", json="`{on, folder, session, changed}`",
         examples=("segue off", "segue off --session refactor-auth"),
     ),
-    Command(
+    CliCommand(
         "on", on, session="flag", json="`{on, folder, session, changed}`",
         examples=("segue on", "segue on --session refactor-auth"),
     ),

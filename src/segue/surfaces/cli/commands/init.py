@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError, extra
 from ...render import count, one_line, safe
-from ..command import Command
-from ..context import Context, can_ask, confirm, write
+from ..command import CliCommand
+from ..context import CommandContext, can_ask, confirm, write
 
 if TYPE_CHECKING:
-    from ....services.hooks.install import Change, Done, Scope, Where
-    from ....services.workspace.data_folder import Home
+    from ....services.hooks.install import InstallReport, InstallTarget, PlannedWrite, Scope
+    from ....services.workspace.data_folder import DataFolder
     from ..parser import Parser
 
 
-def init(context: Context) -> int:
+def init(context: CommandContext) -> int:
     """Let the agents on this machine work with Segue."""
     from ....services.hooks import install as installing
 
@@ -35,11 +35,11 @@ def init(context: Context) -> int:
             "no agent that Segue knows was found; name one with --agent, or write a block for any agent into "
             "AGENTS.md with --agent agents-md"
         )
-        context.emit(_object(installing.Done([], where.scope, [], [])))
+        context.emit(_object(installing.InstallReport([], where.scope, [], [])))
         return 0
     _brake(context)
     changes = installing.planned(agents, where)
-    plan = installing.Done([one.name for one in agents], where.scope, changes, [], dry=True)
+    plan = installing.InstallReport([one.name for one in agents], where.scope, changes, [], dry=True)
     if args.dry_run:
         done = plan
     else:
@@ -55,7 +55,7 @@ def init(context: Context) -> int:
     return 0
 
 
-def uninit(context: Context) -> int:
+def uninit(context: CommandContext) -> int:
     """Take everything back."""
     from ....services.hooks import install as installing
 
@@ -71,16 +71,16 @@ def uninit(context: Context) -> int:
     return 0
 
 
-def _where(context: Context) -> tuple[Home, Where]:
+def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
     from ....services.hooks import install as installing
-    from ....services.workspace.data_folder import Home
+    from ....services.workspace.data_folder import DataFolder
     from ....services.workspace.looking import looking
     from ....settings import data_folder
 
     args = context.args
     if args.user and args.shared:
         raise UsageError("--user and --shared are two places", hint="give one of them")
-    home = Home(data_folder(context.environment))
+    home = DataFolder(data_folder(context.environment))
     segue = looking(context.folder, context.environment)
     with segue or context.open() as opened:
         root = opened.place.root
@@ -93,16 +93,16 @@ def _where(context: Context) -> tuple[Home, Where]:
     return home, where
 
 
-def _brake(context: Context) -> None:
+def _brake(context: CommandContext) -> None:
     """A PAUSE file holds here too."""
-    from ....services.workspace.working_tree import Brake
+    from ....services.workspace.working_tree import PauseFile
     from ....settings import data_folder
 
     if not context.args.dry_run:
-        Brake([data_folder(context.environment) / "PAUSE", context.folder / "PAUSE"]).check()
+        PauseFile([data_folder(context.environment) / "PAUSE", context.folder / "PAUSE"]).check()
 
 
-def _ask(context: Context, plan: Done, verb: str, question: str) -> None:
+def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str) -> None:
     """Show what would be changed and ask, if somebody can answer and did not say yes already."""
     if context.args.yes or not can_ask() or not any(one.is_one for one in plan.changes):
         return
@@ -113,11 +113,11 @@ def _ask(context: Context, plan: Done, verb: str, question: str) -> None:
         raise UsageError("nothing was written: nobody said yes", hint="`--dry-run` shows it again")
 
 
-def _tell(context: Context, done: Done, verb: str) -> None:
+def _tell(context: CommandContext, done: InstallReport, verb: str) -> None:
     context.say(*_lines(done, verb))
 
 
-def _lines(done: Done, verb: str) -> list[str]:
+def _lines(done: InstallReport, verb: str) -> list[str]:
     """The files, with their differences while nothing is written yet."""
     lines = []
     changes = [one for one in done.changes if one.is_one]
@@ -129,21 +129,21 @@ def _lines(done: Done, verb: str) -> list[str]:
     return [*lines, summed if changes else "nothing to do: everything is as it should be"]
 
 
-def _object(done: Done) -> dict[str, Any]:
+def _object(done: InstallReport) -> dict[str, Any]:
     return {
         "agents": done.agents, "scope": done.scope, "dry_run": done.dry, "notes": done.notes,
         "changes": [_change(one) for one in done.changes if one.is_one],
     }  # fmt: skip
 
 
-def _change(change: Change) -> dict[str, str]:
+def _change(change: PlannedWrite) -> dict[str, str]:
     kind = "created" if change.before is None else "removed" if change.after is None else "changed"
     return {
         "path": change.path, "agent": change.agent, "about": change.about, "kind": kind, "diff": change.diff()
     }  # fmt: skip
 
 
-def _trust(context: Context, home: Home, where: Where) -> None:
+def _trust(context: CommandContext, home: DataFolder, where: InstallTarget) -> None:
     """Tell Codex that its user trusts our hooks: only on an explicit yes."""
     from ....services.hooks.codex_trust import trust_hooks
 
@@ -156,7 +156,7 @@ def _trust(context: Context, home: Home, where: Where) -> None:
     context.say(f"Codex trusts {count(trusted, 'hook')} of Segue now")
 
 
-def _plugin(context: Context, home: Home, where: Where) -> int:
+def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> int:
     from .... import __version__
     from ....services.hooks.plugin import render_plugin
 
@@ -205,14 +205,14 @@ def _uninit_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "init", init, _init_arguments, json="`{agents, scope, dry_run, changes, notes}`",
         examples=(
             "segue init", "segue init --dry-run", "segue init --agent codex --user",
             "segue init --agent claude-code --live --status-line",
         ),
     ),
-    Command(
+    CliCommand(
         "uninit", uninit, _uninit_arguments, json="`{agents, scope, dry_run, changes, notes}`",
         examples=("segue uninit", "segue uninit --all", "segue uninit --agent codex --user --dry-run"),
     ),

@@ -10,8 +10,8 @@ from ....core.sessions import commands as do
 from ....core.sessions.state import key, key_of
 from ....errors import StoreUnavailable
 from ...render import count, one_line, shown
-from ..command import Command
-from ..context import Context, text_or_stdin
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin
 from .checkpoint import checkpoint_arguments, wishes
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ AS_BEFORE = "nothing changed: it was so already"
 Build = Callable[[Any], list[do.Command]]
 
 
-def _apply(context: Context, commands: list[do.Command]) -> int:
+def _apply(context: CommandContext, commands: list[do.Command]) -> int:
     session = context.session()
     before = None if context.json else _plan_of(session, commands)
     saved = session.apply(*commands)
@@ -87,16 +87,16 @@ def _meant(text: str, keys: list[str]) -> int:
     return keys.index(near[0]) + 1 if near else 0
 
 
-def _short(build: Build) -> Callable[[Context], int]:
+def _short(build: Build) -> Callable[[CommandContext], int]:
     return lambda context: _apply(context, build(context.args))
 
 
-def checkpoint(context: Context) -> int:
+def checkpoint(context: CommandContext) -> int:
     """Any mix of changes, all or none."""
     return _apply(context, wishes(context.args, lambda: context.session().state))
 
 
-def rewind(context: Context) -> int:
+def rewind(context: CommandContext) -> int:
     """Back to a named checkpoint."""
     session = context.session()
     saved = session.rewind(context.args.name)
@@ -105,7 +105,7 @@ def rewind(context: Context) -> int:
     return context.saved(saved, line, *_tally(context))
 
 
-def undo(context: Context) -> int:
+def undo(context: CommandContext) -> int:
     """Take the last command back."""
     session = context.session()
     saved = session.undo()
@@ -137,7 +137,7 @@ def undone_of(session: Any, saved: Any) -> dict[str, list[str]]:
     return told
 
 
-def _tally(context: Context) -> list[str]:
+def _tally(context: CommandContext) -> list[str]:
     from ..views.session import tally
 
     line = "" if context.json else tally(context.session().status(), context.style)
@@ -179,18 +179,18 @@ def _name(parser: Parser) -> None:
     parser.add_argument("name", metavar="NAME", help="the checkpoint's name")
 
 
-def _each(command: Callable[[str], do.Command]) -> Callable[[Context], int]:
+def _each(command: Callable[[str], do.Command]) -> Callable[[CommandContext], int]:
     return _short(lambda args: [command(item) for item in args.items])
 
 
-def _of_text(command: Callable[[str], do.Command]) -> Callable[[Context], int]:
+def _of_text(command: Callable[[str], do.Command]) -> Callable[[CommandContext], int]:
     return _short(lambda args: [command(text_or_stdin(args.text))])
 
 
 def _command(
-    name: str, run: Callable[[Context], int], declare: Callable[[Parser], None] | None, *examples: str
-) -> Command:
-    return Command(name, run, declare, session="flag", json="Saved", examples=examples)
+    name: str, run: Callable[[CommandContext], int], declare: Callable[[Parser], None] | None, *examples: str
+) -> CliCommand:
+    return CliCommand(name, run, declare, session="flag", json="Saved", examples=examples)
 
 
 COMMANDS = (
@@ -226,7 +226,7 @@ COMMANDS = (
     ),
     _command("learn", _of_text(do.Learn), _text, 'segue learn "tokens last 15 min"', "segue learn - < x.txt"),
     _command("rewind", rewind, _name, "segue rewind before-refactor", "segue rewind before-refactor --json"),
-    Command(
+    CliCommand(
         "undo", undo, session="flag",
         json="Saved with `undone` and `stays`: what was taken back and what was not",
         examples=("segue undo", "segue undo -s leak-hunt --json"),

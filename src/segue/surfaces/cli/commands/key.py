@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError
 from ...render import one_line
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....services.server.keys import Keys as Local
@@ -20,7 +20,7 @@ ACTIONS = ("create", "list", "rotate", "revoke", "audit")
 WRITING = ("create", "rotate", "revoke")
 
 
-def key(context: Context) -> int:
+def key(context: CommandContext) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ....services.server.startup import managing
     from .recover import check_brake
@@ -31,7 +31,7 @@ def key(context: Context) -> int:
         return _DOES[context.args.action](context, keys)
 
 
-def _create(context: Context, keys: Keys) -> int:
+def _create(context: CommandContext, keys: Keys) -> int:
     args = context.args
     made = keys.create(
         project=args.project or "", role=args.role or "writer", agent=args.agent or "",
@@ -40,12 +40,12 @@ def _create(context: Context, keys: Keys) -> int:
     return _shown_once(context, made)
 
 
-def _rotate(context: Context, keys: Keys) -> int:
+def _rotate(context: CommandContext, keys: Keys) -> int:
     args = context.args
     return _shown_once(context, keys.rotate(_id(args), grace=args.grace or "", expires=args.expires or ""))
 
 
-def _shown_once(context: Context, made: Any) -> int:
+def _shown_once(context: CommandContext, made: Any) -> int:
     until = f", until {made.expires[:10]}" if made.expires else ""
     whose = f" for {made.agent}" if made.agent else ""
     context.say(
@@ -56,7 +56,7 @@ def _shown_once(context: Context, made: Any) -> int:
     return 0
 
 
-def _list(context: Context, keys: Keys) -> int:
+def _list(context: CommandContext, keys: Keys) -> int:
     from ....services.workspace.data_folder import now
 
     found, at = keys.list(), now()
@@ -70,14 +70,14 @@ def _list(context: Context, keys: Keys) -> int:
     return 0
 
 
-def _revoke(context: Context, keys: Keys) -> int:
+def _revoke(context: CommandContext, keys: Keys) -> int:
     record = keys.revoke(_id(context.args))
     context.say(f"key {record.id} is revoked")
     context.emit({"id": record.id, "revoked": record.revoked})
     return 0
 
 
-def _audit(context: Context, keys: Keys) -> int:
+def _audit(context: CommandContext, keys: Keys) -> int:
     found = keys.audit(project=context.args.project or "", limit=context.args.limit)
     for line in found:
         status = f"  {line.status}" if line.status else ""
@@ -111,7 +111,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "key", key, _arguments,
         json="create, rotate: the key, shown once, with `id`, `role`, `project`, `agent`, `expires`;"
         " list: keys without their tokens; audit: lines, the newest first",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UnknownSession, UsageError
 from ...render import ago, count, cut, one_line, plain, table
-from ..command import Command
-from ..context import Context, read_file, text_or_stdin, write_file
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext, read_file, text_or_stdin, write_file
+from ..progress import ProgressBar
 
 if TYPE_CHECKING:
     from ....core.memories.curation import Pair
@@ -41,7 +41,7 @@ def _metadata(pairs: list[str]) -> dict[str, Any]:
     return found
 
 
-def remember(context: Context) -> int:
+def remember(context: CommandContext) -> int:
     """Keep one memory, or what a run learnt."""
     args = context.args
     if args.from_run is not None:
@@ -62,7 +62,7 @@ def remember(context: Context) -> int:
     return 0
 
 
-def _from_run(context: Context) -> int:
+def _from_run(context: CommandContext) -> int:
     from ....services.memories.remembering import from_run
 
     found = from_run(context.segue, context.args.from_run, scope=context.args.scope or "project")
@@ -78,7 +78,7 @@ def _from_run(context: Context) -> int:
     return 0
 
 
-def _by_model(context: Context) -> list[tuple[Memory | None, Remembered]]:
+def _by_model(context: CommandContext) -> list[tuple[Memory | None, Remembered]]:
     """Lessons that the model that was set found in the run, and that hold."""
     from ....services.memories.remembering import from_claims
     from ....services.models import refine
@@ -92,7 +92,7 @@ def _by_model(context: Context) -> list[tuple[Memory | None, Remembered]]:
     return from_claims(context.segue, run, model, claims, scope=context.args.scope or "project")
 
 
-def recall(context: Context) -> int:
+def recall(context: CommandContext) -> int:
     """What answers a query."""
     args = context.args
     if not args.query.strip():
@@ -109,7 +109,7 @@ def recall(context: Context) -> int:
     return _shown(context, found, "nothing is remembered about that")
 
 
-def playbook(context: Context) -> int:
+def playbook(context: CommandContext) -> int:
     """Strategies that worked."""
     found = context.look().playbook(context.args.task, top_k=context.args.limit)
     return _shown(
@@ -117,7 +117,7 @@ def playbook(context: Context) -> int:
     )
 
 
-def _shown(context: Context, found: list[Recalled], nothing: str) -> int:
+def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
     context.emit([as_object(one) for one in found])
     if not found:
         context.say(nothing)
@@ -131,7 +131,7 @@ def _shown(context: Context, found: list[Recalled], nothing: str) -> int:
     return 0
 
 
-def _text(context: Context, memory: Memory) -> str:
+def _text(context: CommandContext, memory: Memory) -> str:
     text = one_line(memory.content) or "(forgotten)"
     text = f'from a transcript, not an instruction: "{text}"' if memory.flags else text
     return cut(text, max(40, context.style.width - 15) if context.style.width else 0, context.style)
@@ -149,7 +149,7 @@ def as_object(one: Recalled) -> dict[str, Any]:
     }
 
 
-def vote(context: Context) -> int:
+def vote(context: CommandContext) -> int:
     """Was it of help?"""
     memory = context.segue.memories.vote(context.args.id, context.args.vote, context=context.args.why or "")
     context.emit(memory)
@@ -157,7 +157,7 @@ def vote(context: Context) -> int:
     return 0
 
 
-def forget(context: Context) -> int:
+def forget(context: CommandContext) -> int:
     """Erase what a memory says."""
     service = context.segue.memories
     before = service.get(context.args.id)
@@ -171,12 +171,12 @@ def forget(context: Context) -> int:
 # -- looking after them ------------------------------------------------------------------------
 
 
-def memories(context: Context) -> int:
+def memories(context: CommandContext) -> int:
     """List, show, audit, prune and the rest."""
     return _ACTIONS[context.args.action](context)
 
 
-def _list(context: Context) -> int:
+def _list(context: CommandContext) -> int:
     args = context.args
     found = context.look().recall(
         "*",
@@ -197,7 +197,7 @@ def _list(context: Context) -> int:
     return 0
 
 
-def _show(context: Context) -> int:
+def _show(context: CommandContext) -> int:
     service = context.segue.memories
     memory = service.get(_wanted(context))
     trail = service.store.trail(service.reader(), memory.id)
@@ -215,7 +215,7 @@ def _show(context: Context) -> int:
     return 0
 
 
-def _audit(context: Context) -> int:
+def _audit(context: CommandContext) -> int:
     from ....services.memories.curation import audit
 
     found = audit(context.segue.memories)
@@ -232,14 +232,14 @@ def _audit(context: Context) -> int:
     return 0
 
 
-def _pairs(context: Context, words: str, pairs: list[Pair]) -> None:
+def _pairs(context: CommandContext, words: str, pairs: list[Pair]) -> None:
     for pair in pairs[:12]:
         context.say(f"{words}: {pair.one} and {pair.other} ({pair.why})")
     if len(pairs) > 12:
         context.say(f"… and {len(pairs) - 12} more pairs")
 
 
-def _condenser(context: Context, session: str) -> Callable[[Sequence[Memory]], str]:
+def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memory]], str]:
     """What a model adds to the summary of memories that are pruned."""
     from ....services.models import config, refine
     from .model import teller
@@ -248,7 +248,7 @@ def _condenser(context: Context, session: str) -> Callable[[Sequence[Memory]], s
     return lambda group: refine.condensed_memories(context.segue, group, session=session, say=teller(context))
 
 
-def _prune(context: Context) -> int:
+def _prune(context: CommandContext) -> int:
     from ....services.memories.curation import Pruned, prune
 
     session = context.args.session or context.args.id or context.segue.session().id
@@ -271,7 +271,7 @@ def _prune(context: Context) -> int:
     return 0
 
 
-def _decay(context: Context) -> int:
+def _decay(context: CommandContext) -> int:
     from ....services.memories.curation import decay
 
     gone = decay(context.segue.memories, dry_run=context.args.dry_run)
@@ -281,7 +281,7 @@ def _decay(context: Context) -> int:
     return 0
 
 
-def _consolidate(context: Context) -> int:
+def _consolidate(context: CommandContext) -> int:
     from ....services.memories.curation import consolidate
 
     pairs = consolidate(context.segue.memories, dry_run=context.args.dry_run)
@@ -292,10 +292,10 @@ def _consolidate(context: Context) -> int:
     return 0
 
 
-def _reembed(context: Context) -> int:
+def _reembed(context: CommandContext) -> int:
     from ....services.memories.curation import reembed
 
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         done = reembed(context.segue.memories, progress=progress)
     name = context.segue.memories.embedder.name
     context.emit({"embedded": done, "model": name})
@@ -303,7 +303,7 @@ def _reembed(context: Context) -> int:
     return 0
 
 
-def _export(context: Context) -> int:
+def _export(context: CommandContext) -> int:
     from ....services.memories.curation import export
 
     body = export(context.segue.memories)
@@ -319,7 +319,7 @@ def _export(context: Context) -> int:
     return 0
 
 
-def _import(context: Context) -> int:
+def _import(context: CommandContext) -> int:
     from ....services.memories.curation import import_
 
     new, known = import_(
@@ -330,7 +330,7 @@ def _import(context: Context) -> int:
     return 0
 
 
-def _wanted(context: Context) -> str:
+def _wanted(context: CommandContext) -> str:
     if not context.args.id:
         raise UsageError("which one?", hint=f"segue memories {context.args.action} ID")
     return str(context.args.id)
@@ -422,7 +422,7 @@ def _memories_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "remember", remember, _remember_arguments, session="flag",
         json="`{id, known, flags}`; with --from-run an array of `{id, known, memory}`",
         examples=(
@@ -431,7 +431,7 @@ COMMANDS = (
             "segue remember --from-run",
         ),
     ),
-    Command(
+    CliCommand(
         "recall", recall, _recall_arguments, session="flag",
         json="an array of Memories with `score` and `quoted`",
         examples=(
@@ -439,20 +439,20 @@ COMMANDS = (
             "segue recall '*' --type decision --meta area=auth",
         ),
     ),
-    Command(
+    CliCommand(
         "playbook", playbook, _playbook_arguments,
         json="an array of Memories with `score` and `effectiveness`",
         examples=('segue playbook "add an endpoint"', 'segue playbook "fix a flaky test" --limit 3 --json'),
     ),
-    Command(
+    CliCommand(
         "vote", vote, _vote_arguments, json="the Memory",
         examples=("segue vote m3f9a1 helpful", 'segue vote m3f9a1 harmful --why "the flag is gone"'),
     ),
-    Command(
+    CliCommand(
         "forget", forget, _forget_arguments, json="`{id, forgotten}`",
         examples=("segue forget m3f9a1", 'segue forget m3f9a1 --reason "it was wrong"'),
     ),
-    Command(
+    CliCommand(
         "memories", memories, _memories_arguments, json="list: an array of Memories; else what was done",
         examples=(
             "segue memories list --type decision", "segue memories audit",

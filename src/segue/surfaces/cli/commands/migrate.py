@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...render import count, one_line
-from ..command import Command
-from ..context import Context
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext
+from ..progress import ProgressBar
 from .recover import check_brake
 
 if TYPE_CHECKING:
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 CONFLICT = 66
 
 
-def migrate(context: Context) -> int:
+def migrate(context: CommandContext) -> int:
     """Copy a store into another; exit 66 if a session was left alone or somebody wrote meanwhile."""
     from ....services.upkeep.migrate import migrate as run
-    from ....services.workspace.data_folder import Home
+    from ....services.workspace.data_folder import DataFolder
     from ....settings import data_folder, resolve, user_file
 
     args, variables = context.args, context.environment
     settings = resolve(environment=variables, user_config=user_file(variables))
     source = args.source if args.source is not None else settings.text("store")
-    home = Home(data_folder(variables))
+    home = DataFolder(data_folder(variables))
     if not args.dry_run:
         check_brake(context)
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
     context.emit(found)
     context.say(*_lines(found, args.dry_run))
@@ -63,7 +63,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "migrate", migrate, _arguments,
         json="`{source, target, sessions, events, events_there, pieces, runs, memories, verified, conflicts, "
         "kept, behind}`",

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ...render import count, one_line, table
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.models.spending import Price
-    from ....services.models.ask import Sent
-    from ....services.models.config import Ladder, Rung
+    from ....services.models.ask import RequestPreview
+    from ....services.models.config import Ladder, ModelChoice
     from ....services.models.ledger import Share
     from ..parser import Parser
 
 
-def teller(context: Context) -> Telling | None:
+def teller(context: CommandContext) -> ProgressLine | None:
     """Says on a terminal who is asked: an answer takes longer than a second."""
     from ...render import is_terminal
 
     if context.json or not is_terminal(sys.stderr):
         return None
-    return Telling()
+    return ProgressLine()
 
 
-class Telling:
+class ProgressLine:
     """A line on the terminal, with the time at which the asking began."""
 
     def __call__(self, text: str) -> None:
@@ -41,12 +41,12 @@ def dollars(value: float) -> str:
     return f"${value:.{digits}f}"
 
 
-def model(context: Context) -> int:
+def model(context: CommandContext) -> int:
     """Set, show, test or unset."""
     return {"set": _set, "show": _show, "test": _test, "unset": _unset}[context.args.action](context)
 
 
-def _set(context: Context) -> int:
+def _set(context: CommandContext) -> int:
     from ....core.models.spending import Caps, Price
     from ....services.models import config
 
@@ -84,13 +84,13 @@ def _price(text: str | None, kind: type[Price]) -> Price | None:
     return kind(*found)
 
 
-def _show(context: Context) -> int:
+def _show(context: CommandContext) -> int:
     from ....services.models import config
 
     return _tell(context, config.load(context.look()))
 
 
-def _tell(context: Context, found: Ladder) -> int:
+def _tell(context: CommandContext, found: Ladder) -> int:
     segue = context.segue
     rows = [_row(rung, bool(rung.secret(segue.environment))) for rung in found.rungs]
     context.emit({"models": rows, "caps": found.caps, "on": bool(found.rungs)})
@@ -117,7 +117,7 @@ def _tell(context: Context, found: Ladder) -> int:
     return 0
 
 
-def _row(rung: Rung, has_key: bool) -> dict[str, object]:
+def _row(rung: ModelChoice, has_key: bool) -> dict[str, object]:
     price = rung.price
     listed = f"${price.input:g} / ${price.output:g}" if price else "not known"
     words = "free" if price is not None and price.free else listed
@@ -129,7 +129,7 @@ def _row(rung: Rung, has_key: bool) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _test(context: Context) -> int:
+def _test(context: CommandContext) -> int:
     """Ask every rung for a word, within the caps."""
     from ....errors import ModelFailed, OverBudget
     from ....services.models import ask as models
@@ -154,7 +154,7 @@ def _test(context: Context) -> int:
     return 0 if any(row["ok"] for row in rows) else ModelFailed.exit_code
 
 
-def _unset(context: Context) -> int:
+def _unset(context: CommandContext) -> int:
     from ....services.models import config
 
     before = config.load(context.segue)
@@ -164,7 +164,7 @@ def _unset(context: Context) -> int:
     return _tell(context, made)
 
 
-def spend(context: Context) -> int:
+def spend(context: CommandContext) -> int:
     """What was spent."""
     segue = context.look()
     session = context.session_id() or segue.place.tree().current
@@ -194,7 +194,7 @@ def _cells(shares: tuple[Share, ...]) -> list[tuple[str, ...]]:
     ]  # fmt: skip
 
 
-def show_sent(context: Context, found: list[Sent]) -> int:
+def show_sent(context: CommandContext, found: list[RequestPreview]) -> int:
     """What would be sent: the first of the ladder to the byte, the others in a line."""
     context.emit(found)
     if context.json or not found:
@@ -230,7 +230,7 @@ def _spend_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "model", model, _model_arguments,
         json="`{models, caps, on}`; test: an array of `{name, ok, why, seconds, cost}`",
         examples=(
@@ -239,7 +239,7 @@ COMMANDS = (
             "segue model set custom/my-model --url http://127.0.0.1:9000/v1 --price 0", "segue model test",
         ),
     ),
-    Command(
+    CliCommand(
         "spend", spend, _spend_arguments, session="flag",
         json="`{days, sessions, purposes, models, caps, today, left_today, …}`",
         examples=("segue spend", "segue spend --days 7 --json"),

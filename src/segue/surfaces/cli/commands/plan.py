@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ....errors import UsageError
 from ...render import count, is_terminal, one_line
-from ..command import Command
-from ..context import Context, read_file, text_or_stdin, write, write_file
+from ..command import CliCommand
+from ..context import CommandContext, read_file, text_or_stdin, write, write_file
 
 if TYPE_CHECKING:
     from ....core.models.plan_proposal import PlanDraft
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..parser import Parser
 
 
-def plan(context: Context) -> int:
+def plan(context: CommandContext) -> int:
     """Propose, or accept."""
     from ....services.models import plan as planning
 
@@ -58,7 +58,7 @@ def plan(context: Context) -> int:
     return _asked(context, text)
 
 
-def _asked(context: Context, text: str) -> int:
+def _asked(context: CommandContext, text: str) -> int:
     """On a terminal: accept, edit or leave. Elsewhere nothing is declared."""
     from ....services.models import plan as planning
 
@@ -76,7 +76,7 @@ def _asked(context: Context, text: str) -> int:
         context.say(text.rstrip())
 
 
-def _edited(context: Context, text: str) -> str:
+def _edited(context: CommandContext, text: str) -> str:
     editor = context.environment.get("VISUAL") or context.environment.get("EDITOR") or "vi"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "plan.yaml"
@@ -88,7 +88,7 @@ def _edited(context: Context, text: str) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
 
 
-def _accepted(context: Context, draft: PlanDraft) -> int:
+def _accepted(context: CommandContext, draft: PlanDraft) -> int:
     from ....services.models import plan as planning
 
     done: Accepted = planning.accept(context.segue, draft, session=context.session_id())
@@ -116,7 +116,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "plan", plan, _arguments, session="flag",
         json="`{plan, strategies, dropped, asked, fell_back, file}`; with --accept what was declared",
         examples=(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...render import ago, one_line, plain
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.brief.facts import Claim
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..parser import Parser
 
 
-def prepare(context: Context) -> int:
+def prepare(context: CommandContext) -> int:
     """Write the manifest now."""
     args = context.args
     if args.with_model or args.dry_run:
@@ -36,7 +36,7 @@ def prepare(context: Context) -> int:
     return 0
 
 
-def bootstrap(context: Context) -> int:
+def bootstrap(context: CommandContext) -> int:
     """Start from the manifest; exit 1 if something differs."""
     args = context.args
     path = Path(args.file).expanduser().absolute() if args.file else None
@@ -49,7 +49,7 @@ def bootstrap(context: Context) -> int:
     return 0 if found.ready else 1
 
 
-def _boot_lines(found: Boot, context: Context) -> list[str]:
+def _boot_lines(found: Boot, context: CommandContext) -> list[str]:
     style = context.style
     rows = [
         ("project", found.project), ("session", found.session or "none"), ("goal", found.goal),
@@ -79,7 +79,7 @@ def _boot_lines(found: Boot, context: Context) -> list[str]:
     return lines
 
 
-def since(context: Context) -> int:
+def since(context: CommandContext) -> int:
     """What changed since the work was left."""
     told = context.look().since(context.session_id(), start=context.args.start or "")
     if context.json:
@@ -105,7 +105,7 @@ def _since_arguments(parser: Parser) -> None:
     )
 
 
-def _with_model(context: Context) -> int:
+def _with_model(context: CommandContext) -> int:
     """The same, refined by a model; or what would be sent to it."""
     from ....services.models import refine
     from .model import dollars, show_sent, teller
@@ -147,7 +147,7 @@ def _fields(done: Prepared) -> dict[str, object]:
     return {name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"}
 
 
-def budget(context: Context) -> int:
+def budget(context: CommandContext) -> int:
     """What was spent, of what; exit 1 if a limit paused the session just now."""
     from ....services.resume.interruptions import Interruption
 
@@ -210,22 +210,22 @@ def _prepare_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "prepare", prepare, _prepare_arguments, session="id",
         json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
         examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
                   "segue prepare --with-model"),
     ),
-    Command(
+    CliCommand(
         "bootstrap", bootstrap, _bootstrap_arguments, json="Boot (docs/reference/library.md)",
         examples=("segue bootstrap", "segue bootstrap --no-checks", "segue bootstrap manifest.json"),
     ),
-    Command(
+    CliCommand(
         "budget", budget, _budget_arguments, session="id",
         json="current_spend, limit, tokens_used, tokens_limit, options and so on; an Interruption at a limit",
         examples=("segue budget", "segue budget --limit 5", "segue budget --spent 0.12 --tokens 18000"),
     ),
-    Command(
+    CliCommand(
         "since", since, _since_arguments, session="id",
         json="Delta (docs/reference/library.md), with `nothing`",
         examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),

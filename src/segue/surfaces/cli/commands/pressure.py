@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...render import one_line
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.runs.window_pressure import Pressure
@@ -23,7 +23,7 @@ _SOURCES = {
 }
 
 
-def pressure(context: Context) -> int:
+def pressure(context: CommandContext) -> int:
     """How full the window is."""
     args = context.args
     found = context.look().pressure(
@@ -34,7 +34,7 @@ def pressure(context: Context) -> int:
     return 0
 
 
-def _lines(found: Pressure, context: Context) -> list[str]:
+def _lines(found: Pressure, context: CommandContext) -> list[str]:
     level = context.style.paint(found.pressure_level, _COLOURS[found.pressure_level])
     lines = [
         f"{level}: {found.tokens_used:,} of {found.window:,} tokens ({found.usage_percentage:g} %),"
@@ -60,7 +60,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "pressure", pressure, _arguments,
         json="`{tokens_used, tokens_available, usage_percentage, pressure_level, should_prepare, …}`",
         examples=("segue pressure", "segue pressure --json", "segue pressure --tokens 165000"),

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import UsageError
 from ...render import Style, count, one_line
-from ..command import Command
-from ..context import Context, confirm, stdin_text
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext, confirm, stdin_text
+from ..progress import ProgressBar
 
 if TYPE_CHECKING:
-    from ....services.workspace.data_folder import Home
+    from ....services.workspace.data_folder import DataFolder
     from ....settings import Settings
     from ..parser import Parser
 
@@ -19,26 +19,26 @@ BAD = 70
 _COLOURS = {"ok": "green", "used": "green", "none": "dim", "warn": "yellow", "bad": "red", "damaged": "red"}
 
 
-def _surroundings(context: Context) -> tuple[Home, Settings]:
+def _surroundings(context: CommandContext) -> tuple[DataFolder, Settings]:
     """The data folder and the settings, without opening the store."""
-    from ....services.workspace.data_folder import Home
+    from ....services.workspace.data_folder import DataFolder
     from ....settings import data_folder, resolve, user_file
 
     variables = context.environment
     settings = resolve(
         flags={"actor": context.args.actor or None}, environment=variables, user_config=user_file(variables)
     )
-    return Home(data_folder(variables)), settings
+    return DataFolder(data_folder(variables)), settings
 
 
-def recover(context: Context) -> int:
+def recover(context: CommandContext) -> int:
     """Bring back what is readable."""
     from ....services.upkeep.recover.ladder import recover as run
 
     home, settings = _surroundings(context)
     if not context.args.dry_run:
         check_brake(context)
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         found = run(
             home, settings, dry_run=context.args.dry_run, progress=progress, folder=context.folder,
             memory_dir=context.args.memory_dir,
@@ -59,12 +59,12 @@ def recover(context: Context) -> int:
     return 0
 
 
-def check_brake(context: Context) -> None:
+def check_brake(context: CommandContext) -> None:
     """PAUSE brakes what works without a store, too: in the data folder, and in the project."""
-    from ....services.workspace.working_tree import Brake, brakes
+    from ....services.workspace.working_tree import PauseFile, brakes
 
     home, settings = _surroundings(context)
-    Brake(brakes(context.folder, home.path, settings.text("pause_file"))).check()
+    PauseFile(brakes(context.folder, home.path, settings.text("pause_file"))).check()
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:
@@ -76,7 +76,7 @@ def _missing(style: Style, missing: list[Any]) -> list[str]:
     return lines
 
 
-def scrub(context: Context) -> int:
+def scrub(context: CommandContext) -> int:
     """Erase a text from journal, archive and backups."""
     from ....services.upkeep.scrub import scrub as run
 
@@ -88,7 +88,7 @@ def scrub(context: Context) -> int:
         if _found(found) and (context.json or args.text == "-" or not confirm(question)):
             hint = "`--dry-run` shows where it is; erasing is for whoever owns the text to confirm"
             raise UsageError(f"not erased: it is in {_places(found)}, and nobody said yes", hint=hint)
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         found = run(context.segue, text, dry_run=args.dry_run, progress=progress)
     verb = "would erase it from" if args.dry_run else "erased it from"
     return _scrubbed(
@@ -108,7 +108,7 @@ def _places(found: Any) -> str:
     return ", ".join(count(number, noun, plural) for number, noun, plural in parts if number)
 
 
-def _scrubbed(context: Context, found: Any, line: str) -> int:
+def _scrubbed(context: CommandContext, found: Any, line: str) -> int:
     context.emit(found)
     context.say(line, *(f"  session {one_line(id)}" for id in found.sessions))
     context.say(*(f"  file {one_line(str(name))}" for name in found.files))
@@ -118,13 +118,13 @@ def _scrubbed(context: Context, found: Any, line: str) -> int:
     return 0
 
 
-def doctor(context: Context) -> int:
+def doctor(context: CommandContext) -> int:
     """Look whether all is well."""
     from ....services.upkeep.doctor.checkup import examine, prove
 
     home, settings = _surroundings(context)
     if context.args.prove:
-        with Progress(context) as progress:
+        with ProgressBar(context) as progress:
             findings = prove(home, progress, settings)
     else:
         findings = examine(home, settings, context.environment, context.folder)
@@ -165,17 +165,17 @@ def _doctor_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "recover", recover, _recover_arguments,
         json="`{rungs, sessions, events, missing, kept, changed, memories, doubt, backup}`",
         examples=("segue recover --dry-run", "segue recover"),
     ),
-    Command(
+    CliCommand(
         "scrub", scrub, _scrub_arguments,
         json="`{events, pieces, files, sessions, stays, runs, originals, memories, beyond}`",
         examples=("segue scrub - --dry-run < secret.txt", "segue scrub - --yes < secret.txt"),
     ),
-    Command(
+    CliCommand(
         "doctor", doctor, _doctor_arguments, json="an array of Checks",
         examples=("segue doctor", "segue doctor --prove", "segue doctor --json"),
     ),

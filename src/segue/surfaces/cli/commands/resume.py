@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import seconds_of
 from ...render import ago, count, one_line, plain
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....api.session import Session
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 SWITCH_BUDGET = "balanced"
 
 
-def resume(context: Context) -> int:
+def resume(context: CommandContext) -> int:
     """Go on; a session that is over stays over."""
     with context.segue.observed.one_look():
         return _resume(context)
 
 
-def _resume(context: Context) -> int:
+def _resume(context: CommandContext) -> int:
     from ....core.resume.restoration import budget_of
     from ....services.resume.interruptions import notice
 
@@ -59,13 +59,13 @@ def _resume(context: Context) -> int:
     )  # fmt: skip
 
 
-def switch(context: Context) -> int:
+def switch(context: CommandContext) -> int:
     """Pause the current session, take the other one up with its context."""
     with context.segue.observed.one_look():
         return _switch(context)
 
 
-def _switch(context: Context) -> int:
+def _switch(context: CommandContext) -> int:
     from ....core.resume.restoration import budget_of
     from ....services.sessions.repository import Saved
 
@@ -99,7 +99,7 @@ def _switch(context: Context) -> int:
     )  # fmt: skip
 
 
-def _over(context: Context, session: Session, **more: Any) -> int:
+def _over(context: CommandContext, session: Session, **more: Any) -> int:
     """Say that it is over; in JSON with every field, all empty."""
     from ....services.sessions.repository import Saved
 
@@ -109,7 +109,7 @@ def _over(context: Context, session: Session, **more: Any) -> int:
     return context.saved(saved, line, id=session.id, status=state.status, **more)
 
 
-def _since(context: Context, session: Session) -> Delta | None:
+def _since(context: CommandContext, session: Session) -> Delta | None:
     """What changed meanwhile; None if nobody can tell."""
     from ....errors import SegueError
 
@@ -133,7 +133,7 @@ def _since_lines(told: Delta | None) -> list[str]:
 
 
 def _restored(
-    context: Context, session: Session, budget: str | None, told: Delta | None
+    context: CommandContext, session: Session, budget: str | None, told: Delta | None
 ) -> Restoration | None:
     if budget is None:
         return None
@@ -141,13 +141,13 @@ def _restored(
     return session.restore(budget, notes=context.args.note, since=since, record=True)
 
 
-def _brief(context: Context, session: Session) -> str:
+def _brief(context: CommandContext, session: Session) -> str:
     from ....services.resume.restore import brief_of
 
     return brief_of(context.segue, session.id)
 
 
-def _shown(context: Context, told: Delta | None, restored: Restoration | None, text: str) -> list[str]:
+def _shown(context: CommandContext, told: Delta | None, restored: Restoration | None, text: str) -> list[str]:
     """What a person reads."""
     if context.json:
         return []
@@ -232,7 +232,7 @@ def _switch_arguments(parser: Parser) -> None:
 
 _ID = "2026-11-15-coding-shop-001"
 COMMANDS = (
-    Command(
+    CliCommand(
         "resume", resume, _resume_arguments, session="id",
         json="Saved with `id`, `status`, `brief`, `since`, `working`, `timeout`, with --budget `restoration`",
         examples=(
@@ -241,7 +241,7 @@ COMMANDS = (
             "segue resume --budget 12000 --note adr-004 --copy",
         ),
     ),
-    Command(
+    CliCommand(
         "switch", switch, _switch_arguments,
         json="Saved with `id`, `status`, `paused`, `from`, `to`, `since` and `restoration`",
         examples=(f"segue switch {_ID}", "segue switch leak-hunt --json"),

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import SessionOver, UsageError
 from ...render import count, cut, is_terminal, one_line, style_for
-from ..command import Command
-from ..context import Context, text_or_stdin, write
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin, write
 
 if TYPE_CHECKING:
     from ....api.session import Session
     from ....core.supervision.decide import Policy
     from ....services.supervision.record import Options
-    from ....services.supervision.supervisor import Finished, Notice
+    from ....services.supervision.supervisor import Notice, RunFinished
     from ..parser import Parser
 
 EXITS = {"done": 0, "paused": 130, "budget": 65, "auth": 69, "gave up": 69, "blocked": 69}
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-def run(context: Context) -> int:
+def run(context: CommandContext) -> int:
     """Launch agents on a goal, or go on with the current session, until it is done."""
     args = context.args
     names = _agents(context, args.agents.split(",") if args.agents else [args.agent] if args.agent else [])
@@ -40,7 +40,7 @@ def run(context: Context) -> int:
     return _supervise(context, session, _policy(args, names), _options(context))
 
 
-def go_on(context: Context) -> int:
+def go_on(context: CommandContext) -> int:
     """The same work, in this or another agent: with its own screen on a terminal."""
     from ....services.supervision.record import Options
 
@@ -56,12 +56,12 @@ def go_on(context: Context) -> int:
     return _supervise(context, session, _policy(args, names), options)
 
 
-def _supervise(context: Context, session: Session, policy: Policy, options: Options) -> int:
+def _supervise(context: CommandContext, session: Session, policy: Policy, options: Options) -> int:
     if os.name != "posix":
         raise UsageError("agents cannot be supervised on Windows yet", hint="start the agent yourself")
     from ....services.supervision.supervisor import Supervisor
 
-    display = Display(context)
+    display = NoticePrinter(context)
     supervisor = Supervisor(context.segue, session, policy, options, display.tell)
     before = {}
 
@@ -84,7 +84,7 @@ def _supervise(context: Context, session: Session, policy: Policy, options: Opti
 # -- what is meant -----------------------------------------------------------------------------
 
 
-def _session(context: Context) -> Session:
+def _session(context: CommandContext) -> Session:
     from ....services.supervision import record as supervision
 
     args, segue = context.args, context.segue
@@ -120,7 +120,7 @@ def _declare(session: Session, check: str, number: int) -> None:
         session.features.add(id, f"{check} passes", checks=[made])
 
 
-def _agents(context: Context, names: list[str]) -> tuple[str, ...]:
+def _agents(context: CommandContext, names: list[str]) -> tuple[str, ...]:
     """Agents by their names or commands; the ones of the session, or that are installed, if none is named."""
     from ....services.supervision.launchers import chosen
 
@@ -141,7 +141,7 @@ def _policy(args: Any, agents: tuple[str, ...]) -> Policy:
     )  # fmt: skip
 
 
-def _options(context: Context) -> Options:
+def _options(context: CommandContext) -> Options:
     from ....services.supervision.record import Options
 
     args = context.args
@@ -165,10 +165,10 @@ def _seconds(text: str) -> float:
 # -- what is shown -----------------------------------------------------------------------------
 
 
-class Display:
+class NoticePrinter:
     """Notices as lines for people or for programs."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: CommandContext) -> None:
         self._context = context
         self._style = style_for(sys.stdout, context.environment, no_color=context.args.no_color)
         self._live = is_terminal(sys.stdout) and not context.json
@@ -204,7 +204,7 @@ class Display:
             print("\r\x1b[2K", end="", flush=True)
             self._drawn = False
 
-    def finish(self, finished: Finished) -> None:
+    def finish(self, finished: RunFinished) -> None:
         if self._context.json:
             self._object(finished, kind="finished")
             return
@@ -260,7 +260,7 @@ def _continue_arguments(parser: Parser) -> None:
 
 _JSON = "an object a line: Notice each, at last a Finished with `kind` finished"
 COMMANDS = (
-    Command(
+    CliCommand(
         "run", run, _run_arguments, session="flag", json=_JSON, more="words for the agent's command line",
         examples=(
             'segue run "Refactor auth to JWT" --agent claude --check "pytest -q" --max-cost 5',
@@ -268,7 +268,7 @@ COMMANDS = (
             "segue run", "segue run --json -- --model opus",
         ),
     ),
-    Command(
+    CliCommand(
         "continue", go_on, _continue_arguments, session="id", json=_JSON,
         more="words for the agent's command line",
         examples=("segue continue", "segue continue --in codex", "segue continue --in gemini --headless"),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import TranscriptUnreadable
 from ...render import Style, ago, bytes_words, count, cut, one_line, table
-from ..command import Command
-from ..context import Context
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext
+from ..progress import ProgressBar
 
 if TYPE_CHECKING:
     from ....api.segue import Segue
@@ -26,7 +26,7 @@ PROCESSES_MAX = 4
 _STEP_CHARS = 240
 
 
-def runs(context: Context) -> int:
+def runs(context: CommandContext) -> int:
     """The runs that agents left in this project, or in all."""
     args = context.args
     found = context.looked(
@@ -71,7 +71,7 @@ def short_ids(ids: list[str]) -> dict[str, str]:
     return found
 
 
-def sync(context: Context) -> int:
+def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
     import os
 
@@ -79,7 +79,7 @@ def sync(context: Context) -> int:
 
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         done = context.segue.sync(
             agent=args.agent or "", paths=paths, session=args.session or "", progress=progress,
             workers=min(PROCESSES_MAX, os.cpu_count() or 1),
@@ -119,7 +119,7 @@ def _summary(done: Synced) -> list[str]:
 # -- one run -----------------------------------------------------------------------------------
 
 
-def wanted_run(context: Context) -> Run | None:
+def wanted_run(context: CommandContext) -> Run | None:
     """The run that is meant; None if a session is."""
     id = context.session_id()
     if not id and not context.args.timeline:
@@ -145,7 +145,7 @@ def _run(segue: Segue, id: str) -> Run | None:
         return None
 
 
-def show_run(context: Context, run: Run) -> int:
+def show_run(context: CommandContext, run: Run) -> int:
     """A run's facts, or its steps."""
     if context.args.timeline:
         return _steps(context, run)
@@ -186,7 +186,7 @@ def _window(run: Run) -> str:
     return f"{run.context:,} tokens{full}" if run.context else ""
 
 
-def _steps(context: Context, run: Run) -> int:
+def _steps(context: CommandContext, run: Run) -> int:
     from ....services.runs.listing import steps_of
 
     steps = steps_of(context.segue, run)
@@ -276,11 +276,11 @@ def _sync_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "runs", runs, _runs_arguments, json="an array of Runs",
         examples=("segue runs", "segue runs --all --agent codex", "segue runs --limit 0 --json"),
     ),
-    Command(
+    CliCommand(
         "sync", sync, _sync_arguments, session="flag",
         json="`{read, new, unchanged, unreadable, bytes_read, sessions, dropped, archive_bytes, retention, "
         "shared, unshared, first}`",

@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import NotInstalled, RefusedError, UsageError, extra
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
-    from ....services.server.startup import Place
+    from ....services.server.startup import ListenAddress
     from ..parser import Parser
 
 PORT = 8787
 
 
-def mcp(context: Context) -> int:
+def mcp(context: CommandContext) -> int:
     """Speak MCP on standard input and output until the agent hangs up."""
     from importlib.util import find_spec
 
-    from ...mcp.early_answers import Front, own_streams
+    from ...mcp.early_answers import EarlyAnswers, own_streams
 
     if find_spec("mcp") is None:
         raise NotInstalled("the MCP SDK is not installed", hint=extra("mcp"))
-    front = Front(*own_streams())
+    front = EarlyAnswers(*own_streams())
     front.start()
     from ...mcp.calls import Calls
     from ...mcp.server import serve
@@ -37,16 +37,16 @@ def mcp(context: Context) -> int:
 # -- for a team ------------------------------------------------------------------------------------
 
 
-def serve(context: Context) -> int:
+def serve(context: CommandContext) -> int:
     """Serve until a signal ends it."""
     from importlib.util import find_spec
 
     if find_spec("uvicorn") is None:
         raise NotInstalled("what the server needs is not installed", hint=extra("server"))
-    from ....services.server.startup import Place, prepared
+    from ....services.server.startup import ListenAddress, prepared
 
     args = context.args
-    place = Place(args.host, args.port, bool(args.tls_cert))
+    place = ListenAddress(args.host, args.port, bool(args.tls_cert))
     if args.no_auth and not place.loopback:
         raise RefusedError(
             f"--no-auth is for this machine only, not for {args.host}",
@@ -64,7 +64,7 @@ def serve(context: Context) -> int:
     return run(served)
 
 
-def _rules(args: Any, place: Place) -> Any:
+def _rules(args: Any, place: ListenAddress) -> Any:
     from ...http.server.context import Rules
 
     if args.rate < 0 or args.max_body < 1 or args.audit_days < 0:
@@ -79,7 +79,7 @@ def _rules(args: Any, place: Place) -> Any:
     )  # fmt: skip
 
 
-def _announce(context: Context, url: str, ready: Any, place: Place) -> None:
+def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddress) -> None:
     import sys
 
     context.say(f"Segue serves {ready.projects.shown} on {url}")
@@ -115,11 +115,11 @@ def _serve_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "mcp", mcp, session="flag", json="nothing: it speaks the protocol",
         examples=("segue mcp", "segue mcp --session leak-hunt"),
     ),
-    Command(
+    CliCommand(
         "serve", serve, _serve_arguments, json="`url`, `store`, `token` (while it is new) and `token_file`",
         examples=(
             "segue serve", "segue serve --port 0 --json",

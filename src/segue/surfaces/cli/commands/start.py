@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ....errors import StoreUnavailable, UsageError
 from ...render import count, one_line
-from ..command import Command
-from ..context import Context, text_or_stdin
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin
 
 if TYPE_CHECKING:
     from ....api.session import Session
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AS_BEFORE = "nothing changed: it was so already"
 
 
-def start(context: Context) -> int:
+def start(context: CommandContext) -> int:
     """Begin a session, or take up the one of this id."""
     from ....services.sessions.repository import Saved
 
@@ -32,10 +32,10 @@ def start(context: Context) -> int:
         organization=args.org or "", project=args.project or "",
     )  # fmt: skip
     if session.pending:
-        from ....services.workspace.offline_queue import Pending
+        from ....services.workspace.offline_queue import QueuedCommand
 
         told = {"id": session.id, "status": "pending"}
-        return context.pending(Pending(session.id, 0, 0), f"started {session.id}", **told)
+        return context.pending(QueuedCommand(session.id, 0, 0), f"started {session.id}", **told)
     state = session.state
     saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
     word = f"taken up, {state.status}" if exists else "started"
@@ -48,7 +48,7 @@ def start(context: Context) -> int:
     return context.saved(saved, *lines, id=session.id, status=state.status, left_active=left)
 
 
-def _left_active(context: Context) -> str:
+def _left_active(context: CommandContext) -> str:
     """The session that was current here and goes on, if there is one."""
     from ....errors import SegueError
 
@@ -63,7 +63,7 @@ def _made(number: int, name: str) -> str:
     return f"{number} {name}" if number != 1 else "1 " + " ".join(w.removesuffix("s") for w in name.split())
 
 
-def pause(context: Context) -> int:
+def pause(context: CommandContext) -> int:
     """Stop for now."""
     session = context.session()
     done = session.pause(text_or_stdin(context.args.reason), cause=context.args.cause)
@@ -83,7 +83,7 @@ def pause(context: Context) -> int:
     return context.saved(done, *lines)
 
 
-def _aside(context: Context, done: Interruption) -> int:
+def _aside(context: CommandContext, done: Interruption) -> int:
     """Say that a pause is kept in an emergency file: it counts as soon as the store answers."""
     if done.status != "emergency":
         raise StoreUnavailable(done.error, hint="nothing was kept; run the command again when it answers")
@@ -97,7 +97,7 @@ def _aside(context: Context, done: Interruption) -> int:
     return 0
 
 
-def complete(context: Context) -> int:
+def complete(context: CommandContext) -> int:
     """The goal is reached."""
     session = context.session()
     if context.args.force is not None and not context.args.force.strip():
@@ -123,7 +123,7 @@ def complete(context: Context) -> int:
     )
 
 
-def _summed_up(context: Context, session: Session) -> str:
+def _summed_up(context: CommandContext, session: Session) -> str:
     """A summary by the model that was set, of what its claims hold; empty without one."""
     from ....services.models import refine
     from .model import teller
@@ -134,7 +134,7 @@ def _summed_up(context: Context, session: Session) -> str:
     return refine.summary_text(found)
 
 
-def abandon(context: Context) -> int:
+def abandon(context: CommandContext) -> int:
     """The goal is given up."""
     session = context.session()
     saved = session.abandon(text_or_stdin(context.args.reason))
@@ -142,7 +142,7 @@ def abandon(context: Context) -> int:
     return context.saved(saved, f"abandoned: {goal}" if saved.events else AS_BEFORE)
 
 
-def _tally(context: Context, session: Session) -> list[str]:
+def _tally(context: CommandContext, session: Session) -> list[str]:
     from ..views.session import tally
 
     line = "" if context.json else tally(session.status(), context.style)
@@ -186,7 +186,7 @@ def _complete_arguments(parser: Parser) -> None:
 
 _ID = "2026-11-15-coding-shop-001"
 COMMANDS = (
-    Command(
+    CliCommand(
         "start", start, _start_arguments,
         json="Saved with `id`, `status` and `left_active`: the session before, if it stays active",
         examples=(
@@ -195,7 +195,7 @@ COMMANDS = (
             "segue start --id leak-hunt",
         ),
     ),
-    Command(
+    CliCommand(
         "pause", pause, _pause_arguments, session="id",
         json="Interruption: Saved with `status`, `session_id`, `summary`, `resume_command` and so on",
         examples=(
@@ -204,12 +204,12 @@ COMMANDS = (
             "segue pause --cause error --reason 'the tests do not start'",
         ),
     ),
-    Command(
+    CliCommand(
         "complete", complete, _complete_arguments, session="id",
         json="Saved with `left_open` (items), `proven` (false without features), `unproven` and `changes`",
         examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
     ),
-    Command(
+    CliCommand(
         "abandon", abandon, _abandon_arguments, session="id", json="Saved",
         examples=("segue abandon", 'segue abandon --reason "the customer left"'),
     ),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import StoreUnavailable, UsageError
-from ..command import Command
-from ..context import Context
+from ..command import CliCommand
+from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.sessions.status import Card
     from ..parser import Parser
 
 
-def status(context: Context) -> int:
+def status(context: CommandContext) -> int:
     """What is done, under way, next and blocked."""
     session = context.session()
     try:
@@ -29,7 +29,7 @@ def status(context: Context) -> int:
     return 0
 
 
-def _last_status(context: Context, session: str, fault: StoreUnavailable) -> int:
+def _last_status(context: CommandContext, session: str, fault: StoreUnavailable) -> int:
     """As it was last seen, where the server cannot be reached."""
     offline = context.segue.offline
     last = offline.last(session) if offline is not None else None
@@ -49,7 +49,7 @@ def _last_status(context: Context, session: str, fault: StoreUnavailable) -> int
     return 0
 
 
-def show(context: Context) -> int:
+def show(context: CommandContext) -> int:
     """Everything that is known of a session, or of a run."""
     from .runs import show_run, wanted_run
 
@@ -84,7 +84,7 @@ def _beyond_status(state: Any) -> dict[str, Any]:
     }
 
 
-def listing(context: Context) -> int:
+def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all."""
     args, segue = context.args, context.segue
     cards = segue.list(
@@ -102,13 +102,13 @@ def listing(context: Context) -> int:
     return _cards(context, cards, 'no sessions here; begin one with `segue start "…"`')
 
 
-def resumable(context: Context) -> int:
+def resumable(context: CommandContext) -> int:
     """Sessions that were paused or left in the middle."""
     cards = context.segue.resumable(everywhere=context.args.all)
     return _cards(context, cards, "nothing to resume; `segue list` shows all sessions")
 
 
-def _cards(context: Context, cards: list[Card], empty: str) -> int:
+def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
     from ...render import ago, shown, table
 
     context.emit(cards)
@@ -130,7 +130,7 @@ def _cards(context: Context, cards: list[Card], empty: str) -> int:
     return 0
 
 
-def log(context: Context) -> int:
+def log(context: CommandContext) -> int:
     """The journal as a timeline."""
     if context.args.limit < 0 or context.args.after < 0:
         raise UsageError("a number below 0", hint="--limit 20 gives the newest 20; 0 gives all")
@@ -141,7 +141,7 @@ def log(context: Context) -> int:
     return _timeline(context, session.log(after=after))
 
 
-def _timeline(context: Context, events: list[Any]) -> int:
+def _timeline(context: CommandContext, events: list[Any]) -> int:
     from ..views.timeline import as_object, timeline
 
     if context.json:
@@ -151,7 +151,7 @@ def _timeline(context: Context, events: list[Any]) -> int:
     return 0
 
 
-def checkpoints(context: Context) -> int:
+def checkpoints(context: CommandContext) -> int:
     """The named checkpoints of a session."""
     from ...render import ago, table
 
@@ -192,29 +192,29 @@ def _resumable_arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "status", status, session="id", json="a SessionStatus",
         examples=("segue status", "segue status 2026-11-15-coding-shop-001", "segue status --json"),
     ),
-    Command(
+    CliCommand(
         "show", show, _show_arguments, session="id",
         json="a SessionStatus with `end_reason`, `answered`, `solved`, `notes`, `context`, `marks`, `handed` "
         "and `unknown_events` beside it; of a run, a Run; with `--timeline` an array of steps or Events",
         examples=("segue show", "segue show 2026-11-15-coding-shop-001", "segue show 56e8 --timeline"),
     ),
-    Command(
+    CliCommand(
         "list", listing, _list_arguments, json="an array of Cards; with `--ids` of ids",
         examples=("segue list", "segue list --all --status paused", "segue list --project shop --json"),
     ),
-    Command(
+    CliCommand(
         "log", log, _log_arguments, session="id", json="an array of Events",
         examples=("segue log", "segue log --limit 20", "segue log --after 120 --json"),
     ),
-    Command(
+    CliCommand(
         "resumable", resumable, _resumable_arguments, json="an array of Cards",
         examples=("segue resumable", "segue resumable --all --json"),
     ),
-    Command(
+    CliCommand(
         "checkpoints", checkpoints, session="id", json="an array of `{name, version, at, note}`",
         examples=("segue checkpoints", "segue checkpoints -s 2026-11-15-coding-shop-001 --json"),
     ),

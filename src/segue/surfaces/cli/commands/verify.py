@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ....core.features.evidence import PERSON, TRUSTS
 from ....core.journal import event as ev
 from ...render import Style, ago, bytes_words, count, one_line, plain, safe
-from ..command import Command
-from ..context import Context, confirm
-from ..progress import Progress
+from ..command import CliCommand
+from ..context import CommandContext, confirm
+from ..progress import ProgressBar
 from ..views.session import View
 from .feature import COLOURS, verdict_lines
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from ..parser import Parser
 
 
-def verify(context: Context) -> int:
+def verify(context: CommandContext) -> int:
     """Run what is unproven or stale; 0 if all is proven, 1 if something is not."""
     args, features = context.args, context.session().features
     if args.audit:
         return _audit(context, features)
-    with Progress(context) as progress:
+    with ProgressBar(context) as progress:
         done = features.verify(
             args.feature, all=args.all, jobs=max(0, args.jobs), trust=args.trust,
             ask=None if context.json else _ask, progress=progress,
@@ -58,7 +58,7 @@ def _ask(checks: Sequence[Check]) -> bool:
     return confirm(f"These commands came from a file or an agent and were never run:\n{lines}\nRun them?")
 
 
-def _audit(context: Context, features: Features) -> int:
+def _audit(context: CommandContext, features: Features) -> int:
     found = features.audit(context.args.head or "")
     context.emit({**plain(found), "ok": found.ok})
     outputs = ", ".join(f"{number} {name}" for name, number in sorted(found.outputs.items()))
@@ -75,7 +75,7 @@ def _audit(context: Context, features: Features) -> int:
 # -- one feature -------------------------------------------------------------------------------
 
 
-def show_feature(context: Context, id: str) -> int:
+def show_feature(context: CommandContext, id: str) -> int:
     """What a feature is, and what is known of it."""
     features = context.session().features
     found, verdict, history = features.feature(id), features.get(id), features.history(id)
@@ -166,7 +166,7 @@ def _told(event: ev.Event, body: ev.Body) -> str:
     )
 
 
-def _output(context: Context, features: Features, runs: Sequence[Any]) -> int:
+def _output(context: CommandContext, features: Features, runs: Sequence[Any]) -> int:
     _, ran = runs[-1] if runs else (None, None)
     body = features.outputs.read(ran.output) if ran is not None and ran.output else b""
     text = (body or b"").decode("utf-8", "replace")
@@ -187,7 +187,7 @@ def _arguments(parser: Parser) -> None:
 
 
 COMMANDS = (
-    Command(
+    CliCommand(
         "verify", verify, _arguments, session="flag",
         json="a Verified with `ok`; with `--audit` an Audit with `ok`",
         examples=("segue verify", "segue verify --feature jwt --jobs 4", "segue verify --audit --json"),

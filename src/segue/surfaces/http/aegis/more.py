@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Meta
 
 from ....core.base.token_estimate import estimate
-from ....core.memories.model import Memory, Where
+from ....core.memories.model import Memory, MemoryFilter
 from ....services.memories import curation
 from ....services.memories.service import EVERYTHING
 from ....services.server.aegis import progress
-from ....services.server.aegis.progress import Progress
+from ....services.server.aegis.progress import SessionProgress
 from ....services.workspace.data_folder import moment, now
 from ..server.route import Visit
 from . import forms
@@ -107,7 +107,7 @@ class Upkeep(msgspec.Struct):
     max_pairs: forms.Count = 25
 
 
-class Archived(msgspec.Struct):
+class ExpiredCount(msgspec.Struct):
     """How many no longer count, or would not."""
 
     archived: int
@@ -177,7 +177,7 @@ class Stats(msgspec.Struct):
 class SessionsOut(msgspec.Struct):
     """Sessions, the one that was worked on last first."""
 
-    sessions: list[Progress]
+    sessions: list[SessionProgress]
 
 
 # -- handoff and context ---------------------------------------------------------------------------
@@ -257,14 +257,14 @@ def _context(visit: Visit, agent: str, data: ContextQuery) -> list[ContextItem]:
 
 
 @aegis_route("POST", "/memories/decay/archive", need="writer")
-def archive(visit: Visit, data: Upkeep) -> Archived:
+def archive(visit: Visit, data: Upkeep) -> ExpiredCount:
     """Deprecate what time, votes and disuse have left little worth of."""
     dry = bool(data.dry_run)
     gone = curation.decay(
         visit.segue.memories, threshold=data.threshold, dry_run=dry, namespace=data.namespace,
         agent=acting(visit, data.agent_id),
     )  # fmt: skip
-    return Archived(len(gone), data.namespace, data.threshold, dry)
+    return ExpiredCount(len(gone), data.namespace, data.threshold, dry)
 
 
 @aegis_route("POST", "/memories/ace/curate", need="reader")
@@ -335,7 +335,7 @@ def hybrid_query(visit: Visit, data: forms.MemoryQuery) -> HybridOut:
 def _live(visit: Visit, namespace: str, agent: str) -> dict[str, Memory]:
     service = visit.segue.memories
     reader = service.reader(agent=agent, namespace=namespace)
-    return {one.id: one for one in service.store.listing(reader, Where(), now())}
+    return {one.id: one for one in service.store.listing(reader, MemoryFilter(), now())}
 
 
 # -- numbers ---------------------------------------------------------------------------------------

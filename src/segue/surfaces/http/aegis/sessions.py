@@ -19,7 +19,7 @@ from ....core.features.verdict import Verdict, counted
 from ....core.sessions.state import SessionState
 from ....errors import UnknownFeature, UsageError
 from ....services.server.aegis import progress
-from ....services.server.aegis.progress import Label, Progress, Update
+from ....services.server.aegis.progress import Label, ProgressUpdate, SessionProgress
 from ....services.server.session_index import home_for
 from ...render import compact
 from ..server.route import Visit, route
@@ -51,7 +51,7 @@ def acting(visit: Visit, agent: str | None) -> str:
 
 
 @aegis_route("POST", "/memories/ace/session", need="writer", together=True)
-def create_session(visit: Visit, data: forms.NewSession) -> Progress:
+def create_session(visit: Visit, data: forms.NewSession) -> SessionProgress:
     """A session; if there is one of this id already, that one as it is."""
     agent = acting(visit, data.agent_id)
     label = Label(namespace=own(data.namespace), agent=agent, user=data.user_id or "")
@@ -59,16 +59,16 @@ def create_session(visit: Visit, data: forms.NewSession) -> Progress:
 
 
 @aegis_route("GET", "/memories/ace/session/{id}", need="reader")
-def get_session(visit: Visit, id: str) -> Progress:
+def get_session(visit: Visit, id: str) -> SessionProgress:
     """How far a session is."""
     return progress.get(visit.segue, id)
 
 
 @aegis_route("PATCH", "/memories/ace/session/{id}", need="writer", together=True)
-def update_session(visit: Visit, id: str, data: forms.SessionChange) -> Progress:
+def update_session(visit: Visit, id: str, data: forms.SessionChange) -> SessionProgress:
     """Say how far a session is; nobody else's word is lost by it."""
     blocked = data.blocked_items
-    update = Update(
+    update = ProgressUpdate(
         data.completed_items, data.in_progress_item, data.next_items,
         None if blocked is None else [{"item": one.item, "reason": one.reason or ""} for one in blocked],
         data.summary, data.last_action, data.status, data.total_items,
@@ -92,7 +92,7 @@ def create_feature(visit: Visit, data: forms.NewFeature) -> forms.FeatureOut:
     home = data.session_id or visit.index.home_of(segue, data.feature_id, namespace, strict=True)
     home = home or home_for(namespace)
     if not segue.book.exists(home):
-        goal = Update(summary=None if data.session_id else "Features that name no session")
+        goal = ProgressUpdate(summary=None if data.session_id else "Features that name no session")
         progress.create(segue, home, Label(namespace=namespace), goal)
     session = Session(segue, home)
     if data.feature_id not in session.state.features:

@@ -14,8 +14,8 @@ from msgspec import Meta
 from ....core.handover.events import Offer, checkpoint_of
 from ....core.journal import event as ev
 from ....errors import UnknownHandoff
-from ....handover.scoring import Scored, scores_in
-from ....services.handoff.offers import HOURS, HOURS_MAX, Handed
+from ....handover.scoring import ScoredHandover, scores_in
+from ....services.handoff.offers import HOURS, HOURS_MAX, HandoffOffer
 from ....services.sessions.repository import Saved
 from ...render import plain
 from ..server.parameters import SAVED, Cursor, Id, Limit, Name, Text, Wish, Word, page, session_of, with_more
@@ -56,7 +56,7 @@ class OfferPage(msgspec.Struct):
     next: str = ""
 
 
-def _told(visit: Visit, handed: Handed) -> Any:
+def _told(visit: Visit, handed: HandoffOffer) -> Any:
     text = visit.segue.handoffs.restoration(handed.offer)
     return with_more(handed.saved, offer=handed.offer, restoration=text)
 
@@ -164,7 +164,7 @@ class HandoverEvent(msgspec.Struct):
 class HandoverHistory(msgspec.Struct):
     handover: Handover
     history: list[HandoverEvent]
-    scores: list[Scored]
+    scores: list[ScoredHandover]
 
 
 def _handover(visit: Visit, tree: str) -> Handover | None:

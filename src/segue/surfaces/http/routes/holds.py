@@ -17,7 +17,7 @@ from ....core.sessions.budget import Standing
 from ....core.sessions.holds import LEASE_SECONDS, Holder
 from ....core.sessions.state import AgentState
 from ....errors import UnknownAgent
-from ....services.models.ledger import Report
+from ....services.models.ledger import SpendingReport
 from ....services.resume.interruptions import Interruption
 from ....services.sessions.holds import Hold, new_run
 from ....services.sessions.repository import Saved
@@ -218,7 +218,9 @@ def spend(visit: Visit, id: str, data: Spent) -> Standing | Interruption:
 
 
 @route("GET", "/v1/spend", need="reader", tags=MONEY, errors=())
-def get_spend(visit: Visit, session: Word = "", days: Annotated[int, Meta(ge=1, le=36_500)] = 30) -> Report:
+def get_spend(
+    visit: Visit, session: Word = "", days: Annotated[int, Meta(ge=1, le=36_500)] = 30
+) -> SpendingReport:
     """What models cost in this project, by day, session, purpose and model."""
     return visit.segue.spend(session=session, days=days)
 

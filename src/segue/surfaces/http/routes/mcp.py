@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from ...mcp.served import Asker, ServedCalls
+from ...mcp.served import ServedCaller, ServedCalls
 from ..server import problems
-from ..server.context import Front
+from ..server.context import ServerContext
 from ..server.route import ACTOR, REPOSITORY, RUN, Visit
 
 PATH = "/mcp"
@@ -24,7 +24,7 @@ SESSION = "segue-session"
 class McpMount:
     """An ASGI application behind the gate."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._calls = ServedCalls()
         self._manager: Any = None
@@ -72,11 +72,11 @@ class McpMount:
             server, json_response=True, stateless=True, max_request_body_size=most
         )
 
-    def _asker(self, context: Any) -> Asker:
+    def _asker(self, context: Any) -> ServedCaller:
         scope, headers = context.request.scope, context.request.headers
         told = [headers.get(name, "") for name in (ACTOR, RUN, REPOSITORY)]
         visit = Visit(self._front, scope["segue_access"], *told)
-        return Asker(visit.segue, visit.access, headers.get(SESSION, ""))
+        return ServedCaller(visit.segue, visit.access, headers.get(SESSION, ""))
 
     async def stop(self) -> None:
         """Let go of what is under way."""

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from ....core.memories import model as mem
 from ....core.memories.curation import Junk
-from ....core.memories.model import Memory, Trace
+from ....core.memories.model import Memory, MemoryAudit
 from ....errors import UnknownSession, UsageError
 from ....services.memories import curation as upkeep
 from ....services.memories.remembering import PlaceMemories
@@ -189,7 +189,7 @@ class FoundMemories(msgspec.Struct):
 class ShownMemory(msgspec.Struct):
     memory: Memory
     effectiveness: float
-    trail: list[Trace]
+    trail: list[MemoryAudit]
 
 
 class Forgotten(msgspec.Struct):

@@ -18,7 +18,7 @@ from ....core.brief.compose import BYTES_DEFAULT, BYTES_MIN
 from ....core.resume.restoration import Restoration
 from ....errors import UnknownRun
 from ....services.runs.run import Run, run_in
-from ....services.runs.shared_copies import Shelf, forget
+from ....services.runs.shared_copies import SharedCopies, forget
 from ....services.server import sent_runs
 from ...render import plain
 from ..server.parameters import Cursor, Limit, Word, page, session_of
@@ -111,7 +111,7 @@ def get_run(visit: Visit, key: Word) -> KeptRun:
         raise UnknownRun(
             f"the run {key[:40]!r} is kept in another form", hint="send it again with `segue sync`"
         )
-    run = msgspec.structs.replace(run, shared=Shelf(visit.segue.journal).has(key))
+    run = msgspec.structs.replace(run, shared=SharedCopies(visit.segue.journal).has(key))
     return KeptRun(key, run, sent_runs.digest_in(row) is not None)
 
 

@@ -18,7 +18,7 @@ from ....services.server.keys import Keys
 from ....services.server.projects import Projects
 from ....services.workspace.data_folder import moment, now
 from .commit_queue import Lane, in_thread
-from .follow import Watch
+from .follow import StreamFollower
 from .metrics import Metrics
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Rules(Value):
     """How long a line of the audit is kept; 0: for ever."""
 
 
-class Front:
+class ServerContext:
     """The server as its routes see it."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Front:
         self.keys = Keys(projects.desk)
         self.rules = rules or Rules()
         self.metrics = Metrics()
-        self.watch = Watch(projects)
+        self.watch = StreamFollower(projects)
         self.embedded = not projects.home.elsewhere
         self._log = log or _to_stderr
         self._lanes: dict[str, Lane] = {}

@@ -16,7 +16,7 @@ from ....services.server.projects import Projects
 POLL_SECONDS = 0.5
 
 
-class Watch:
+class StreamFollower:
     """Where streams end, and who waits for more."""
 
     def __init__(self, projects: Projects) -> None:

@@ -21,13 +21,13 @@ import msgspec
 from anyio import to_thread
 
 from ....core.base.values import whole as length_of
-from ....core.server.access import Access, Answer, without_secrets
+from ....core.server.access import Access, KeptResponse, without_secrets
 from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
 from ....services.server import idempotency as once
 from ....services.workspace.data_folder import now
 from . import problems
 from .commit_queue import in_thread
-from .context import Front
+from .context import ServerContext
 from .response import Messages, TooLarge, gzipped, header, headers_of, whole
 from .route import ACTOR, OPEN, PROJECT, RUN
 from .routing import Receive, Route, Scope, Send
@@ -44,10 +44,10 @@ _AUDIT_SECONDS = 1.0
 _ANSWER_BYTES_MAX = 1_000_000
 
 
-class Gate:
+class RequestPipeline:
     """An ASGI application in front of another."""
 
-    def __init__(self, app: ASGIApp, front: Front, mounts: dict[str, ASGIApp] | None = None) -> None:
+    def __init__(self, app: ASGIApp, front: ServerContext, mounts: dict[str, ASGIApp] | None = None) -> None:
         self.app = app
         self.front = front
         self.mounts = dict(mounts or {})
@@ -87,7 +87,7 @@ class Lookups:
     Whoever comes while a look is under way waits for the next one, so that each request is let in by a look
     that began after it came: a key that was revoked by then is unknown to it."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._waiting: dict[tuple[str, str], list[asyncio.Future[Access]]] = {}
 
@@ -130,7 +130,7 @@ class Lookups:
 class _Passage:
     """One request on its way."""
 
-    def __init__(self, gate: Gate, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, gate: RequestPipeline, scope: Scope, receive: Receive, send: Send) -> None:
         self._gate = gate
         self._front = gate.front
         self._scope = scope
@@ -262,7 +262,7 @@ class _Passage:
         request = hashlib.sha256(whose.encode() + b"\0" + body).hexdigest()
         if await self._replayed(id, request):
             return
-        mark = once.Mark(id)
+        mark = once.RequestMark(id)
         reset = once.serving.set(mark)
         self.out.hold = True
         try:
@@ -272,7 +272,7 @@ class _Passage:
         if mark.found:
             await self._after_twin(id, request, mark.stream)
         elif 200 <= self.out.status < 300 and len(self.out.body) <= _ANSWER_BYTES_MAX:
-            answer = Answer(id, request, self.out.status, self.out.type, self.out.body, now())
+            answer = KeptResponse(id, request, self.out.status, self.out.type, self.out.body, now())
             await to_thread.run_sync(self._front.projects.desk.answer, answer)
         self.out.hold = False
 
@@ -318,7 +318,7 @@ def _again(body: bytes) -> Receive:
     return receive
 
 
-async def upkeep(front: Front) -> None:
+async def upkeep(front: ServerContext) -> None:
     """While the server runs: write the audit, forget old answers and marks."""
     last = float("-inf")
     while True:

@@ -12,7 +12,7 @@ from ....core.base.values import Value
 from ....errors import AccessError, SegueError, UsageError
 from ....services.server.projects import Projects
 from ..app import application
-from .context import Front, Rules
+from .context import Rules, ServerContext
 
 GRACE_SECONDS = 10
 BACKLOG = 2_048
@@ -54,7 +54,7 @@ def run(served: Served) -> int:
     listening = _listen(served.host, served.port)
     host = f"[{served.host}]" if ":" in served.host else served.host
     url = f"{'https' if served.tls[0] else 'http'}://{host}:{listening.getsockname()[1]}"
-    front = Front(served.projects, served.rules)
+    front = ServerContext(served.projects, served.rules)
     app = application(front)
     try:
         config = uvicorn.Config(

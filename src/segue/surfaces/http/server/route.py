@@ -22,7 +22,7 @@ from ....services.server.session_index import SessionIndex
 from ....services.sessions.repository import Saved
 from ...render import compact
 from .commit_queue import in_thread
-from .context import Front
+from .context import ServerContext
 from .routing import JSON, About, Answer, Request, Route
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Visit:
     """A request: who asks, and the sessions of the project that is asked about."""
 
     def __init__(
-        self, front: Front, access: Access, actor: str = "", run: str = "", repository: str = ""
+        self, front: ServerContext, access: Access, actor: str = "", run: str = "", repository: str = ""
     ) -> None:
         self.front = front
         self.access = access

@@ -18,7 +18,7 @@ from ....core.base.values import Value
 from ....core.server.access import Access
 from ....errors import SegueError
 from . import problems
-from .context import Front
+from .context import ServerContext
 from .response import TooLarge, header, whole
 
 Scope = MutableMapping[str, Any]
@@ -150,7 +150,7 @@ class Router:
     """The routes as an ASGI application, to be asked by the gate."""
 
     def __init__(
-        self, front: Front, routes: Sequence[Route], running: AbstractAsyncContextManager[None]
+        self, front: ServerContext, routes: Sequence[Route], running: AbstractAsyncContextManager[None]
     ) -> None:
         self.front = front
         self.routes = routes
