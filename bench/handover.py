@@ -178,7 +178,7 @@ def in_journal(place: Path) -> tuple[Callable[[], Any], Callable[[], list[int]],
 
     def commits() -> list[int]:
         own = Handover(seg).checkpoint
-        events = seg.journal.read(own.stream)
+        events = seg.workspace.store.read(own.stream)
         last = max(n for n, event in enumerate(events) if event.kind == "handover.begun")
         sizes: list[int] = []
         for event in events[last:]:

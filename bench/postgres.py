@@ -23,9 +23,9 @@ from tests.support.postgres import PostgresServer
 
 from segue import Segue, Session
 from segue.core.memories.model import Memory, MemoryFilter
+from segue.effects.clock import now
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.services.memories.service import searched
-from segue.services.workspace.data_folder import now
 from segue.stores.base import Append, MemoryChange, StoredMemory
 from segue.stores.postgres import PostgresJournal
 from segue.stores.sqlite import SqliteJournal

@@ -57,8 +57,8 @@ def grown_session(seg: Segue, size: int, rng: random.Random) -> Session:
 
 def bare_inserter(seg: Segue, length: int) -> Callable[[], object]:
     """An insert of so many bytes on the connection that Segue itself uses."""
-    assert isinstance(seg.journal, SqliteJournal)
-    db = seg.journal.database.connection()
+    assert isinstance(seg.workspace.store, SqliteJournal)
+    db = seg.workspace.store.database.connection()
     db.execute("CREATE TABLE IF NOT EXISTS bare (id INTEGER PRIMARY KEY, body BLOB)")
     body = os.urandom(length)
     return lambda: db.execute("INSERT INTO bare (body) VALUES (?)", (body,))
@@ -126,9 +126,9 @@ def status_cost() -> None:
 def cold_status(folder: Path, id: str) -> float:
     """Seconds for the status of a session in a Segue that has not seen it; its file is open."""
     seg = open_segue(folder)
-    seg.journal.streams("nothing")
+    seg.workspace.store.streams("nothing")
     seconds = timed(lambda: seg.session(id).status())
-    seg.journal.close()
+    seg.workspace.store.close()
     return seconds
 
 
@@ -164,7 +164,7 @@ def agent_row(name: str, size: int, folder: Path, **more: object) -> tuple[str, 
             for _ in range(40)
         ]
     assert session.load_agent("planner") == values[-1]
-    seg.journal.close()
+    seg.workspace.store.close()
     ours_mb = sum(f.stat().st_size for f in (folder / "home").glob("segue.db*")) / 1e6
     theirs_mb = path.stat().st_size / 1e6
     a, b = median_ms(put[-100:]), median_ms(their_put[-100:])

@@ -35,10 +35,10 @@ from segue.core.models.grounding import Grounded, ground
 from segue.core.models.spending import Caps, Price, ceiling
 from segue.core.runs import sentences as telling
 from segue.effects.models import request_of
-from segue.services.brief.brief import masked
 from segue.services.models import ask as models
 from segue.services.models import config, refine
 from segue.services.resume.prepare import RunsSummary
+from segue.services.runs.masking import masked
 from segue.services.runs.read_transcript import final, read, recognised
 
 SEED = 20_261_115
@@ -101,7 +101,7 @@ def places(segue: Segue, paths: list[Path], count: int) -> Iterator[Place]:
                 agent = recognised(prefix)
                 digest = masked(final(read(prefix, agent), agent))
                 told = RunsSummary((digest,), agent.name, digest.native)
-                material = refine.gather(segue, None, told, prefix)
+                material = refine.gather(segue.workspace, None, told, prefix)
             shown = picture([digest], agent=agent.name)
             yield Place(cut, needed, shown, material, compose(shown, BUDGET))
 
@@ -150,7 +150,7 @@ def really(segue: Segue, place: Place, speaker: Speaker) -> None:
     """Ask the model that runs."""
     start = time.perf_counter()
     found = models.claims(
-        segue, "brief", place.material.sources, place.material.facts, about=place.material.about
+        segue.workspace, "brief", place.material.sources, place.material.facts, about=place.material.about
     )
     speaker.seconds.append(time.perf_counter() - start)
     speaker.fell_back += bool(found.fell_back)
@@ -166,7 +166,7 @@ def compared(given: argparse.Namespace, corpus: list[Path], folder: Path) -> Non
     quotes, lies, small = Speaker("script that quotes"), Speaker("script that lies"), Speaker("SmolLM2-135M")
     with Segue(home=folder / "large", folder=folder) as segue:
         rung = config.rung_of("custom/any", url="http://127.0.0.1:9/v1", price=Price(0, 0), window=128_000)
-        config.save(segue, config.ladder_of([rung], Caps()))
+        config.save(segue.workspace, config.ladder_of([rung], Caps()))
         found = list(places(segue, corpus, given.cuts))
         for place in found:
             facts, sources = place.material.facts, place.material.sources
@@ -188,7 +188,7 @@ def _ask_small(given: argparse.Namespace, corpus: list[Path], folder: Path, spea
     deadline = time.monotonic() + 60 * given.minutes
     with SmallModel() as model, Segue(home=folder / "small", folder=folder) as segue:
         rung = config.rung_of(NAME, url=model.url, price=Price(0, 0), window=WINDOW, seconds=600)
-        config.save(segue, config.ladder_of([rung], Caps()))
+        config.save(segue.workspace, config.ladder_of([rung], Caps()))
         for place in places(segue, corpus, 1):
             if time.monotonic() > deadline:
                 break
@@ -233,11 +233,13 @@ def priced(path: Path, folder: Path) -> None:
     agent = recognised(path)
     with Segue(home=folder / "priced", folder=folder) as segue:
         rungs = [config.rung_of(name) for name in config.LISTED]
-        config.save(segue, config.ladder_of(rungs, Caps()))
+        config.save(segue.workspace, config.ladder_of(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
-        material = refine.gather(segue, None, RunsSummary((digest,), agent.name, digest.native), path)
-        question = models.claims_question(segue, "brief", material.sources, material.about)
+        material = refine.gather(
+            segue.workspace, None, RunsSummary((digest,), agent.name, digest.native), path
+        )
+        question = models.claims_question(segue.workspace, "brief", material.sources, material.about)
         seconds = time.perf_counter() - start
         done = segue.prepare(transcript=path)
     tokens = digest.chars // 4

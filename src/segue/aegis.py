@@ -158,7 +158,7 @@ class ProgressApi:
         """A session, or nothing if there is none."""
         try:
             self._segue.session(session_id)
-            return _progress(progress.get(self._segue, session_id))
+            return _progress(progress.get(self._segue.workspace, session_id))
         except UnknownSession:
             return None
 
@@ -174,11 +174,11 @@ class ProgressApi:
         """Say how far a session is, and make it if it is new. ``completed`` adds to what is done,
         ``next_items`` and ``blocked`` take the place of what was there, what is not given stays."""
         update = ProgressUpdate(completed, in_progress, next_items, blocked, summary, last_action, status)
-        return _progress(progress.create(self._segue, session_id, update=update))
+        return _progress(progress.create(self._segue.workspace, session_id, update=update))
 
     def mark_complete(self, session_id: str, item: str) -> Record:
         """One more item is done."""
-        return _progress(progress.change(self._segue, session_id, ProgressUpdate(completed=[item])))
+        return _progress(progress.change(self._segue.workspace, session_id, ProgressUpdate(completed=[item])))
 
 
 def _progress(found: SessionProgress) -> Record:

@@ -52,7 +52,9 @@ def test_each_session_has_the_state_and_the_log_that_were_written(seg: Segue, se
 @pytest.mark.parametrize("session", SESSIONS)
 def test_folding_the_whole_journal_anew_gives_the_same_state(seg: Segue, session: str) -> None:
     version = EXPECTED["sessions"][session]["state"]["version"]
-    assert plain(seg.book.state_at(session, version)) == EXPECTED["sessions"][session]["state"]
+    assert (
+        plain(seg.workspace.repository.state_at(session, version)) == EXPECTED["sessions"][session]["state"]
+    )
 
 
 def test_runs_memories_and_the_state_of_an_agent_are_there(seg: Segue) -> None:

@@ -18,7 +18,7 @@ def test_a_backup_made_while_two_processes_write_holds_all_that_was_acknowledged
         with open_segue(tmp_path, backup_hours=1e9) as seg:
             for _ in range(5):
                 before = (tmp_path / "lines").read_bytes()
-                backup = seg.backups.make()
+                backup = seg.workspace.backups.make()
                 seen = tmp_path / "seen"
                 seen.write_bytes(before[: before.rfind(b"\n") + 1])
                 holds(backup.path, Lines(seen))

@@ -23,6 +23,7 @@ from segue.core.sessions import snapshot
 from segue.services.models import config
 from segue.services.models import ledger as spending
 from segue.services.resume.scenes import kept
+from segue.services.runs.observed import runs_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.rebuild import rebuild
 from segue.stores.sqlite import SqliteJournal
@@ -169,7 +170,7 @@ def test_a_backup_that_a_kill_interrupts_is_whole_or_not_counted(
 ) -> None:
     die(Death(f"backup.{when}_rename", count, "backup"), tmp_path)
     with open_segue(tmp_path) as seg:
-        backups = seg.backups.list()
+        backups = seg.workspace.backups.list()
         assert len(backups) == kept
         for backup in backups:
             copy = SqliteJournal(backup.path)
@@ -198,7 +199,7 @@ def test_a_session_that_a_kill_interrupts_on_its_way_to_the_archive_or_back_is_n
 ) -> None:
     die(death, tmp_path)
     with open_segue(tmp_path) as seg:
-        cleanup = Cleanup(seg)
+        cleanup = Cleanup(seg.workspace)
         cleanup.run(0)
         assert [archived.id for archived in cleanup.list()] == ["over"]
         session = cleanup.restore("over")
@@ -217,9 +218,9 @@ def test_a_sync_that_a_kill_interrupts_is_finished_by_the_next_with_the_same_out
         found = outcome(seg)
         assert seg.sync().read == 0
         assert outcome(seg) == found
-        assert rebuild(seg, check=True).runs_different == []
-        for stream, _ in seg.journal.streams():
-            verify_chain(seg.journal.read(stream))
+        assert rebuild(seg.workspace, check=True).runs_different == []
+        for stream, _ in seg.workspace.store.streams():
+            verify_chain(seg.workspace.store.read(stream))
     assert found == whole_outcome(tmp_path)
 
 
@@ -247,11 +248,11 @@ def test_a_preparation_that_a_kill_interrupts_leaves_the_old_one_or_the_new_one(
     done = death.passing - 1 + (death.failpoint != "prepare.before_manifest")
     assert (found.active_state.current_work if found else "") == ("", "first", "second")[done]
     with work.open_agents(str(tmp_path)) as seg:
-        scene = kept(seg, "jwt")
+        scene = kept(seg.workspace, "jwt")
         kept_scenes = death.passing - 1 + (death.failpoint == "scene.keep.after")
         assert (scene.reason if scene else "") == ("", "1", "2")[kept_scenes]
         assert seg.prepare().session == "jwt"
-        assert [path.name for path in seg.home.scenes.glob("*.json")] == ["jwt.json"]
+        assert [path.name for path in seg.workspace.home.scenes.glob("*.json")] == ["jwt.json"]
 
 
 @deaths("asking")
@@ -262,8 +263,8 @@ def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_m
     set_before = death.failpoint != "models.before_ladder"
     began = death.failpoint.startswith(("spend", "claims"))
     with work.open_agents(str(tmp_path)) as seg:
-        assert bool(config.load(seg).rungs) == set_before
-        entries = spending.ledger(seg, spending.today()).entries
+        assert bool(config.load(seg.workspace).rungs) == set_before
+        entries = spending.ledger(seg.workspace, spending.today()).entries
         assert len(entries) == (death.passing if began else 0)
         open_ = [one for one in entries if one.outcome == "open"]
         assert len(open_) == death.failpoint.startswith("spend")
@@ -285,7 +286,7 @@ def test_a_pause_that_a_kill_interrupts_is_in_the_journal_and_can_be_prepared_ag
         session = seg.session("jwt")
         assert (session.state.status, session.state.pause_reason) == ("paused", str(death.passing))
         verify_chain(session.log())
-        scene = kept(seg, "jwt")
+        scene = kept(seg.workspace, "jwt")
         assert (scene.reason if scene else "") == ("", "1")[death.passing - 1]
         assert seg.since("jwt").session == "jwt"
         session.resume()
@@ -321,7 +322,7 @@ def test_a_sync_that_is_killed_at_any_moment_comes_to_the_same_in_the_end(
             assert outcome(seg) == expected
             assert len(seg.list(everywhere=True)) == len({session for session, _, _ in expected.values()})
             for run in seg.runs():
-                assert list(seg.observed.archive.read(run.key)), run
+                assert list(runs_of(seg.workspace).archive.read(run.key)), run
 
 
 def whole_outcome_of_new(folder: Path) -> dict[str, tuple[str, str, int]]:

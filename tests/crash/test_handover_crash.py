@@ -178,7 +178,7 @@ def test_a_journaled_run_that_died_anywhere_is_resumed_and_its_file_follows_the_
         if not over:
             assert own.run().resumed
         assert json.loads(own.checkpoint.path.read_bytes()) == own.checkpoint.load()
-        verify_chain(segue.journal.read(own.checkpoint.stream))
+        verify_chain(segue.workspace.store.read(own.checkpoint.stream))
     assert notes(project) == ["dead-0"]
     assert "end dead-0" in (project / "memory" / "layer2" / "current-state.md").read_text()
     assert git(project, "status", "--porcelain") == ""
@@ -237,7 +237,7 @@ def test_an_offer_that_died_anywhere_was_made_or_taken_wholly_or_not_at_all(
         assert ("taken over by codex" in state.last_action) == (statuses == ["taken"])
     if task == "unpacking":
         with Segue(home=tmp_path / "other", folder=tmp_path) as segue:
-            unpack(segue, (tmp_path / "work.segue").read_bytes())
+            unpack(segue.workspace, (tmp_path / "work.segue").read_bytes())
             assert [offer.status for offer in segue.handoffs.of("s")] == ["open"]
             assert segue.handoffs.accept(by="codex").offer.status == "taken"
 

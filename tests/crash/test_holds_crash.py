@@ -39,7 +39,7 @@ def test_a_zombie_does_not_hold(tmp_path: Path) -> None:
         wait_for(tmp_path / "said")
         process.kill()
         deadline = time.monotonic() + 10
-        while seg.holds.living(session.id):
+        while seg.workspace.holds.living(session.id):
             assert time.monotonic() < deadline, "a process that was killed and not waited for still holds"
             time.sleep(0.01)
         assert session.hold(run="run-mine").fence == 2
@@ -72,4 +72,4 @@ def test_the_session_of_a_killed_run_is_offered_to_be_resumed(tmp_path: Path) ->
         process.kill()
         process.communicate()
         assert [card.id for card in seg.resumable()] == [session.id]
-        assert [holder.run for holder in seg.holds.crashed(session.id)] == ["run-child"]
+        assert [holder.run for holder in seg.workspace.holds.crashed(session.id)] == ["run-child"]

@@ -52,11 +52,11 @@ def stored(home: Path) -> list[str]:
     """The ids of all records that are in the store, whose chains are whole."""
     found: list[str] = []
     with Segue(home=home, folder=home) as seg:
-        drain(seg)
-        assert drain(seg) == 0
+        drain(seg.workspace)
+        assert drain(seg.workspace) == 0
         assert not Spool(home / "spool").size()
-        for stream, _ in seg.journal.streams("run/"):
-            events = seg.journal.read(stream)
+        for stream, _ in seg.workspace.store.streams("run/"):
+            events = seg.workspace.store.read(stream)
             verify_chain(events)
             found += [body.id for body in map(read_body, events) if isinstance(body, RunHooked)]
     return found

@@ -12,9 +12,11 @@ from tests.support.postgres_store import needs_postgres, url_for
 
 from segue import Segue
 from segue.core.memories.model import Vote
+from segue.effects.clock import now
 from segue.effects.vectors.embedder import HashEmbedder
+from segue.services.runs.observed import runs_of
 from segue.services.upkeep.migrate import Migrated, migrate
-from segue.services.workspace.data_folder import DataFolder, now
+from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 from segue.stores.base import Journal, MemoryChange
 from segue.stores.postgres import PostgresJournal
@@ -42,7 +44,7 @@ def fill(home: Path, store: str, seed: int = 7) -> None:
         ids = [seg.remember(f"fact number {place} about pools", scope="global").id for place in range(5)]
         votes = [Vote(ids[0], "ann", "helpful", now()), Vote(ids[0], "bob", "harmful", now())]
         seg.memories.store.write(MemoryChange(votes=votes, recalls=[(ids[1], 3, now())]))
-        runs = seg.observed.runs
+        runs = runs_of(seg.workspace).runs
         runs.put([row("k1"), row("k2")])
 
 

@@ -58,7 +58,7 @@ def work(recorder: Recorder, home: Path, *, synchronous: str = "") -> Acknowledg
             else:
                 session.note(f"note {step} " + "y" * 500)
             mark()
-        seg.book._snap(session.id, session.state)
+        seg.workspace.repository._snap(session.id, session.state)
     journal.close()
     return heads
 

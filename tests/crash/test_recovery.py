@@ -36,7 +36,7 @@ def populate(home: Path, project: Path) -> dict[str, SessionState]:
                     done=f"{name} {i}", begin=f"{name} {i + 1}", note=f"{name} step {i} " + "x" * 300
                 )
             s.save_agent("planner", {"messages": [{"text": f"{name} {i} " + "y" * 700} for i in range(30)]})
-        seg.backups.make()
+        seg.workspace.backups.make()
         for name in ("alpha", "gamma"):
             s = seg.session(name)
             for i in range(20):
@@ -52,7 +52,11 @@ def store(tmp_path: Path) -> tuple[DataFolder, dict[str, SessionState]]:
 
 def states_in(home: DataFolder) -> dict[str, SessionState]:
     with Segue(home=home.path, folder=home.path) as seg:
-        return {name: seg.session(name).state for name in ("alpha", "beta", "gamma") if seg.book.exists(name)}
+        return {
+            name: seg.session(name).state
+            for name in ("alpha", "beta", "gamma")
+            if seg.workspace.repository.exists(name)
+        }
 
 
 def damage(path: Path, change: Callable[[bytearray], bytes | bytearray | None]) -> None:
@@ -105,7 +109,7 @@ def test_wrong_snapshots_are_made_anew_from_the_journal(
 ) -> None:
     home, states = store
     with Segue(home=home.path, folder=home.path) as seg:
-        rebuild(seg)
+        rebuild(seg.workspace)
     db = apsw.Connection(str(home.database))
     db.execute("UPDATE snapshots SET state = x'80'")
     db.close()
@@ -113,7 +117,7 @@ def test_wrong_snapshots_are_made_anew_from_the_journal(
     assert names(outcome)["refold"] == "used"
     assert states_in(home) == states
     with Segue(home=home.path, folder=home.path) as seg:
-        assert rebuild(seg, check=True).different == []
+        assert rebuild(seg.workspace, check=True).different == []
 
 
 @pytest.mark.parametrize("backups", [True, False])
@@ -186,7 +190,7 @@ def test_backups_of_two_stores_never_mix(
     other = tmp_path / "elsewhere" / "other.db"
     with Segue(f"sqlite://{other}", home=home.path, folder=tmp_path) as seg:
         seg.start("of another store", id="other")
-        made = seg.backups.make()
+        made = seg.workspace.backups.make()
         assert made.path.parent == tmp_path / "elsewhere" / "other.db-backups"
     other.unlink()
     settings = resolve(flags={"store": f"sqlite://{other}"})
@@ -318,8 +322,8 @@ def test_a_writer_that_had_the_old_file_open_writes_into_the_recovered_one(
     seg = Segue(home=home.path, folder=home.path)
     s = seg.session("alpha")
     s.done("before")
-    seg.journal.close()
-    seg.journal.streams()
+    seg.workspace.store.close()
+    seg.workspace.store.streams()
     damage(home.database, zero_header)
     recover(home, SETTINGS)
     s.done("after")

@@ -23,7 +23,7 @@ def home(tmp_path: Path) -> DataFolder:
     made = DataFolder(tmp_path / "home")
     with Segue(home=made, folder=tmp_path) as seg:
         s = seg.start("the goal", id="one", items=["a", "b"])
-        seg.backups.make()
+        seg.workspace.backups.make()
         time.sleep(1.1)  # the name of a backup tells seconds
         seg.remember("the first thing")
         seg.remember("the second thing")
@@ -104,7 +104,7 @@ def test_what_was_forgotten_since_does_not_come_back_from_an_original(
         seg.memories.forget(id, reason="wrong")
         shutil.rmtree(home.backups)
         time.sleep(1.1)
-        seg.backups.make()
+        seg.workspace.backups.make()
     remove(home)
     outcome = recover(home, SETTINGS)
     assert not any("the original kept in" in rung.detail for rung in outcome.rungs)

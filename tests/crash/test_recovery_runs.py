@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.runs import DAY, HOUR, opened, place
 
+from segue.services.runs.observed import runs_of
 from segue.services.upkeep.recover.from_runs import ACTOR
 from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
 from segue.services.workspace.data_folder import DataFolder
@@ -88,7 +89,7 @@ def test_what_a_rung_above_has_is_not_made_of_a_transcript(home: Path, project: 
     populate(home, project)
     folder = DataFolder(home / "segue")
     with opened(home, project) as seg:
-        seg.backups.make()
+        seg.workspace.backups.make()
     for path in folder.path.glob("segue.db*"):
         path.unlink()
     found = mend(folder)
@@ -123,7 +124,7 @@ def test_a_store_that_is_rebuilt_from_its_remains_keeps_its_runs_after_a_sync(
         file.write(bytes(64))
     mend(folder)
     with opened(home, project) as seg:
-        assert seg.observed.runs.rows() == []
+        assert runs_of(seg.workspace).runs.rows() == []
         seg.sync()
         assert seg.run("0b-new").session == "login"
         assert len(seg.list(everywhere=True)) == 2

@@ -83,7 +83,7 @@ def test_a_server_on_a_full_disk_says_so_as_problem_details_and_goes_on_when_the
 def filled(home: Path) -> None:
     with open_segue(home) as seg:
         seg.start("kept").note("as it was")
-        seg.journal.close()
+        seg.workspace.store.close()
 
 
 @pytest.mark.parametrize("write", [0, 1])
@@ -187,8 +187,8 @@ def test_a_newer_store_that_says_that_we_can_read_it_is_read_and_never_written(t
             lambda: session.checkpoint(done="a", begin="b"),
             lambda: session.save_agent("agent", {"x": 1}),
             lambda: seg.start("another"),
-            lambda: seg.journal.erase([], {}),
-            lambda: seg.journal.drop(),
+            lambda: seg.workspace.store.erase([], {}),
+            lambda: seg.workspace.store.drop(),
         ):
             with pytest.raises(SchemaTooNew):
                 call()

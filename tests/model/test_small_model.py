@@ -41,12 +41,12 @@ def set_model(
     seg: Segue, model: SmallModel, *, price: Price | None, seconds: float = PATIENCE_SECONDS
 ) -> None:
     rung = config.rung_of(NAME, url=model.url, price=price, window=WINDOW, seconds=seconds)
-    config.save(seg, config.ladder_of([rung], Caps()))
+    config.save(seg.workspace, config.ladder_of([rung], Caps()))
 
 
 def test_it_answers_in_the_form_that_is_asked_for(seg: Segue, model: SmallModel) -> None:
     set_model(seg, model, price=Price(0, 0))
-    asked = models.ask(seg, models.hello())
+    asked = models.ask(seg.workspace, models.hello())
     assert set(asked.value) == {"ok"} and isinstance(asked.value["ok"], bool)
     assert asked.input > 5 and 0 < asked.output <= 40 and asked.cost == 0
 
@@ -54,9 +54,9 @@ def test_it_answers_in_the_form_that_is_asked_for(seg: Segue, model: SmallModel)
 def test_a_refined_manifest_holds_nothing_that_the_transcript_does_not(
     seg: Segue, model: SmallModel, home: Path
 ) -> None:
-    place(home, seg.folder)
+    place(home, seg.workspace.folder)
     set_model(seg, model, price=Price(0.15, 0.60))
-    done = refine.refine(seg, reason="test")
+    done = refine.refine(seg.workspace, reason="test")
     assert done.model == NAME or "JSON" in done.fell_back, done.fell_back
     sources = {f"s{number}" for number in range(1, 40)}
     assert all(set(claim.evidence) <= sources for claim in done.claims)
@@ -64,15 +64,15 @@ def test_a_refined_manifest_holds_nothing_that_the_transcript_does_not(
     found = read(Path(done.prepared.path).read_bytes())
     assert found is not None and done.prepared.bytes <= 2_048
     assert found.active_state.current_work == "write it", "the plan of the run was lost"
-    (entry,) = ledger.report(seg, Caps()).entries
+    (entry,) = ledger.report(seg.workspace, Caps()).entries
     assert 0 < entry.cost <= entry.ceiling and entry.input > 100 and entry.output > 0
     assert entry.input <= len(done.prepared.path) + WINDOW
 
 
 def test_a_plan_by_it_can_be_written_and_read_again(seg: Segue, model: SmallModel) -> None:
-    (seg.folder / "Makefile").write_text("test:\n\ttrue\n")
+    (seg.workspace.folder / "Makefile").write_text("test:\n\ttrue\n")
     set_model(seg, model, price=Price(0, 0))
-    found = planning.propose(seg, "Make the login use tokens", with_model=True)
+    found = planning.propose(seg.workspace, "Make the login use tokens", with_model=True)
     assert found.plan.goal == "Make the login use tokens"
     assert all(check == "make test" for feature in found.plan.features for check in feature.checks)
     assert planning.read(planning.written(found).encode()) == found.plan
@@ -80,13 +80,13 @@ def test_a_plan_by_it_can_be_written_and_read_again(seg: Segue, model: SmallMode
 
 
 def test_it_is_cut_off_when_its_time_is_over(seg: Segue, model: SmallModel, home: Path) -> None:
-    place(home, seg.folder)
+    place(home, seg.workspace.folder)
     set_model(seg, model, price=Price(0.15, 0.60), seconds=0.2)
     start = time.monotonic()
-    done = refine.refine(seg, reason="test")
+    done = refine.refine(seg.workspace, reason="test")
     assert "no answer in" in done.fell_back and not done.claims
     assert time.monotonic() - start < 60
-    (entry,) = ledger.report(seg, Caps()).entries
+    (entry,) = ledger.report(seg.workspace, Caps()).entries
     assert entry.outcome == "failed" and entry.cost == entry.ceiling
 
 
@@ -95,11 +95,11 @@ def test_more_than_its_window_is_refused_and_said(seg: Segue, model: SmallModel)
     long = models.hello()
     too_much = type(long)(long.purpose, long.system, "word " * 6_000, long.schema, 20)
     with pytest.raises(ModelFailed, match="custom/smollm2"):
-        models.ask(seg, too_much)
+        models.ask(seg.workspace, too_much)
 
 
 def test_a_cap_keeps_it_from_being_asked(seg: Segue, model: SmallModel) -> None:
     set_model(seg, model, price=None)
     with pytest.raises(OverBudget):
-        models.ask(seg, type(models.hello())("test", "x", "y" * 4_000, models.hello().schema, 900))
-    assert ledger.report(seg, Caps()).entries == ()
+        models.ask(seg.workspace, type(models.hello())("test", "x", "y" * 4_000, models.hello().schema, 900))
+    assert ledger.report(seg.workspace, Caps()).entries == ()

@@ -45,7 +45,7 @@ class Stores:
 
     def __exit__(self, *_: object) -> None:
         for seg in self._open:
-            seg.journal.close()
+            seg.workspace.store.close()
         self._folder.cleanup()
 
 
@@ -88,10 +88,10 @@ def test_json_out_and_in_gives_the_same_head_and_state(
         s = worked(here, work)
         if s.state.status in ("active", "paused"):
             s.save_agent("coder", state)
-        again = import_session(there, export_session(here, "s"))
-        assert there.journal.read("session/s") == here.journal.read("session/s")
+        again = import_session(there.workspace, export_session(here.workspace, "s"))
+        assert there.workspace.store.read("session/s") == here.workspace.store.read("session/s")
         assert again.state == s.state
-        assert export_session(there, "s") == export_session(here, "s")
+        assert export_session(there.workspace, "s") == export_session(here.workspace, "s")
         if "coder" in s.state.agents and s.state.agents["coder"].pieces:
             assert again.load_agent("coder") == s.load_agent("coder")
 
@@ -191,9 +191,9 @@ def test_any_session_yaml_comes_back_as_the_same_document(session: dict[str, Any
     with Stores("volatile") as (seg, _):
         text = yaml.safe_dump({"session": session}, allow_unicode=True).encode()
         document = _through_the_door(read_yaml(text))
-        import_session(seg, text, "yaml")
-        assert read_yaml(export_session(seg, session["id"], "yaml")) == document
-        assert seg.book.state(session["id"]).id == session["id"]
+        import_session(seg.workspace, text, "yaml")
+        assert read_yaml(export_session(seg.workspace, session["id"], "yaml")) == document
+        assert seg.workspace.repository.state(session["id"]).id == session["id"]
 
 
 def _through_the_door(value: Any) -> Any:
@@ -212,9 +212,9 @@ def test_any_session_of_ours_comes_back_through_yaml_as_the_same_document(
 ) -> None:
     with Stores(kind) as (here, there):
         worked(here, work)
-        text = export_session(here, "s", "yaml")
-        import_session(there, text)
-        assert read_yaml(export_session(there, "s", "yaml")) == read_yaml(text)
+        text = export_session(here.workspace, "s", "yaml")
+        import_session(there.workspace, text)
+        assert read_yaml(export_session(there.workspace, "s", "yaml")) == read_yaml(text)
 
 
 @settings(max_examples=150)
@@ -225,4 +225,4 @@ def test_any_session_of_ours_comes_back_through_yaml_as_the_same_document(
 )
 def test_any_other_bytes_are_refused_with_a_sentence(data: bytes) -> None:
     with Stores("volatile") as (seg, _), pytest.raises(BadImport):
-        import_session(seg, data)
+        import_session(seg.workspace, data)

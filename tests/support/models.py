@@ -133,7 +133,7 @@ def rung(url: str, name: str = "custom/m", **more: Any) -> ModelChoice:
 
 
 def set_ladder(segue: Segue, *rungs: ModelChoice, caps: Caps | None = None) -> None:
-    save(segue, ladder_of(rungs, caps or Caps()))
+    save(segue.workspace, ladder_of(rungs, caps or Caps()))
 
 
 DECIDED = {

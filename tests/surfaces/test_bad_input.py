@@ -67,7 +67,9 @@ def test_text_that_came_into_the_store_by_another_way_is_cleaned_at_output(start
     with Segue() as segue:
         version = segue.session("jwt").state.version
         drafts = [ev.draft(body, at=at, actor=evil) for body in bodies]
-        segue.journal.append(Append("session/jwt", version, [*drafts, ev.Draft(evil, b"{}", at, evil)]))
+        segue.workspace.store.append(
+            Append("session/jwt", version, [*drafts, ev.Draft(evil, b"{}", at, evil)])
+        )
     out = "".join(
         started(*w).out for w in (["status"], ["show"], ["list"], ["log"], ["checkpoints"], ["agent", "list"])
     )

@@ -41,10 +41,10 @@ def test_garbage_is_spooled_and_logged_and_the_agent_goes_on(
     assert agent.spooled() == [event]
     assert f"hook {name} {event}" in agent.log()
     with agent.open() as segue:
-        assert segue.journal.read("ledger/hooks") == []
+        assert segue.workspace.store.read("ledger/hooks") == []
     with agent.open() as segue:
-        assert drain(segue) == 1
-        [body] = map(read_body, segue.journal.read("ledger/hooks"))
+        assert drain(segue.workspace) == 1
+        [body] = map(read_body, segue.workspace.store.read("ledger/hooks"))
         assert isinstance(body, RunHooked)
         assert "bytes" in body.text or "nothing" in body.text
 
@@ -85,8 +85,8 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nobody_waits_for_it(agent
     if event == "SessionStart":
         assert said, "reading needs no lock"
     with agent.open() as segue:
-        drain(segue)
-        kinds = {event.kind for event in segue.journal.read("run/claude-code/now-1")}
+        drain(segue.workspace)
+        kinds = {event.kind for event in segue.workspace.store.read("run/claude-code/now-1")}
     assert kinds >= {
         "SessionStart": {"brief.given"}, "PreCompact": {"brief.given"}, "SessionEnd": {"run.hooked"},
         "UserPromptSubmit": {"run.hooked"},
@@ -157,7 +157,7 @@ def test_off_is_off_for_hooks_and_syncs_and_on_is_on(home: Path, cli: Any, proje
     cli("sync", code=65)
     assert cli("runs", "--json").value[0]["session"] == ""
     with there.open() as segue:
-        assert not segue.journal.streams("run/")
+        assert not segue.workspace.store.streams("run/")
     cli("on")
     assert "make deploy" in there.start()
     assert not (there.data / "off").exists()

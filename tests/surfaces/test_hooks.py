@@ -16,6 +16,7 @@ from tests.support.runs import SECRET, place, work
 from segue.core.journal.event import RunHooked, StopRefused, read_body
 from segue.services.brief.delivered import given
 from segue.services.hooks import hook_file
+from segue.services.runs.observed import runs_of
 from segue.services.workspace.data_folder import DataFolder
 from segue.testing.transcripts import placed
 
@@ -44,7 +45,7 @@ def test_what_a_run_was_given_is_kept_with_it_with_its_facts(agent: Agent) -> No
     place(agent.home, agent.project, "codex", native="run-1", ends=False)
     text = agent.start()
     with agent.open() as segue:
-        [kept] = given(segue, "claude-code", "now-1")
+        [kept] = given(segue.workspace, "claude-code", "now-1")
     assert (kept.kind, kept.source, kept.text) == ("brief", "startup", text)
     assert kept.bytes == len(text.encode())
     kinds = {fact.kind: fact for fact in kept.facts}
@@ -76,7 +77,10 @@ def test_after_a_compaction_a_run_is_told_where_it_stands_itself_each_time_anew(
     assert "basket" in first and "entirely" not in first
     assert second and first != second, "the same text would be dropped by the agent"
     with agent.open() as segue:
-        assert [one.source for one in given(segue, "claude-code", "now-1")] == ["compact", "compact"]
+        assert [one.source for one in given(segue.workspace, "claude-code", "now-1")] == [
+            "compact",
+            "compact",
+        ]
 
 
 def test_a_run_that_is_resumed_after_a_crash_is_told_what_was_cut_off(agent: Agent) -> None:
@@ -143,7 +147,7 @@ def test_the_same_event_from_two_installs_acts_once(agent: Agent) -> None:
         thread.join()
     assert sorted(map(bool, said)) == [False, False, True]
     with agent.open() as segue:
-        assert len(given(segue, "claude-code", "now-1")) == 1
+        assert len(given(segue.workspace, "claude-code", "now-1")) == 1
 
 
 # -- compaction and pressure -----------------------------------------------------------------------
@@ -156,7 +160,7 @@ def test_before_a_compaction_the_run_is_captured_and_the_summary_is_steered(agen
     with agent.open() as segue:
         [run] = segue.runs()
         assert run.session, "it was taken in"
-        assert [one.kind for one in given(segue, "claude-code", "now-1")] == ["steer"]
+        assert [one.kind for one in given(segue.workspace, "claude-code", "now-1")] == ["steer"]
     latest = next((agent.data / "manifests").rglob("latest.json"))
     assert "before exit" in latest.read_text()
 
@@ -198,7 +202,7 @@ def test_a_false_done_is_refused_and_names_what_is_unproven(featured: Agent) -> 
     reason = stop(featured, "Everything is implemented. Done.")
     assert "tokens" in reason and len(reason.encode()) <= 1024
     with featured.open() as segue:
-        bodies = [read_body(event) for event in segue.journal.read("run/claude-code/now-1")]
+        bodies = [read_body(event) for event in segue.workspace.store.read("run/claude-code/now-1")]
     assert [body.session for body in bodies if isinstance(body, StopRefused)] == ["login"]
 
 
@@ -249,8 +253,8 @@ def test_a_gate_of_zero_refuses_nothing(featured: Agent) -> None:
 def test_a_stop_is_a_checkpoint(agent: Agent) -> None:
     assert stop(agent, "Here is what I found.") == ""
     with agent.open() as segue:
-        [row] = segue.observed.runs.rows()
-        whole = segue.observed.runs.get(row.key)
+        [row] = runs_of(segue.workspace).runs.rows()
+        whole = runs_of(segue.workspace).runs.get(row.key)
         assert whole is not None and whole.reading, "the digest is kept for the next start"
     assert list((agent.data / "manifests").rglob("latest.json"))
 
@@ -262,7 +266,7 @@ def test_an_end_is_kept_and_the_recovery_prepared(agent: Agent) -> None:
     path = own(agent)
     assert agent.call("SessionEnd", reason="other", transcript_path=str(path)) == {}
     with agent.open() as segue:
-        [body] = map(read_body, segue.journal.read("run/claude-code/now-1"))
+        [body] = map(read_body, segue.workspace.store.read("run/claude-code/now-1"))
     assert isinstance(body, RunHooked) and (body.kind, body.source) == ("end", "other")
     assert "before exit" in next((agent.data / "manifests").rglob("latest.json")).read_text()
 

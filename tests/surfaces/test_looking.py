@@ -109,7 +109,7 @@ def test_status_warns_of_versions_that_could_not_be_recovered(started: Cli) -> N
     with Segue() as segue:
         version = segue.session("jwt").state.version
         gap = ev.draft(ev.Gap(12, 14, "unreadable"), at="2026-11-15T00:00:00.000000Z", actor="recover")
-        segue.journal.append(Append("session/jwt", version, [gap]))
+        segue.workspace.store.append(Append("session/jwt", version, [gap]))
     assert "versions 12-14 could not be recovered" in started("status").out
     assert "versions 12-14 could not be recovered: unreadable" in started("log").out
 
@@ -196,7 +196,7 @@ def test_log_shows_a_kind_that_is_not_known_as_such(started: Cli) -> None:
     with Segue() as segue:
         version = segue.session("jwt").state.version
         draft = ev.Draft("future.kind", b'{"x":1}', "2026-11-15T00:00:00.000000Z", "user")
-        segue.journal.append(Append("session/jwt", version, [draft]))
+        segue.workspace.store.append(Append("session/jwt", version, [draft]))
     assert "future.kind (not known to this Segue)" in started("log").out
     event = started("log", "--json").value[-1]
     assert (event["known"], event["body"]) == (False, {"x": 1})
@@ -213,10 +213,10 @@ def test_log_marks_an_erased_event(started: Cli) -> None:
 @pytest.mark.parametrize("command", ["status", "show", "log", "list", "hold", "checkpoints", "resumable"])
 def test_looking_writes_nothing(started: Cli, command: str) -> None:
     with Segue() as segue:
-        before = msgspec.json.encode(segue.journal.streams())
+        before = msgspec.json.encode(segue.workspace.store.streams())
     started(command)
     with Segue() as segue:
-        assert msgspec.json.encode(segue.journal.streams()) == before
+        assert msgspec.json.encode(segue.workspace.store.streams()) == before
 
 
 @pytest.mark.parametrize("way", ["../shop", "deep/..", "link", "link/deep", "."])
@@ -226,4 +226,4 @@ def test_a_folder_is_the_same_by_whichever_way_it_is_named(started: Cli, project
     assert started("-C", way, "status", "--json").value["id"] == "jwt"
     assert Segue(folder=project / way).session().id == "jwt"
     started("off")
-    assert is_off(Segue().home, project / way)
+    assert is_off(Segue().workspace.home, project / way)

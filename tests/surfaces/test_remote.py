@@ -301,9 +301,9 @@ def test_a_pause_file_brakes_what_waits_too(there: There, started: Cli, project:
 def seg(there: There, started: Cli, tmp_path: Path) -> Segue:
     """A program that has seen the session."""
     segue = Segue(there.url, home=tmp_path / "home", folder=tmp_path, api_key=KEY)
-    there.clients.append(segue.journal.client)  # type: ignore[attr-defined]
+    there.clients.append(segue.workspace.store.client)  # type: ignore[attr-defined]
     assert segue.session("jwt").state.version
-    segue.offline.remember()  # type: ignore[union-attr]
+    segue.workspace.offline.remember()  # type: ignore[attr-defined]
     return segue
 
 

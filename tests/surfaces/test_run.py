@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from tests.surfaces.conftest import Cli
 
-STANDIN = Path(__file__).with_name("standin.py")
+STANDIN = Path(__file__).parents[1] / "support" / "stand_in_agent.py"
 GOOD = {"write": {"good.txt": "x\n"}, "exit": 0}
 CHECK = ("--check", "test -f good.txt")
 ROOT = Path(__file__).parents[2]

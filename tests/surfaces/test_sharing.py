@@ -20,6 +20,7 @@ from segue.errors import RefusedError, SegueError
 from segue.services.brief import brief as briefs
 from segue.services.runs import shared_copies
 from segue.services.runs.listing import steps_of
+from segue.services.runs.observed import runs_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.migrate import migrate
 from segue.services.upkeep.recover.remote import recover_server
@@ -97,7 +98,7 @@ def test_another_machine_shows_the_timeline_and_tells_in_a_brief_what_was_said(
     with ours.away(), theirs.segue() as segue:
         run = segue.run(synced)
         assert run.shared and not run.present and not run.archived
-        steps = str(steps_of(segue, run))
+        steps = str(steps_of(segue.workspace, run))
         assert "pytest -q t1.py" in steps and "HS256" in steps and SECRET not in steps
     with ours.away():
         short, newest, long = theirs.brief(synced), theirs.brief(), theirs.brief(synced, budget=8000)
@@ -107,10 +108,10 @@ def test_another_machine_shows_the_timeline_and_tells_in_a_brief_what_was_said(
 
 def test_no_piece_holds_a_secret(synced: str, theirs: Machine) -> None:
     with theirs.segue() as segue:
-        [(stream, _)] = segue.journal.streams(PREFIX)
-        events = segue.journal.read(stream)
+        [(stream, _)] = segue.workspace.store.streams(PREFIX)
+        events = segue.workspace.store.read(stream)
         key = stream.removeprefix(PREFIX)
-        pieces = segue.journal.pieces(shared_copies.named(events)).values()
+        pieces = segue.workspace.store.pieces(shared_copies.named(events)).values()
         text = b"".join(shared_copies.unpacked(key, piece) for piece in pieces)
     assert b"AssertionError" in text and SECRET.encode() not in text
 
@@ -119,22 +120,22 @@ def test_nothing_is_shared_unless_it_is_set(ours: Machine, theirs: Machine) -> N
     place(ours.home, ours.project)
     with ours.segue() as segue:
         done = segue.sync()
-        assert (done.read, done.shared, segue.journal.streams(PREFIX)) == (1, 0, [])
+        assert (done.read, done.shared, segue.workspace.store.streams(PREFIX)) == (1, 0, [])
         [run] = segue.runs()
     with ours.away(), theirs.segue() as segue:
         assert not segue.run(run.id).shared
         with pytest.raises(SegueError, match="no copy was kept"):
-            steps_of(segue, segue.run(run.id))
+            steps_of(segue.workspace, segue.run(run.id))
 
 
 def test_a_store_of_ones_own_and_copies_that_are_not_masked_share_nothing(ours: Machine) -> None:
     place(ours.home, ours.project)
     with ours.segue(shares=True, SEGUE_STORE="", SEGUE_API_KEY="") as segue:
-        assert (segue.sync().shared, segue.journal.streams(PREFIX)) == (0, [])
+        assert (segue.sync().shared, segue.workspace.store.streams(PREFIX)) == (0, [])
     with ours.segue(shares=True, SEGUE_REDACT="0") as segue:
         done = segue.sync()
         assert done.shared == 0 and "redact is off" in done.unshared[0].reason
-        assert segue.journal.streams(PREFIX) == []
+        assert segue.workspace.store.streams(PREFIX) == []
 
 
 def test_a_run_that_goes_on_is_brought_up_to_date(ours: Machine, theirs: Machine) -> None:
@@ -144,9 +145,9 @@ def test_a_run_that_goes_on_is_brought_up_to_date(ours: Machine, theirs: Machine
         place(ours.home, ours.project, calls=30)
         assert segue.sync().shared == 1
         [run] = segue.runs()
-        [(_, version)] = segue.journal.streams(PREFIX)
+        [(_, version)] = segue.workspace.store.streams(PREFIX)
     with ours.away(), theirs.segue() as segue:
-        assert version == 2 and "pytest -q t29.py" in str(steps_of(segue, segue.run(run.id)))
+        assert version == 2 and "pytest -q t29.py" in str(steps_of(segue.workspace, segue.run(run.id)))
 
 
 def test_a_transcript_beyond_the_bound_is_not_shared_and_it_is_said(
@@ -157,7 +158,7 @@ def test_a_transcript_beyond_the_bound_is_not_shared_and_it_is_said(
     with ours.segue(shares=True) as segue:
         [one] = segue.sync().unshared
         assert one.path == str(path) and "not shared" in one.reason
-        assert segue.journal.streams(PREFIX) == []
+        assert segue.workspace.store.streams(PREFIX) == []
 
 
 def test_where_segue_is_off_nothing_is_shared(ours: Machine) -> None:
@@ -172,16 +173,16 @@ def test_where_segue_is_off_nothing_is_shared(ours: Machine) -> None:
         switch(home, ours.project, on=False)
         with pytest.raises(RefusedError):
             segue.sync()
-        assert segue.journal.streams(PREFIX) == []
+        assert segue.workspace.store.streams(PREFIX) == []
         switch(home, ours.project, on=True)
         assert segue.sync().shared == 1
 
 
 def test_a_scrub_elsewhere_reaches_what_was_shared(synced: str, ours: Machine, theirs: Machine) -> None:
     with ours.away(), theirs.segue() as segue:
-        did = scrub(segue, "AssertionError")
+        did = scrub(segue.workspace, "AssertionError")
         assert did.pieces == 1
-        assert "AssertionError" not in str(steps_of(segue, segue.run(synced)))
+        assert "AssertionError" not in str(steps_of(segue.workspace, segue.run(synced)))
     with ours.segue(shares=True) as segue:
         segue.sync()
     with ours.away():
@@ -197,7 +198,7 @@ def test_a_session_that_only_a_shared_transcript_knows_is_recovered_elsewhere(
     with ours.segue(shares=True) as segue:
         [session] = segue.sync().sessions
         name = f"session/{session}"
-        segue.journal.drop(Append(name, segue.journal.head(name).version))
+        segue.workspace.store.drop(Append(name, segue.workspace.store.head(name).version))
     settings = resolve(environment=theirs.environment())
     home = DataFolder(theirs.home / "segue").for_store(theirs.store["SEGUE_STORE"])
     did = recover_server(home, settings, dry_run=False)
@@ -218,13 +219,13 @@ def test_a_migration_takes_copies_along_and_they_leave_the_store_with_their_sess
     )  # fmt: skip
     theirs.store = {"SEGUE_STORE": file}
     with theirs.segue() as segue:
-        [(stream, _)] = segue.journal.streams(PREFIX)
-        pieces = shared_copies.named(segue.journal.read(stream))
-        text = b"".join(shared_copies.SharedCopies(segue.journal).read(stream.removeprefix(PREFIX)))
+        [(stream, _)] = segue.workspace.store.streams(PREFIX)
+        pieces = shared_copies.named(segue.workspace.store.read(stream))
+        text = b"".join(shared_copies.SharedCopies(segue.workspace.store).read(stream.removeprefix(PREFIX)))
         assert b"AssertionError" in text
-        segue.session(segue.observed.runs.rows()[0].session).complete()
-        Cleanup(segue).run(days=0)
-        assert segue.journal.streams(PREFIX) == [] and segue.journal.pieces(pieces) == {}
+        segue.session(runs_of(segue.workspace).runs.rows()[0].session).complete()
+        Cleanup(segue.workspace).run(days=0)
+        assert segue.workspace.store.streams(PREFIX) == [] and segue.workspace.store.pieces(pieces) == {}
 
 
 def test_who_may_only_read_sees_the_timeline_on_the_command_line(
@@ -260,9 +261,9 @@ def test_a_run_that_is_forgotten_on_the_server_leaves_no_copy_there(tmp_path: Pa
     place(ours.home, ours.project)
     with ours.segue(shares=True) as segue:
         assert segue.sync().shared == 1
-        [(stream, _)] = segue.journal.streams(PREFIX)
-        pieces = shared_copies.named(segue.journal.read(stream))
+        [(stream, _)] = segue.workspace.store.streams(PREFIX)
+        pieces = shared_copies.named(segue.workspace.store.read(stream))
         route = f"/v1/runs/{stream.removeprefix(PREFIX)}"
         assert server.ask("GET", route, token=key)[1]["run"]["shared"] is True
         assert server.ask("DELETE", route, token=key)[0] in (200, 204)
-        assert segue.journal.streams(PREFIX) == [] and segue.journal.pieces(pieces) == {}
+        assert segue.workspace.store.streams(PREFIX) == [] and segue.workspace.store.pieces(pieces) == {}

@@ -66,8 +66,8 @@ def test_rebuild_proves_snapshots_and_exits_70_on_a_difference(started: Cli) -> 
     assert "rebuilt 1 session" in started("rebuild").out
     assert started("rebuild", "--check", "--json").value["same"] == 1
     with Segue() as segue:
-        kept = segue.journal.snapshots(["session/jwt"])["session/jwt"]
-        segue.journal.keep(msgspec.structs.replace(kept, state=kept.state.replace(b"JWT", b"XYZ")))
+        kept = segue.workspace.store.snapshots(["session/jwt"])["session/jwt"]
+        segue.workspace.store.keep(msgspec.structs.replace(kept, state=kept.state.replace(b"JWT", b"XYZ")))
     ran = started("rebuild", "--check", code=70)
     assert "different: jwt" in ran.out
     started("rebuild")

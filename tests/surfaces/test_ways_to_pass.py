@@ -56,7 +56,7 @@ def http(method: str, path: str, body: Any = None) -> Callable[[Session], object
     """A request to a server on the same store; it is refused, or changes nothing that counts."""
 
     def attempt(session: Session) -> object:
-        projects = Projects(session._segue.home.path)
+        projects = Projects(session.workspace.home.path)
         app: Any = application(ServerContext(projects, Rules(auth=False, logs=False)))
         with TestClient(app) as client:
             made = body(session) if callable(body) else body
@@ -130,11 +130,11 @@ def _ran(session: Session, **facts: Any) -> CheckRan:
 
 def _forged_session(session: Session) -> object:
     """An export of another machine, with evidence that it made up and a right chain."""
-    seg = session._segue
+    seg = Segue.of(session.workspace)
     events = session.log()
     ran = ev.draft(_ran(session), at=events[-1].at, actor="user")
     more = ev.seal("session/s", len(events), events[-1].hash, [ran])
-    other = json.loads(export_session(seg, "s"))
+    other = json.loads(export_session(seg.workspace, "s"))
     [event] = more
     other["events"].append(
         {
@@ -163,11 +163,11 @@ def _emergency(session: Session) -> object:
     from segue.core.sessions import snapshot
 
     state = base64.b64encode(snapshot.encode(session.state)).decode()
-    home = session._segue.home.emergency
+    home = session.workspace.home.emergency
     file = emergency.Emergency("s", "o", "p", "t", "r", 1, [], [], [], state, unsaved=raw)
     path = emergency.write(home, file)
     assert emergency.read(path) is not None
-    return emergency.merge(session._segue, path)
+    return emergency.merge(session.workspace, path)
 
 
 def _undone(session: Session) -> object:
@@ -213,7 +213,7 @@ MCP_FEATURE: dict[str, dict[str, Any]] = {
 
 def hook(event: str, **told: Any) -> Callable[[Session], object]:
     def attempt(session: Session) -> object:
-        segue = session._segue
+        segue = session.workspace
         payload = {"session_id": "run-1", "cwd": str(segue.folder), **told}
         return answered(str(segue.home.path), "claude-code", event, json.dumps(payload).encode())
 

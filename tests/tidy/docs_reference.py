@@ -21,6 +21,7 @@ from tests.tidy.docs_rest import rest_page
 import segue
 import segue.testing
 from segue import errors, settings
+from segue.core.base.values import Value
 from segue.core.journal import event as events
 from segue.testing import all_failpoints
 
@@ -221,7 +222,7 @@ NESTED = (
     "core.sessions.status.Lifecycle", "core.sessions.status.Hints",
 )  # fmt: skip
 RETURNED = (
-    "api.session.SessionHold",
+    "services.workspace.session_handle.SessionHold",
     "services.resume.emergency.Guard",
     "api.agent_loop.RecoverableAgent",
 )
@@ -241,11 +242,21 @@ def class_tree(kind: type) -> ast.ClassDef:
     return node
 
 
+INTERNAL = {"of", "commit_trusted", "go_back"}
+"""Methods for services and surfaces."""
+
+
 def public_methods(kind: type) -> Iterator[ast.FunctionDef]:
-    """The methods and properties that users may call, in order."""
-    for node in class_tree(kind).body:
-        if isinstance(node, ast.FunctionDef) and (not node.name.startswith("_") or node.name == "__init__"):
-            yield node
+    """The methods and properties that users may call, in order; those that it inherits behind its own."""
+    seen: set[str] = set()
+    for one in kind.__mro__:
+        if not one.__module__.startswith("segue.") or one is Value:
+            continue
+        for node in class_tree(one).body:
+            is_public = isinstance(node, ast.FunctionDef) and (node.name[0] != "_" or node.name == "__init__")
+            if isinstance(node, ast.FunctionDef) and is_public and node.name not in seen | INTERNAL:
+                seen.add(node.name)
+                yield node
 
 
 def signature(node: ast.FunctionDef, owner: str) -> str:

@@ -1,31 +1,28 @@
-"""The façade: wiring only. ``Segue()`` reads the environment; ``Segue(home=…)`` reads none."""
+"""The façade: every verb calls a service with this workspace, and decides nothing."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
-from ..core.base.text import clean_name, clean_text
-from ..core.sessions import commands as do
-from ..core.sessions.state import TYPES
+from ..core.base.values import Texts, texts
 from ..core.sessions.status import Card
-from ..effects.redaction.redact import redact
-from ..errors import ConflictError, SegueError, StaleVersion, StoreUnavailable, UnknownSession, UsageError
-from ..services.runs.observed import ObservedRuns
-from ..services.sessions.agent_states import AgentStates
-from ..services.sessions.holds import Holds
-from ..services.sessions.repository import Saved, SessionRepository, stream_of
-from ..services.upkeep.backups import Backups
-from ..services.workspace.data_folder import DataFolder, is_remote, moment, now
-from ..services.workspace.open_store import open_store
-from ..services.workspace.working_tree import PauseFile, WorkingTree
-from ..settings import Settings, data_folder, environment_now, resolve, user_file
-from ..stores.base import Journal
-from .session import Session, Texts, texts
+from ..errors import SegueError
+from ..services.workspace.open_session import (
+    find_session,
+    list_sessions,
+    make_current,
+    resumable_sessions,
+    start_session,
+)
+from ..services.workspace.open_workspace import open_workspace
+from ..services.workspace.workspace import Workspace
+from ..stores.base import Journal, MemoryChange
+from .session import Session
 
 if TYPE_CHECKING:
     from ..core.resume.changes import Delta
@@ -33,8 +30,8 @@ if TYPE_CHECKING:
     from ..core.runs.window_pressure import Pressure
     from ..effects.vectors.embedder import Embedder
     from ..services.handoff.offers import HandoffOffer, Handoffs
-    from ..services.memories.remembering import PlaceMemories
     from ..services.memories.service import Recalled, Remembered
+    from ..services.models.ledger import SpendingReport
     from ..services.models.plan import Proposal
     from ..services.models.refine import Refinement
     from ..services.resume.bootstrap import Boot
@@ -42,22 +39,20 @@ if TYPE_CHECKING:
     from ..services.runs.run import Run
     from ..services.runs.sync import Progress, Synced
     from ..services.upkeep.archive_sessions import Cleanup
-    from ..services.workspace.last_seen import LastSeenSession
-    from ..services.workspace.offline_queue import OfflineQueue
+    from ..services.upkeep.scrub import Scrubbed
+    from ..services.workspace.data_folder import DataFolder
+    from .memories import Memories
 
     Runs = list[Run]
     Found = list[Recalled]
-    from ..services.models.ledger import SpendingReport
-    from ..services.upkeep.scrub import Scrubbed
-
-_NUMBERS = 100_000
-_HOLD_LOOK_SECONDS = 1.0
 
 Cards = list[Card]
 
-
-def _home(home: Path | str | None, variables: Mapping[str, str]) -> DataFolder:
-    return DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
+_MOVED = {
+    "journal": "store", "place": "working_tree", "book": "repository", "brake": "pause_file",
+    "agents": "agent_states", "home": "home", "folder": "folder", "settings": "settings", "holds": "holds",
+    "environment": "environment", "backups": "backups", "with_warnings": "with_warnings",
+}  # fmt: skip
 
 
 class Segue:
@@ -66,6 +61,8 @@ class Segue:
     >>> seg = Segue()
     >>> s = seg.start("Refactor authentication to JWT", items=["user model", "middleware"])
     >>> s.done("user model"); s.begin("middleware")
+
+    ``Segue()`` reads the environment; ``Segue(home=…)`` and ``Segue(store=…)`` read none.
     """
 
     def __init__(
@@ -74,82 +71,48 @@ class Segue:
         embedder: Embedder | None = None,
         environment: Mapping[str, str] | None = None, **settings: Any,
     ) -> None:  # fmt: skip
-        bare = store is None and home is None and environment is None
-        variables = environment_now() if bare else dict(environment or {})
-        self.home = home if isinstance(home, DataFolder) else _home(home, variables)
-        self.folder = Path(folder).resolve() if folder is not None else Path.cwd()
-        flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
-        reads = bool(variables)
-        own = resolve(flags=flags, environment=variables, user_config=user_file(variables) if reads else None)
-        self.journal: Journal = store if store is not None and not isinstance(store, str) else self._open(own)
-        self.offline: OfflineQueue | None = self._without_server() if is_remote(self.home.elsewhere) else None
-        """What is done while a server cannot be reached; None for any other store."""
-        self.stand_in: LastSeenSession | None = None
-        """What a session was when it was last seen, where there is no store to ask."""
-        self.place = self._placed()
-        self.settings: Settings = resolve(
-            flags=flags,
-            environment=variables,
-            project_file=self.place.project_file,
-            project_trusted=self.place.project_file.is_file() and self.place.trusted(),
-            user_config=user_file(variables) if reads else None,
-        )
-        brakes = [self.place.root / "PAUSE", self.home.path / "PAUSE"]
-        if self.settings.text("pause_file"):
-            brakes.append(self.place.root / self.settings.text("pause_file"))
-        self.brake = PauseFile(brakes)
-        self.backups = Backups(self.home, self.journal, self.settings, self.brake)
-        self.book = SessionRepository(
-            self.journal, actor=clean_text(self.settings.text("actor"), what="actor", limit=256), run=run,
-            brake=self.brake, after_write=self.backups.written,
-            mask=redact if self.settings["redact"] else None,
+        self.workspace: Workspace = open_workspace(
+            store, home=home, folder=folder, actor=actor, run=run, session=session, embedder=embedder,
+            environment=environment, **settings,
         )  # fmt: skip
-        self.holds = Holds(
-            self.journal, brake=self.brake, lease_seconds=self.settings.number("lease_seconds")
-        )
-        self.agents = AgentStates(self.book)
-        self._embedder = embedder
-        if hasattr(type(self.journal), "memories"):
-            self.book.learnt = lambda session, texts: self.memories.learnt(session, texts)
-        self.quiet_until: dict[str, float] = {}
-        """Until when (monotonic) nobody looks whether another run holds a session."""
-        self._given = session or variables.get("SEGUE_SESSION", "")
-        self.environment: Mapping[str, str] = variables
-        self.observed = ObservedRuns(self)
+        self._keep_what_is_learnt()
 
-    def _placed(self) -> WorkingTree:
-        return WorkingTree(self.folder, self.journal, self.offline)
+    @classmethod
+    def of(cls, workspace: Workspace) -> Segue:
+        """Segue in a workspace that is open."""
+        made = cls.__new__(cls)
+        made.workspace = workspace
+        made._keep_what_is_learnt()
+        return made
 
-    def _without_server(self) -> OfflineQueue:
-        from ..services.workspace.offline_queue import OfflineQueue
+    def __getattr__(self, name: str) -> Any:
+        """What was an attribute before there was a workspace."""
+        if name not in _MOVED:
+            raise AttributeError(f"'Segue' object has no attribute {name!r}")
+        warn(f"Segue.{name} is Segue.workspace.{_MOVED[name]} now", DeprecationWarning, stacklevel=2)
+        return getattr(self.workspace, _MOVED[name])
 
-        return OfflineQueue(self)
+    def _keep_what_is_learnt(self) -> None:
+        def learnt(session: str, texts: Sequence[str]) -> MemoryChange:
+            from ..services.memories.service import memories_of  # few commands learn anything
 
-    def _open(self, settings: Settings) -> Journal:
-        where = settings.text("store")
-        self.home = self.home.for_store(where)
-        timeout_ms, key = int(settings.number("busy_timeout_ms")), settings.text("api_key")
-        return open_store(self.home, where, busy_timeout_ms=timeout_ms, key=key)
+            return memories_of(self.workspace).learnt(session, texts)
+
+        self.workspace.repository.learnt = learnt
 
     def close(self) -> None:
         """Let go of files; a backup that is due is made first."""
-        if self.offline is not None:
-            self.offline.remember()
-        if "memories" in self.__dict__:
-            self.memories.flush()
-        self.backups.if_due()
-        self.journal.close()
+        self.workspace.close()
+
+    def forget(self) -> None:
+        """Drop everything cached: the store was changed behind our back."""
+        self.workspace.forget()
 
     def __enter__(self) -> Segue:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def forget(self) -> None:
-        """Drop everything cached: the store was changed behind our back."""
-        self.book.forget()
-        self.agents = AgentStates(self.book)
 
     # -- sessions ------------------------------------------------------------------------------
 
@@ -164,132 +127,37 @@ class Segue:
         project: str = "",
     ) -> Session:
         """Begin a session and make it the current one here; with an id that exists, take that one."""
-        self.brake.check()
-        if id and self._exists(id):
-            return self.make_current(id)
-        if id and self.home.archived(id).is_file():
-            raise ConflictError(f"session {id} is archived", hint=self._where_else(id))
-        kind = type or self.settings.text("type")
-        if kind not in TYPES:
-            raise UsageError(f"unknown type of session: {kind}", hint="one of " + ", ".join(TYPES))
-        text = clean_text(goal, what="goal", mask=self.book.mask).strip()
-        if not text:
-            missing = (
-                f"there is no session {id}, and a new one needs a goal" if id else "a session needs a goal"
-            )
-            raise UsageError(missing, hint='for example: segue start "Refactor auth to JWT"')
-        plan = tuple(
-            t for t in (clean_text(i, what="item", mask=self.book.mask).strip() for i in texts(items)) if t
-        )
-        key, root_commit = (project, "") if project else self.place.project_key(self.settings)
-        wish = do.Create(
-            id=clean_name(id) if id else "", goal=text,
-            organization=organization or self.settings.text("organization"), project=key, type=kind,
-            project_name=self.place.project_name(key), items=plan,
+        started = start_session(
+            self.workspace, goal, items=texts(items), id=id, type=type, organization=organization,
+            project=project,
         )  # fmt: skip
-        base = f"{time.strftime('%Y-%m-%d')}-{wish.type}-{wish.project_name}"
-        try:
-            return self._create(wish, base, root_commit)
-        except StoreUnavailable as fault:
-            if self.offline is None:
-                raise
-            return Session(self, self.offline.start(wish, base, root_commit, fault), pending=True)
-
-    def _exists(self, id: str) -> bool:
-        """Whether there is such a session; where nobody can be asked it may be begun, and settled later."""
-        try:
-            return self.book.exists(id)
-        except StoreUnavailable:
-            if self.offline is None:
-                raise
-            return False
-
-    def _create(self, wish: do.Create, base: str, root_commit: str) -> Session:
-        number = 0 if wish.id else self._last_number(base)
-        for _ in range(_NUMBERS):
-            number += 1
-            session = wish.id or f"{base}-{number:03d}"
-            create = do.Create(
-                session, wish.goal, wish.organization, wish.project, wish.type, wish.project_name, wish.items
-            )
-            try:
-                bind = partial(self._binding, session, wish.project, root_commit)
-                saved = self.book.commit(session, [create], guards=bind)
-            except StaleVersion as stale:
-                number -= stale.stream != stream_of(session)
-                continue
-            if saved.events or wish.id:
-                self.place.tree(fresh=True)
-                return Session(self, session) if saved.events else self.make_current(session)
-        raise UsageError(f"no free number for {base}", hint="give an id with --id")
-
-    def _last_number(self, base: str) -> int:
-        prefix = f"session/{base}-"
-        numbers = [name.removeprefix(prefix) for name, _ in self.journal.streams(prefix)]
-        numbers += [
-            p.name[len(base) + 1 : -len(".jsonl.gz")] for p in self.home.archive.glob(f"{base}-*.jsonl.gz")
-        ]
-        return max((int(n) for n in numbers if n.isdecimal()), default=0)
-
-    def _binding(self, session: str, project: str, root_commit: str = "") -> list[Any]:
-        append = self.place.bind(project, root_commit, session, at=now(), actor=self.book.actor)
-        return [append] if append else []
+        return Session.of(started)
 
     def make_current(self, id: str) -> Session:
         """Make a session the one that commands in this working tree mean."""
-        self.brake.check()
-        self.book.state(id)
-        while True:
-            key, root_commit = self.place.project_key(self.settings)
-            append = self.place.bind(key, root_commit, id, at=now(), actor=self.book.actor)
-            try:
-                if append is not None:
-                    self.journal.append(append)
-            except StaleVersion:
-                continue
-            self.place.tree(fresh=True)
-            return Session(self, id)
+        return Session.of(make_current(self.workspace, id))
 
     def session(self, id: str = "") -> Session:
         """The session of this id, else of SEGUE_SESSION, else the working tree's current one."""
-        wanted = id or self._given or self.place.tree(fresh=True).current
-        if not wanted:
-            raise UnknownSession(
-                "no session is current in this working tree",
-                hint='begin one with `segue start "…"`, or give an id; `segue list` shows them',
-            )
-        return self.attach(wanted, merge=True)
+        found = find_session(self.workspace, id)
+        if self.workspace.home.emergency.is_dir() and not self.workspace.pause_file.in_force():
+            from ..services.resume import emergency
+
+            for path in emergency.pending(self.workspace.home.emergency, found.id):
+                with suppress(SegueError, OSError):
+                    emergency.merge(self.workspace, path)
+        return Session.of(found)
 
     def attach(self, id: str, *, merge: bool = False) -> Session:
         """The handle of a session that exists; ``merge`` brings in its emergency files first."""
-        try:
-            exists = self.book.exists(id)
-        except StoreUnavailable:
-            if self.offline is None or self.offline.last(id) is None:
-                raise
-            return Session(self, id)
-        if not exists:
-            raise UnknownSession(f"there is no session {id!r}", hint=self._where_else(id))
-        if merge and self.home.emergency.is_dir() and not self.brake.in_force():
-            from ..services.resume import emergency
-
-            for path in emergency.pending(self.home.emergency, id):
-                with suppress(SegueError, OSError):
-                    emergency.merge(self, path)
-        return Session(self, id)
-
-    def _where_else(self, id: str) -> str:
-        if self.home.archived(id).is_file():
-            return f"it is archived; bring it back with `segue cleanup --restore {id}`"
-        return "`segue list --all` names those that exist"
+        return self.session(id) if merge else Session.of(find_session(self.workspace, id))
 
     def switch(self, id: str) -> tuple[Session | None, Session]:
         """Pause the current session, take the other one up: (from, to)."""
-        target = self.session(id)
-        current = self.place.tree(fresh=True).current
-        before = (
-            Session(self, current) if current and current != target.id and self.book.exists(current) else None
-        )
+        target, repository = self.session(id), self.workspace.repository
+        current = self.workspace.working_tree.tree(fresh=True).current
+        is_other = current and current != target.id and repository.exists(current)
+        before = Session(self.workspace, current) if is_other else None
         if before is not None and before.state.status == "active":
             before.pause(f"switched to {target.id}")
         target.resume()
@@ -300,30 +168,13 @@ class Segue:
         self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""
     ) -> Cards:
         """Sessions of this project, or of all, the most recently active first."""
-        keys = set() if everywhere or project or organization else set(self.place.project_keys(self.settings))
-        return [
-            card
-            for card in self.book.cards()
-            if (not keys or card.project in keys)
-            and (not status or card.status == status)
-            and (not project or project in (card.project, card.project_name))
-            and (not organization or card.organization == organization)
-        ]
+        return list_sessions(
+            self.workspace, everywhere=everywhere, status=status, project=project, organization=organization
+        )
 
     def resumable(self, *, everywhere: bool = False) -> Cards:
         """Paused, or left in the middle by a run that is gone, within the last days."""
-        days = self.settings.number("resumable_days")
-        since = moment(-86400 * days)
-        cards = self.list(everywhere=everywhere)
-        return [
-            card
-            for card in cards
-            if card.last_active >= since
-            and (
-                card.status == "paused"
-                or (card.status in ("active", "created") and not self.holds.living(card.id))
-            )
-        ]
+        return resumable_sessions(self.workspace, everywhere=everywhere)
 
     # -- runs ----------------------------------------------------------------------------------
 
@@ -331,13 +182,13 @@ class Segue:
         """The runs of this project, or of all, the newest first."""
         from ..services.runs.listing import list_runs
 
-        return list_runs(self, agent=agent, everywhere=everywhere, limit=limit)
+        return list_runs(self.workspace, agent=agent, everywhere=everywhere, limit=limit)
 
     def run(self, id: str) -> Run:
         """A run by its id, or the beginning of it; UnknownRun if there is none, or more than one."""
         from ..services.runs.listing import one_run
 
-        return one_run(self, id)
+        return one_run(self.workspace, id)
 
     def sync(
         self, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
@@ -350,7 +201,13 @@ class Segue:
         from ..services.runs.sync import sync
 
         return sync(
-            self, agent=agent, paths=paths, session=session, progress=progress, workers=workers, shares=True
+            self.workspace,
+            agent=agent,
+            paths=paths,
+            session=session,
+            progress=progress,
+            workers=workers,
+            shares=True,
         )
 
     # -- leaving and coming back ---------------------------------------------------------------
@@ -359,29 +216,29 @@ class Segue:
         """Write the manifest of where the work stands, for whoever comes next; see `services.prepare`."""
         from ..effects.git.scene import SceneQuery
 
-        with SceneQuery(self.place.root) as begun:
+        with SceneQuery(self.workspace.working_tree.root) as begun:
             from ..services.resume.prepare import prepare
 
-            return prepare(self, session or None, reason=reason, begun=begun, **more)
+            return prepare(self.workspace, session or None, reason=reason, begun=begun, **more)
 
     def refine(self, session: str = "", *, reason: str = "user request", **more: Any) -> Refinement:
         """The same with the model that was set: what it adds is held to the transcript, and capped."""
         from ..services.models.refine import refine
 
-        return refine(self, session or None, reason=reason, **more)
+        return refine(self.workspace, session or None, reason=reason, **more)
 
     def propose(self, task: str, *, with_model: bool = False) -> Proposal:
         """A plan for a task, to be edited; nothing is declared before ``services.planning.accept``."""
         from ..services.models.plan import propose
 
-        return propose(self, task, with_model=with_model)
+        return propose(self.workspace, task, with_model=with_model)
 
     def spend(self, *, session: str = "", days: int = 30) -> SpendingReport:
         """What models cost, and what the caps leave."""
         from ..services.models import config
         from ..services.models.ledger import report
 
-        return report(self, config.load(self).caps, session=session, days=days)
+        return report(self.workspace, config.load(self.workspace).caps, session=session, days=days)
 
     def pressure(
         self, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
@@ -389,22 +246,24 @@ class Segue:
         """How full the window of a run is: of this one, else of the newest here; or of so many tokens."""
         from ..services.resume.window_pressure import pressure
 
-        return pressure(self, run, tokens_used=tokens_used, window=window, threshold=threshold)
+        return pressure(self.workspace, run, tokens_used=tokens_used, window=window, threshold=threshold)
 
     def bootstrap(self, *, path: Path | None = None, seconds: float = 30.0, checks: bool = True) -> Boot:
         """Start from the newest manifest: where the work stands, and whether all around it still holds."""
         from ..services.resume.bootstrap import bootstrap
 
-        return bootstrap(self, path=path, seconds=seconds, checks=checks)
+        return bootstrap(self.workspace, path=path, seconds=seconds, checks=checks)
 
     def since(self, session: str = "", *, start: str = "") -> Delta:
         """What changed since the session was left, or since a time, an age (2h) or a commit."""
         from ..effects.git.scene import SceneQuery
 
-        with SceneQuery(self.place.root) as begun:  # git looks at the tree while the rest is loaded
+        with SceneQuery(
+            self.workspace.working_tree.root
+        ) as begun:  # git looks at the tree while the rest is loaded
             from ..services.resume.since import since
 
-            return since(self, session, start=start, begun=begun)
+            return since(self.workspace, session, start=start, begun=begun)
 
     def restore(self, session: str = "", *, budget: str | int = "balanced", **wishes: Any) -> Restoration:
         """The context of a session within a budget of tokens: minimal, balanced, full or a number.
@@ -412,16 +271,16 @@ class Segue:
         ``notes`` are wanted by id, ``count`` counts tokens as the model does; see `services.restore`."""
         from ..services.resume.restore import restore
 
-        return restore(self, session, budget=budget, **wishes)
+        return restore(self.workspace, session, budget=budget, **wishes)
 
     # -- memories ------------------------------------------------------------------------------
 
-    @cached_property
-    def memories(self) -> PlaceMemories:
+    @property
+    def memories(self) -> Memories:
         """What was learnt, as this actor sees it from here."""
-        from ..services.memories.remembering import memories_of
+        from .memories import Memories
 
-        return memories_of(self, self._embedder)
+        return self.workspace.part(Memories)
 
     def remember(self, content: str, **about: Any) -> Remembered:
         """Keep what was learnt: type, scope, metadata and so on, see `MemoryService.draft`."""
@@ -442,7 +301,7 @@ class Segue:
         """Offers of sessions to agents: offer, accept, decline, withdraw, list."""
         from ..services.handoff.offers import Handoffs
 
-        return Handoffs(self)
+        return Handoffs(self.workspace)
 
     def handoff(self, id: str, to: str, note: str = "", **wishes: Any) -> HandoffOffer:
         """Offer a session to an agent; exactly one can take it. See `Handoffs.offer`."""
@@ -454,37 +313,22 @@ class Segue:
         """A session as a file's content: ``json`` loses nothing, ``yaml`` holds what it can."""
         from ..services.handoff.export import export_session
 
-        return export_session(self, id, format)
+        return export_session(self.workspace, id, format)
 
     def import_(self, data: bytes, *, format: str | None = None, as_id: str = "") -> Session:
         """The session of such content, proven first; an import that was done adds nothing."""
         from ..services.handoff.export import import_session
 
-        return import_session(self, data, format, as_id)
+        return Session.of(import_session(self.workspace, data, format, as_id))
 
     def scrub(self, text: str, *, dry_run: bool = False) -> Scrubbed:
         """Erase a text from journal, pieces, backups, archive and files."""
         from ..services.upkeep.scrub import scrub
 
-        return scrub(self, text, dry_run=dry_run)
+        return scrub(self.workspace, text, dry_run=dry_run)
 
     def cleanup(self) -> Cleanup:
         """Sessions that ended long ago: ``run`` archives them, ``restore`` brings one back."""
         from ..services.upkeep.archive_sessions import Cleanup
 
-        return Cleanup(self)
-
-    def with_warnings(self, saved: Saved) -> Saved:
-        """A result that says if another living run holds the session; looked at once a second."""
-        looked = time.monotonic()
-        if looked < self.quiet_until.get(saved.session, 0.0):
-            return saved
-        self.quiet_until[saved.session] = looked + _HOLD_LOOK_SECONDS
-        if not self.journal.head(f"hold/{saved.session}").version:
-            return saved
-        others = [h for h in self.holds.living(saved.session) if h.run != self.book.run]
-        words = tuple(
-            f"{h.holder} ({h.run}, pid {h.pid} on {h.host}) holds this session since {h.since}"
-            for h in others
-        )
-        return Saved(saved.session, saved.version, saved.events, words)
+        return Cleanup(self.workspace)

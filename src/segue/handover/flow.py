@@ -85,7 +85,7 @@ class Handover:
 
     def workflow(self) -> Workflow:
         """What is declared: by the project if that is trusted, else by the user, else the default four."""
-        place, variables = self.segue.place, self.segue.environment
+        place, variables = self.segue.workspace.working_tree, self.segue.workspace.environment
         own = place.project_file if place.project_file.is_file() and place.trusted() else None
         table, source = table_of("handover", own, user_file(variables) if variables else None)
         return workflow(table, source)
@@ -93,7 +93,7 @@ class Handover:
     def memory(self) -> MemoryStore:
         """The Markdown layers of this project."""
         folder = Path(self.workflow().memory_dir)
-        root = self.segue.place.root
+        root = self.segue.workspace.working_tree.root
         for part in (folder, *folder.parents):
             if (root / part).is_symlink():
                 raise BadSettings(
@@ -129,8 +129,8 @@ class Handover:
 
         Without a note or a state, an interrupted run is all that is run. ``anew`` leaves it as it is;
         ``answers`` says of uncertain steps ``done`` or ``again``."""
-        self.segue.brake.check()
-        mask = self.segue.book.mask
+        self.segue.workspace.pause_file.check()
+        mask = self.segue.workspace.repository.mask
         note, state = (clean_text(text, what="note", mask=mask).strip() for text in (note, state))
         before = self.checkpoint.load()
         _check_answers(before, answers or {}, anew=anew)
@@ -200,7 +200,7 @@ class Handover:
         from .compaction import compact
 
         if not dry_run:
-            self.segue.brake.check()
+            self.segue.workspace.pause_file.check()
         return compact(self.memory(), months=months, keep=keep, dry_run=dry_run, condense=condense)
 
     def pending(self) -> list[str]:

@@ -18,13 +18,13 @@ from ..core.brief.facts import Probe
 from ..core.handover.markdown_layers import front_matter, happened, told_of
 from ..core.journal import event as ev
 from ..core.sessions.state import SessionState
+from ..effects.clock import now
 from ..effects.git.probe import probe
 from ..effects.git.publish import Publisher
 from ..effects.processes.webhooks import post, run_command
 from ..errors import SegueError, UnknownSession
 from ..services.brief import brief as briefs
 from ..services.sessions.repository import stream_of
-from ..services.workspace.data_folder import now
 from .compaction import compact
 from .declared import DeclaredStep, Workflow, filled
 from .engine import Task, Work
@@ -46,7 +46,7 @@ class Steps:
         self.session = session
         self.since = 0
         """The session's version at the handover before this one."""
-        self.store = MemoryStore(segue.place.root / flow.memory_dir)
+        self.store = MemoryStore(segue.workspace.working_tree.root / flow.memory_dir)
 
     def tasks(self, note: str, state: str) -> list[Task]:
         """The tasks, with what each is given."""
@@ -76,16 +76,16 @@ class Steps:
     def collect(self, work: Work) -> dict[str, Any]:
         """The facts of this moment: the session, the branch, what happened since, a brief."""
         segue, id = self.segue, work.payload["session"]
-        world = probe(segue.folder, seconds=2.0)
+        tree, world = segue.workspace.working_tree, probe(segue.workspace.folder, seconds=2.0)
         facts: dict[str, Any] = {
             "at": now(), "session": id, "branch": world.branch, "commit": world.head[:12],
-            "project": segue.place.project_name(segue.place.project_key(segue.settings)[0]),
+            "project": tree.project_name(tree.project_key(segue.workspace.settings)[0]),
         }  # fmt: skip
         state = None
         if id:
-            state = segue.book.state(id)
-            head = segue.journal.head(stream_of(id))
-            events = segue.journal.read(stream_of(id), after=work.payload["since"])
+            state = segue.workspace.repository.state(id)
+            head = segue.workspace.store.head(stream_of(id))
+            events = segue.workspace.store.read(stream_of(id), after=work.payload["since"])
             facts |= {
                 "version": head.version, "head": head.hash.hex(), "goal": state.goal, "status": state.status,
                 "happened": happened(ev.read_body(event) for event in events),
@@ -98,11 +98,11 @@ class Steps:
         from ..services.resume.prepare import tell
 
         try:
-            told = tell(self.segue, state)
+            told = tell(self.segue.workspace, state)
             digests = list(told.digests)
             return briefs.written(
                 digests, agent=told.agent, session=state, probe=world, form="markdown", budget=BRIEF_BYTES,
-                memories=bearing(self.segue, state, digests),
+                memories=bearing(self.segue.workspace, state, digests),
             )  # fmt: skip
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
@@ -123,9 +123,9 @@ class Steps:
         facts, given = _facts(work), work.payload
         head = ""
         if facts.get("session"):
-            state = self.segue.book.state(facts["session"])
+            state = self.segue.workspace.repository.state(facts["session"])
             if state.version != facts["version"]:
-                state = self.segue.book.state_at(facts["session"], facts["version"])
+                state = self.segue.workspace.repository.state_at(facts["session"], facts["version"])
             head = front_matter(told_of(state, facts["head"], facts["at"]))
         words = self._words(work)
         said = filled(given["text"], words).strip() or given["given"].strip() or words["note"].strip()
@@ -141,7 +141,7 @@ class Steps:
 
     def command(self, work: Work) -> dict[str, Any]:
         """Run a command in the project."""
-        given, root = work.payload, self.segue.place.root
+        given, root = work.payload, self.segue.workspace.working_tree.root
         said = run_command(
             given["command"], root / given["folder"], timeout_seconds=given.get("timeout_seconds", 0.0),
             environment={"SEGUE_SESSION": _facts(work).get("session", ""), "SEGUE_HANDOVER": work.run},
@@ -150,8 +150,8 @@ class Steps:
 
     def git(self, work: Work) -> dict[str, Any]:
         """Commit our own paths, and push if that is declared."""
-        given, root = work.payload, self.segue.place.root
-        if self.segue.place.repository is None:
+        given, root = work.payload, self.segue.workspace.working_tree.root
+        if self.segue.workspace.working_tree.repository is None:
             return {"skipped": "this is not a git repository"}
         publisher = Publisher(
             root, given["paths"] or [self.flow.memory_dir], push=given["push"], remote=given["remote"],
@@ -202,10 +202,12 @@ class Steps:
         }  # fmt: skip
 
     def _clean(self, text: str) -> str:
-        return clean_text(text, what="note", limit=STATE_LIMIT_BYTES, mask=self.segue.book.mask)
+        return clean_text(
+            text, what="note", limit=STATE_LIMIT_BYTES, mask=self.segue.workspace.repository.mask
+        )
 
     def _relative(self, path: Path) -> str:
-        return path.relative_to(self.segue.place.root).as_posix()
+        return path.relative_to(self.segue.workspace.working_tree.root).as_posix()
 
 
 def _facts(work: Work) -> dict[str, Any]:

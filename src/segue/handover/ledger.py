@@ -18,9 +18,8 @@ from .._failpoints import trip
 from ..api.segue import Segue
 from ..core.handover.events import checkpoint_of
 from ..core.journal import event as ev
+from ..effects.clock import now
 from ..effects.files.atomic import only_one, private_folder, replace_quickly, tidy_leftovers, write_whole
-from ..services.workspace.data_folder import now
-from ..services.workspace.open_store import machine_of
 from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .checkpoint import RUN_WAIT_SECONDS
@@ -35,10 +34,12 @@ class StoreCheckpoint:
     def __init__(self, segue: Segue, *, wait_seconds: float = RUN_WAIT_SECONDS) -> None:
         self._segue = segue
         self._wait_seconds = wait_seconds
-        name = tree_stream(str(segue.place.root)).removeprefix("tree/")
-        own = tree_stream(str(segue.place.root), machine_of(segue.journal)).removeprefix("tree/")
+        name = tree_stream(str(segue.workspace.working_tree.root)).removeprefix("tree/")
+        own = tree_stream(str(segue.workspace.working_tree.root), segue.workspace.store.machine).removeprefix(
+            "tree/"
+        )
         self.stream = f"handover/{own}"
-        self.path: Path = segue.home.handover / f"{name}.json"
+        self.path: Path = segue.workspace.home.handover / f"{name}.json"
         self.said: list[str] = []
         """What was mended, in words."""
         self._version = 0
@@ -50,7 +51,7 @@ class StoreCheckpoint:
     def load(self) -> Record:
         """What the journal tells; the file is mended if it says something else."""
         self._bodies, self._version = [], 0
-        for event in self._segue.journal.read(self.stream):
+        for event in self._segue.workspace.store.read(self.stream):
             self._take(ev.read_body(event), event.at)
             self._version = event.version
         found = checkpoint_of(self._bodies)
@@ -63,7 +64,7 @@ class StoreCheckpoint:
 
     def history(self) -> list[tuple[ev.Body | None, str]]:
         """Every event of the stream, with its time."""
-        return [(ev.read_body(event), event.at) for event in self._segue.journal.read(self.stream)]
+        return [(ev.read_body(event), event.at) for event in self._segue.workspace.store.read(self.stream)]
 
     def _take(self, body: ev.Body | None, at: str) -> None:
         if isinstance(body, ev.HandoverBegun):
@@ -78,7 +79,7 @@ class StoreCheckpoint:
             told = fresh()
         except (OSError, ValueError, RecursionError):
             told = None
-        if told == found or self._segue.brake.in_force():
+        if told == found or self._segue.workspace.pause_file.in_force():
             return
         if not is_whole(told):
             self._keep_damaged()
@@ -136,13 +137,13 @@ class StoreCheckpoint:
 
     def check_pause(self) -> None:
         """Paused while a PAUSE file exists."""
-        self._segue.brake.check()
+        self._segue.workspace.pause_file.check()
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """One run at a time in a working tree; another waits until this one is over or dead."""
         private_folder(self.path.parent)
-        what = f"a handover in {self._segue.place.root}"
+        what = f"a handover in {self._segue.workspace.working_tree.root}"
         with only_one(self.path.with_suffix(".lock"), timeout_seconds=self._wait_seconds, what=what):
             tidy_leftovers(self.path)
             yield
@@ -154,10 +155,13 @@ class StoreCheckpoint:
 
     def _append(self, *bodies: ev.Body, durably: bool = False) -> None:
         segue = self._segue
-        segue.brake.check()
+        segue.workspace.pause_file.check()
         at = now()
-        drafts = [ev.draft(body, at=at, actor=segue.book.actor, run=segue.book.run) for body in bodies]
-        segue.journal.append(Append(self.stream, self._version, drafts))
+        drafts = [
+            ev.draft(body, at=at, actor=segue.workspace.repository.actor, run=segue.workspace.repository.run)
+            for body in bodies
+        ]
+        segue.workspace.store.append(Append(self.stream, self._version, drafts))
         self._version += len(drafts)
         for body in bodies:
             self._take(body, at)

@@ -17,11 +17,12 @@ from ..core.base.values import Value, iso
 from ..core.handover.usefulness import Score, judge
 from ..core.journal import event as ev
 from ..core.runs.steps import Call, Given, Step
+from ..effects.clock import now
 from ..effects.redaction.redact import redact_bytes
 from ..errors import BadName, SegueError, StaleVersion
 from ..services.brief.delivered import given
+from ..services.runs.observed import runs_of
 from ..services.runs.read_transcript import final
-from ..services.workspace.data_folder import now
 from ..services.workspace.working_tree import tree_stream
 from ..stores.base import Append
 from .ledger import StoreCheckpoint
@@ -63,7 +64,7 @@ class CompletedHandover(Value):
 
 def scores(segue: Segue) -> list[ScoredHandover]:
     """Every score that was kept, the oldest first; of a handover that was judged again, the newest."""
-    return scores_in(segue.journal.read(_stream(segue)))
+    return scores_in(segue.workspace.store.read(_stream(segue)))
 
 
 def scores_in(events: Sequence[ev.Event]) -> list[ScoredHandover]:
@@ -88,13 +89,13 @@ def score_last(segue: Segue) -> ScoredHandover | None:
 
 def score(segue: Segue, *, again: bool = False) -> list[ScoredHandover]:
     """Judge every completed handover that a run came after; those that were judged now."""
-    segue.brake.check()
+    segue.workspace.pause_file.check()
     checkpoint = StoreCheckpoint(segue)
     judged = set() if again else {one.handover for one in scores(segue)}
     finished = [one for one in _finished(checkpoint) if one.run not in judged]
     if not finished:
         return []
-    capture = segue.observed.capture()
+    capture = runs_of(segue.workspace).capture()
     runs = _runs(capture)
     done = []
     for number, one in enumerate(finished):
@@ -159,7 +160,7 @@ def _told(segue: Segue, found: Found, steps: Sequence[Step]) -> str:
         if isinstance(step, Given):
             return step.text
     try:
-        kept = given(segue, found.agent, found.native)
+        kept = given(segue.workspace, found.agent, found.native)
     except BadName:
         return ""
     return next((one.text for one in kept if one.kind == "brief"), "")
@@ -192,17 +193,19 @@ def _keep(segue: Segue, one: ScoredHandover) -> None:
         one.handover, one.by, one.score, one.session, one.kinds, one.reasons, one.measures
     )
     stream = _stream(segue)
-    draft = ev.draft(body, at=now(), actor=segue.book.actor, run=segue.book.run)
+    draft = ev.draft(
+        body, at=now(), actor=segue.workspace.repository.actor, run=segue.workspace.repository.run
+    )
     while True:
         try:
-            segue.journal.append(Append(stream, segue.journal.head(stream).version, [draft]))
+            segue.workspace.store.append(Append(stream, segue.workspace.store.head(stream).version, [draft]))
             return
         except StaleVersion:
             continue
 
 
 def _stream(segue: Segue) -> str:
-    return "score/" + tree_stream(str(segue.place.root)).removeprefix("tree/")
+    return "score/" + tree_stream(str(segue.workspace.working_tree.root)).removeprefix("tree/")
 
 
 def by_kind(kept: Sequence[ScoredHandover]) -> dict[str, tuple[int, int]]:

@@ -304,3 +304,19 @@ def check_beside(journal: Journal, dropped: Sequence[Append], beside: Mapping[st
     found = {name: version for name, version in journal.streams("session/") if name not in gone}
     if found != dict(beside):
         raise StaleVersion("session/", sum(beside.values()), sum(found.values()))
+
+
+class Store(Journal, Protocol):
+    """A journal, and what stands beside it in the same place."""
+
+    machine: str
+    """Part of the names of streams that belong to this machine, where machines share the store; else
+    empty."""
+
+    @property
+    def runs(self) -> Runs:
+        """What was observed."""
+
+    @property
+    def memories(self) -> Memories:
+        """What was learnt."""

@@ -99,9 +99,9 @@ def unpacking(folder: Path, name: str, count: str) -> None:
     """Pack a session, and unpack it elsewhere."""
     with Segue(home=folder / "home", folder=folder) as segue:
         segue.start("to be handed on", id="s")
-        (folder / "work.segue").write_bytes(pack(segue, "s", to="codex").body)
+        (folder / "work.segue").write_bytes(pack(segue.workspace, "s", to="codex").body)
     with Segue(home=folder / "other", folder=folder) as segue:
-        unpack(segue, (folder / "work.segue").read_bytes())
+        unpack(segue.workspace, (folder / "work.segue").read_bytes())
 
 
 if __name__ == "__main__":

@@ -19,14 +19,14 @@ def spooling(home: str, name: str) -> None:
     """Spool what hooks see of two runs and drain it, three times; a record that is safe is acknowledged."""
     acknowledged = os.open(Path(home) / "acknowledged", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     with Segue(home=home, folder=home) as seg:
-        spool = spool_of(seg.home.path)
+        spool = spool_of(seg.workspace.home.path)
         for number in range(15):
             id = f"{number:016x}"
             payload = b'{"session_id":"run-%d","prompt":"do %d"}' % (number % 2, number)
             assert spool.append(SpoolRecord("claude-code", "UserPromptSubmit", payload, id))
             os.write(acknowledged, f"{id}\n".encode())
             if number % 5 == 4:
-                drain(seg)
+                drain(seg.workspace)
 
 
 def read_files(home: Path) -> dict[str, str]:

@@ -21,12 +21,13 @@ from segue.core.base import canonical
 from segue.core.features.evidence import Check
 from segue.core.journal.event import Erased, draft
 from segue.core.sessions import snapshot
+from segue.effects.clock import now
 from segue.effects.files.atomic import write_whole
 from segue.errors import NothingToUndo, SegueError, SessionHeld, StaleVersion, UnknownAgent, UnknownCheckpoint
 from segue.services.sessions.repository import Saved, stream_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.recover.ladder import recover
-from segue.services.workspace.data_folder import DataFolder, now
+from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 from segue.stores.base import Append, Rewrite
 
@@ -184,7 +185,7 @@ def erase(home: str, name: str) -> None:
         body = b'{"text":"-"}'
         record = draft(Erased([3], [canonical.digest(body).hex()]), at=now(), actor="user")
         wish = Append(stream_of(session.id), 5, [record])
-        seg.journal.erase([Rewrite(stream_of(session.id), 3, body)], {}, wish)
+        seg.workspace.store.erase([Rewrite(stream_of(session.id), 3, body)], {}, wish)
 
 
 @task
@@ -194,7 +195,7 @@ def drop(home: str, name: str) -> None:
     with open_segue(home) as seg:
         session = seg.start("to be dropped", items=["a", "b"])
         begin(pen, seg)
-        seg.journal.drop(Append(stream_of(session.id), 4))
+        seg.workspace.store.drop(Append(stream_of(session.id), 4))
 
 
 @task
@@ -212,7 +213,7 @@ def backup(home: str, name: str) -> None:
         session = begin(pen, seg)
         for _ in range(2):
             pen.note(session)
-            seg.backups.make()
+            seg.workspace.backups.make()
 
 
 @task
@@ -329,7 +330,7 @@ def recovery(home: str, name: str) -> None:
     pen = Pen(Path(home), name)
     with open_segue(home) as seg:
         session = begin(pen, seg)
-        seg.backups.make()
+        seg.workspace.backups.make()
         for _ in range(5):
             pen.note(session)
     with (Path(home) / "segue.db").open("r+b") as file:
@@ -350,8 +351,8 @@ def cleaning(home: str, name: str) -> None:
         session.save_agent("agent", agent_value(5, 1))
         session.complete("all is done")
         (Path(home) / "state").write_bytes(snapshot.encode(session.state))
-        Cleanup(seg).run(0)
-        Cleanup(seg).restore("over")
+        Cleanup(seg.workspace).run(0)
+        Cleanup(seg.workspace).restore("over")
 
 
 def put_transcripts(home: str, count: int = 3) -> None:
@@ -407,7 +408,7 @@ def asking(home: str, name: str) -> None:
     with Replay(openai({"claims": [DECIDED]})) as server, open_agents(home) as seg:
         set_ladder(seg, rung(server.url))
         for reason in ("1", "2"):
-            refine(seg, reason=reason)
+            refine(seg.workspace, reason=reason)
 
 
 @task

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from segue.api.segue import Segue
+from segue import Segue, Session
 from segue.core.base import canonical
 from segue.core.journal import event as ev
 from segue.core.journal.event import Draft
@@ -70,21 +70,21 @@ def tampered(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
 def test_an_import_into_an_empty_store_has_the_same_head_and_agents_states(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
     id = worked(here)
-    session = import_session(there, export_session(here, id))
-    assert there.journal.head(stream_of(id)) == here.journal.head(stream_of(id))
-    assert there.journal.read(stream_of(id)) == here.journal.read(stream_of(id))
+    session = import_session(there.workspace, export_session(here.workspace, id))
+    assert there.workspace.store.head(stream_of(id)) == here.workspace.store.head(stream_of(id))
+    assert there.workspace.store.read(stream_of(id)) == here.workspace.store.read(stream_of(id))
     assert session.state == here.session(id).state
     assert session.load_agent("coder") == {**STATE, "mode": "review"}
 
 
 def test_an_export_is_canonical_and_the_same_each_time(seg: Segue) -> None:
-    data = export_session(seg, worked(seg))
-    assert data == export_session(seg, "s-1") == canonical.encode(canonical.decode(data))
+    data = export_session(seg.workspace, worked(seg))
+    assert data == export_session(seg.workspace, "s-1") == canonical.encode(canonical.decode(data))
 
 
 def test_an_imported_session_can_be_worked_on(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
-    session = import_session(there, export_session(here, worked(here)))
+    session = Session.of(import_session(there.workspace, export_session(here.workspace, worked(here))))
     session.done("middleware")
     session.save_agent("coder", {"new": True})
     assert session.status().done == ["user model", "middleware"]
@@ -93,45 +93,45 @@ def test_an_imported_session_can_be_worked_on(open_store: Opener) -> None:
 
 def test_importing_twice_adds_nothing(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
-    data = export_session(here, worked(here))
-    import_session(there, data)
-    head = there.journal.head(stream_of("s-1"))
-    import_session(there, data)
-    assert there.journal.head(stream_of("s-1")) == head
+    data = export_session(here.workspace, worked(here))
+    import_session(there.workspace, data)
+    head = there.workspace.store.head(stream_of("s-1"))
+    import_session(there.workspace, data)
+    assert there.workspace.store.head(stream_of("s-1")) == head
 
 
 def test_importing_an_older_export_over_a_session_that_went_on_changes_nothing(seg: Segue) -> None:
-    data = export_session(seg, worked(seg))
+    data = export_session(seg.workspace, worked(seg))
     seg.session("s-1").done("middleware")
-    head = seg.journal.head(stream_of("s-1"))
-    import_session(seg, data)
-    assert seg.journal.head(stream_of("s-1")) == head
+    head = seg.workspace.store.head(stream_of("s-1"))
+    import_session(seg.workspace, data)
+    assert seg.workspace.store.head(stream_of("s-1")) == head
 
 
 def test_an_import_that_was_cut_off_goes_on_where_it_stopped(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
-    data = export_session(here, worked(here))
-    first = [e for e in here.journal.read(stream_of("s-1")) if e.version <= 4]
+    data = export_session(here.workspace, worked(here))
+    first = [e for e in here.workspace.store.read(stream_of("s-1")) if e.version <= 4]
     drafts = [Draft(e.kind, e.body, e.at, e.actor, e.run, e.format) for e in first]
-    there.journal.append(Append(stream_of("s-1"), 0, drafts))
-    import_session(there, data)
-    assert there.journal.head(stream_of("s-1")) == here.journal.head(stream_of("s-1"))
+    there.workspace.store.append(Append(stream_of("s-1"), 0, drafts))
+    import_session(there.workspace, data)
+    assert there.workspace.store.head(stream_of("s-1")) == here.workspace.store.head(stream_of("s-1"))
 
 
 def test_a_session_with_another_history_is_refused_and_the_place_is_named(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
     there.start("something else", id="s-1")
-    before = there.journal.read(stream_of("s-1"))
+    before = there.workspace.store.read(stream_of("s-1"))
     with pytest.raises(ConflictError, match="part at version 1") as caught:
-        import_session(there, export_session(here, worked(here)))
+        import_session(there.workspace, export_session(here.workspace, worked(here)))
     assert "--as" in caught.value.hint
-    assert there.journal.read(stream_of("s-1")) == before
+    assert there.workspace.store.read(stream_of("s-1")) == before
 
 
 def test_another_id_gives_a_new_chain_with_the_same_bodies(open_store: Opener) -> None:
     seg = open_store("here")
-    data = export_session(seg, worked(seg))
-    session = import_session(seg, data, as_id="copy")
+    data = export_session(seg.workspace, worked(seg))
+    session = import_session(seg.workspace, data, as_id="copy")
     assert session.state.id == "copy"
     mine, theirs = session.log(), seg.session("s-1").log()
     assert [e.body for e in mine[1:]] == [e.body for e in theirs[1:]]
@@ -147,9 +147,9 @@ def test_events_of_unknown_kinds_formats_and_odd_bodies_come_back_to_the_byte(op
     drafts = [
         Draft(f"future.{i}", body, "2031-01-01T00:00:00Z", "x", "r1", 7) for i, body in enumerate(bodies)
     ]
-    here.journal.append(Append(stream, here.journal.head(stream).version, drafts))
-    import_session(there, export_session(here, id))
-    assert there.journal.read(stream) == here.journal.read(stream)
+    here.workspace.store.append(Append(stream, here.workspace.store.head(stream).version, drafts))
+    import_session(there.workspace, export_session(here.workspace, id))
+    assert there.workspace.store.read(stream) == here.workspace.store.read(stream)
     assert there.session(id).state.unknown == len(bodies)
 
 
@@ -179,36 +179,36 @@ def test_what_does_not_verify_is_refused_with_version_and_reason(
     seg: Segue, tmp_path: Path, change: Callable[[dict[str, Any]], object], reason: str
 ) -> None:
     there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
-    data = tampered(export_session(seg, worked(seg)), change)
+    data = tampered(export_session(seg.workspace, worked(seg)), change)
     with pytest.raises(BadImport, match=reason):
-        import_session(there, data)
-    assert there.journal.streams("session/") == []
+        import_session(there.workspace, data)
+    assert there.workspace.store.streams("session/") == []
 
 
 def test_every_flipped_byte_of_an_export_is_noticed(seg: Segue, tmp_path: Path) -> None:
-    data = export_session(seg, worked(seg))
+    data = export_session(seg.workspace, worked(seg))
     there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
     for place in range(0, len(data), 97):
         broken = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         with pytest.raises(BadImport):
-            import_session(there, broken, format="json")
-    assert there.journal.streams("session/") == []
+            import_session(there.workspace, broken, format="json")
+    assert there.workspace.store.streams("session/") == []
 
 
 def test_half_a_file_is_refused(seg: Segue, tmp_path: Path) -> None:
-    data = export_session(seg, worked(seg))
+    data = export_session(seg.workspace, worked(seg))
     there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
     with pytest.raises(BadImport):
-        import_session(there, data[: len(data) // 2])
+        import_session(there.workspace, data[: len(data) // 2])
 
 
 def test_an_export_with_control_characters_is_refused(seg: Segue, tmp_path: Path) -> None:
     stream = stream_of(worked(seg))
     draft = ev.draft(ev.Noted("\x1b[31mred"), at="2026-01-01T00:00:00Z", actor="x")
-    seg.journal.append(Append(stream, seg.journal.head(stream).version, [draft]))
+    seg.workspace.store.append(Append(stream, seg.workspace.store.head(stream).version, [draft]))
     there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
     with pytest.raises(BadImport, match="control characters"):
-        import_session(there, export_session(seg, "s-1"))
+        import_session(there.workspace, export_session(seg.workspace, "s-1"))
 
 
 def erased(seg: Segue, id: str, version: int) -> None:
@@ -216,35 +216,35 @@ def erased(seg: Segue, id: str, version: int) -> None:
     record = ev.draft(
         ev.Erased([version], [canonical.digest(body).hex()]), at="2026-01-01T00:00:00Z", actor="u"
     )
-    end = seg.journal.head(stream).version
-    seg.journal.erase([Rewrite(stream, version, body)], {}, Append(stream, end, [record]))
-    seg.book.forget()
+    end = seg.workspace.store.head(stream).version
+    seg.workspace.store.erase([Rewrite(stream, version, body)], {}, Append(stream, end, [record]))
+    seg.workspace.repository.forget()
 
 
 def test_a_scrubbed_session_imports_with_its_bodies_and_a_chain_that_verifies(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
     id = worked(here)
     erased(here, id, 4)
-    data = export_session(here, id)
-    session = import_session(there, data)
+    data = export_session(here.workspace, id)
+    session = import_session(there.workspace, data)
     assert [e.body for e in session.log()] == [e.body for e in here.session(id).log()]
     assert session.state == here.session(id).state
     assert all(event.chained() and event.intact() and not event.erased for event in session.log())
-    head = there.journal.head(stream_of(id))
-    import_session(there, data)
-    import_session(here, data)
-    assert there.journal.head(stream_of(id)) == head
+    head = there.workspace.store.head(stream_of(id))
+    import_session(there.workspace, data)
+    import_session(here.workspace, data)
+    assert there.workspace.store.head(stream_of(id)) == head
 
 
 def test_a_rewritten_piece_is_imported_as_rewritten(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
     id = worked(here)
     addresses = here.session(id).state.agents["coder"].pieces
-    address = next(a for a, body in here.journal.pieces(addresses).items() if b"step 7" in body)
-    masked = here.journal.pieces([address])[address].replace(b"step 7", b"******")
-    here.journal.erase([], {address: masked})
-    import_session(there, export_session(here, id))
-    assert there.journal.pieces([address]) == {address: masked}
+    address = next(a for a, body in here.workspace.store.pieces(addresses).items() if b"step 7" in body)
+    masked = here.workspace.store.pieces([address])[address].replace(b"step 7", b"******")
+    here.workspace.store.erase([], {address: masked})
+    import_session(there.workspace, export_session(here.workspace, id))
+    assert there.workspace.store.pieces([address]) == {address: masked}
     assert "******" in there.session(id).load_agent("coder")["plan"]
 
 
@@ -255,32 +255,37 @@ def test_scrubbing_an_export_leaves_no_trace_of_the_text_and_a_chain_that_verifi
     s = here.session(worked(here))
     s.note("the passphrase is tulip-garden")
     s.save_agent("coder", {"memo": "tulip-garden " * 400})
-    clean = scrub_document(export_session(here, s.id), "tulip-garden")
-    session = import_session(there, clean)
+    clean = scrub_document(export_session(here.workspace, s.id), "tulip-garden")
+    session = import_session(there.workspace, clean)
     assert "tulip" not in repr(session.log()) + repr(session.load_agent("coder"))
     assert session.state.goal == "Refactor auth"
     assert scrub_document(clean, "tulip-garden") == clean
 
 
 def test_a_pause_file_stops_an_import(seg: Segue, tmp_path: Path) -> None:
-    data = export_session(seg, worked(seg))
+    data = export_session(seg.workspace, worked(seg))
     (tmp_path / "home").mkdir(exist_ok=True)
     (tmp_path / "home" / "PAUSE").touch()
     with pytest.raises(Paused):
-        import_session(seg, data, as_id="other")
+        import_session(seg.workspace, data, as_id="other")
 
 
 def test_an_unknown_session_and_an_unknown_format_are_said(seg: Segue) -> None:
     with pytest.raises(UnknownSession):
-        export_session(seg, "nobody")
+        export_session(seg.workspace, "nobody")
     with pytest.raises(UsageError, match="unknown format: xml"):
-        export_session(seg, worked(seg), "xml")
+        export_session(seg.workspace, worked(seg), "xml")
     with pytest.raises(UsageError, match="unknown format: xml"):
-        import_session(seg, b"", "xml")
+        import_session(seg.workspace, b"", "xml")
 
 
 def test_the_format_is_told_by_the_content(open_store: Opener) -> None:
     here, there = open_store("here"), open_store("there")
     id = worked(here)
-    assert import_session(there, export_session(here, id, "yaml"), as_id="from-yaml").state.id == "from-yaml"
-    assert import_session(there, export_session(here, id)).state == here.session(id).state
+    assert (
+        import_session(
+            there.workspace, export_session(here.workspace, id, "yaml"), as_id="from-yaml"
+        ).state.id
+        == "from-yaml"
+    )
+    assert import_session(there.workspace, export_session(here.workspace, id)).state == here.session(id).state

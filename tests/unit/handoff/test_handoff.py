@@ -175,8 +175,8 @@ def test_a_bundle_brings_the_session_its_memories_and_an_offer_to_another_machin
 ) -> None:
     segue.session("auth").save_agent("planner", {"private": "thoughts"})
     segue.remember("PyJWT wants bytes", session="auth", scope="session")
-    packed = bundle.pack(segue, "auth", to="codex", note="go on")
-    found = bundle.unpack(other, packed.body)
+    packed = bundle.pack(segue.workspace, "auth", to="codex", note="go on")
+    found = bundle.unpack(other.workspace, packed.body)
     assert found.sha256 == packed.sha256 and found.session == "auth" and "go on" in found.restoration
     session = other.session("auth")
     assert [e.hash for e in session.log()] == [e.hash for e in segue.session("auth").log()]
@@ -184,7 +184,7 @@ def test_a_bundle_brings_the_session_its_memories_and_an_offer_to_another_machin
     taken = other.handoffs.accept(packed.offer, by="codex")
     assert taken.offer.note == "go on" and other.session().id == "auth"
     assert "PyJWT wants bytes" in Path(taken.file).read_text()
-    bundle.unpack(other, packed.body)
+    bundle.unpack(other.workspace, packed.body)
     assert len(other.handoffs.of("auth")) == 1
     recalled = other.memories.recall("PyJWT wants bytes", agent="codex")
     assert [one.content for one in recalled].count("PyJWT wants bytes") == 1
@@ -194,7 +194,7 @@ def test_a_bundle_brings_the_session_its_memories_and_an_offer_to_another_machin
 def test_a_bundle_that_was_changed_is_refused_and_nothing_is_imported(
     change: str, segue: Segue, other: Segue
 ) -> None:
-    body = bundle.pack(segue, "auth").body
+    body = bundle.pack(segue.workspace, "auth").body
     value = json.loads(gzip.decompress(body))
     value["note"] = "other" if change == "note" else value["note"]
     value["events"] = value["events"][:-8] if change == "events" else value["events"]
@@ -202,7 +202,7 @@ def test_a_bundle_that_was_changed_is_refused_and_nothing_is_imported(
         change, gzip.compress(json.dumps(value).encode())
     )
     with pytest.raises(BadImport):
-        bundle.unpack(other, bad)
+        bundle.unpack(other.workspace, bad)
     assert other.list(everywhere=True) == []
 
 
@@ -211,5 +211,5 @@ def test_a_session_with_a_secret_in_its_journal_does_not_leave(tmp_path: Path) -
         session = seg.start("x", id="s")
         session.note(f"the key is {TOKEN}")
         with pytest.raises(RefusedError, match="version 3 of s") as refused:
-            bundle.pack(seg, "s")
+            bundle.pack(seg.workspace, "s")
         assert TOKEN not in str(refused.value) and seg.handoffs.of("s") == []

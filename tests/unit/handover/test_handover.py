@@ -52,8 +52,10 @@ def notes(project: Path) -> str:
 
 def declare(segue: Segue, text: str) -> None:
     """Write a segue.toml and trust it."""
-    segue.place.project_file.write_text(text)
-    segue.place.trust(segue.brake, at="2026-01-01T00:00:00.000000Z", actor="user")
+    segue.workspace.working_tree.project_file.write_text(text)
+    segue.workspace.working_tree.trust(
+        segue.workspace.pause_file, at="2026-01-01T00:00:00.000000Z", actor="user"
+    )
 
 
 # -- the default four ------------------------------------------------------------------------------
@@ -120,7 +122,7 @@ def test_a_secret_in_a_note_is_masked_before_it_is_stored_or_written(segue: Segu
     segue.start("x")
     Handover(segue).run(note=f"the key is {TOKEN}")
     assert TOKEN not in notes(project) + state_text(project)
-    stored = b"".join(event.body for event in segue.journal.read(Handover(segue).checkpoint.stream))
+    stored = b"".join(event.body for event in segue.workspace.store.read(Handover(segue).checkpoint.stream))
     assert TOKEN.encode() not in stored
 
 
@@ -208,7 +210,10 @@ def test_a_checkpoint_file_says_what_the_journal_says_after_every_run(segue: Seg
     own = Handover(segue)
     own.run(note="A")
     assert json.loads(own.checkpoint.path.read_bytes()) == own.checkpoint.load()
-    assert own.checkpoint.path.name == tree_stream(str(segue.place.root)).removeprefix("tree/") + ".json"
+    assert (
+        own.checkpoint.path.name
+        == tree_stream(str(segue.workspace.working_tree.root)).removeprefix("tree/") + ".json"
+    )
 
 
 def test_steps_of_another_workflow_are_refused_by_name_and_by_kind(segue: Segue, project: Path) -> None:
@@ -277,7 +282,9 @@ message = "{tag}: {done}"
 
 
 def test_a_file_that_is_not_trusted_declares_nothing(segue: Segue, project: Path) -> None:
-    segue.place.project_file.write_text('[[handover.step]]\nkind = "command"\ncommand = ["touch", "pwned"]\n')
+    segue.workspace.working_tree.project_file.write_text(
+        '[[handover.step]]\nkind = "command"\ncommand = ["touch", "pwned"]\n'
+    )
     assert Handover(segue).run(note="n").executed == ["collect", "note", "state", "git"]
     assert not (project / "pwned").exists()
 

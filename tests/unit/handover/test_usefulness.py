@@ -162,8 +162,8 @@ def test_what_a_hook_told_the_run_is_what_counts(home: Path, project: Path) -> N
     with opened(home, project) as segue:
         handed_over(segue)
         put(home, project, "after", 30, Say(0, "the ledger parser comes first"), shell_call(1, "make"))
-        told = brief_body(segue, "GOAL: repair the ledger parser", kind="brief", source="startup")
-        append(segue.journal, stream_of_run("codex", "after"), [told], actor="codex")
+        told = brief_body(segue.workspace, "GOAL: repair the ledger parser", kind="brief", source="startup")
+        append(segue.workspace.store, stream_of_run("codex", "after"), [told], actor="codex")
         [one] = score(segue)
         assert list(one.kinds) == ["goal"] and one.kinds["goal"] == [1, 1]
 
@@ -180,7 +180,9 @@ def test_a_step_scores_within_a_handover(home: Path, project: Path) -> None:
     with opened(home, project) as segue:
         handed_over(segue)
         put(home, project, "after", 30, shell_call(1, "make"))
-        segue.place.project_file.write_text('[[handover.step]]\nkind = "score"\n')
-        segue.place.trust(segue.brake, at="2026-01-01T00:00:00.000000Z", actor="user")
+        segue.workspace.working_tree.project_file.write_text('[[handover.step]]\nkind = "score"\n')
+        segue.workspace.working_tree.trust(
+            segue.workspace.pause_file, at="2026-01-01T00:00:00.000000Z", actor="user"
+        )
         ran = Handover(segue).run()
         assert ran.executed == ["score"] and ran.outputs["score"]["score"] == scores(segue)[0].score

@@ -38,7 +38,9 @@ def seg(tmp_path: Path):
 
 
 def as_agent(seg: Segue, name: str) -> Segue:
-    return Segue(home=seg.home.path, folder=seg.folder, actor=name, embedder=HashEmbedder())
+    return Segue(
+        home=seg.workspace.home.path, folder=seg.workspace.folder, actor=name, embedder=HashEmbedder()
+    )
 
 
 # -- words ---------------------------------------------------------------------------------------
@@ -171,7 +173,7 @@ def test_limits_are_told_and_nothing_is_cut(seg: Segue):
 
 def test_a_pause_file_keeps_memories_from_being_written_and_not_from_being_read(seg: Segue):
     seg.remember("a fact")
-    (seg.home.path / "PAUSE").touch()
+    (seg.workspace.home.path / "PAUSE").touch()
     assert seg.recall("fact")
     with pytest.raises(Paused):
         seg.remember("another")
@@ -250,8 +252,8 @@ def test_what_is_forgotten_is_gone_from_the_file(seg: Segue):
     seg.recall("launch")
     seg.memories.forget(id, reason="asked to")
     assert seg.recall("launch codeword") == [] and seg.memories.get(id).reason == "asked to"
-    seg.journal.close()
-    for path in seg.home.path.glob("segue.db*"):
+    seg.workspace.store.close()
+    for path in seg.workspace.home.path.glob("segue.db*"):
         body = path.read_bytes().lower()
         assert b"xylophone" not in body, path
 
@@ -347,7 +349,7 @@ def test_search_goes_on_while_vectors_are_missing(seg: Segue):
 
     for place in range(60):
         seg.remember(f"fact number {place} about widgets")
-    with Segue(home=seg.home.path, folder=seg.folder, embedder=Later()) as other:
+    with Segue(home=seg.workspace.home.path, folder=seg.workspace.folder, embedder=Later()) as other:
         other.remember("the gizmo needs grease")
         assert other.recall("gizmo grease")[0].content == "the gizmo needs grease"
         assert other.recall("widgets 17")[0].content == "fact number 17 about widgets"
@@ -432,11 +434,11 @@ def test_the_last_rung_rebuilds_a_session_from_its_memories(tmp_path: Path):
     with pytest.raises(ValueError):
         RecoverableAgent(s, work).run()
     seg.remember("HS256: one issuer only", type="decision", session="shop")
-    seg.journal.database.writing(lambda db: db.execute("DELETE FROM events"))  # type: ignore[attr-defined]
-    seg.journal.close()
-    for backup in seg.home.backups.glob("*"):
+    seg.workspace.store.database.writing(lambda db: db.execute("DELETE FROM events"))  # type: ignore[attr-defined]
+    seg.workspace.store.close()
+    for backup in seg.workspace.home.backups.glob("*"):
         backup.unlink()
-    found = recover(seg.home, resolve())
+    found = recover(seg.workspace.home, resolve())
     assert [rung.status for rung in found.rungs if rung.name == "memories"] == ["used"]
     state = Segue(home=tmp_path / "home", folder=tmp_path).session("shop").status()
     assert state.goal == "build the shop" and state.done == ["user model"]
@@ -447,11 +449,11 @@ def test_the_last_rung_rebuilds_a_session_from_its_memories(tmp_path: Path):
 def test_memories_survive_a_store_that_sqlite_cannot_read(seg: Segue, tmp_path: Path):
     kept = seg.remember("the pool has ten connections")
     gone = seg.memories.forget(seg.remember("this one must not come back").id)
-    seg.journal.close()
-    body = bytearray(seg.home.database.read_bytes())
+    seg.workspace.store.close()
+    body = bytearray(seg.workspace.home.database.read_bytes())
     body[:100] = b"\xff" * 100
-    seg.home.database.write_bytes(body)
-    recover(seg.home, resolve())
+    seg.workspace.home.database.write_bytes(body)
+    recover(seg.workspace.home, resolve())
     with Segue(home=tmp_path / "home", folder=tmp_path, embedder=HashEmbedder()) as again:
         assert again.recall("pool")[0].id == kept.id
         assert again.memories.get(gone.id).forgotten
@@ -469,5 +471,5 @@ def test_a_scrub_reaches_memories(seg: Segue):
     seg.memories.vote(id, "helpful", context="Hubert Blaine said so")
     assert seg.scrub("Hubert Blaine").memories == 1
     assert "Hubert" not in str(seg.memories.get(id))
-    seg.journal.close()
-    assert b"Hubert" not in seg.home.database.read_bytes()
+    seg.workspace.store.close()
+    assert b"Hubert" not in seg.workspace.home.database.read_bytes()

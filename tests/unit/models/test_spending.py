@@ -61,15 +61,15 @@ def test_a_call_is_refused_when_any_cap_would_not_hold(
 
 def test_what_was_reserved_counts_until_it_is_settled_by_what_was_used(seg: Segue) -> None:
     caps = Caps(0.05, 0.10, 0.10)
-    call = spending.reserve(seg, 0.05, caps, model="m", purpose="brief", session="s")
-    assert spending.ledger(seg, call[0]).total == pytest.approx(0.05)
-    spending.settle(seg, call, cost=0.001, input=900, output=80, seconds=1.5)
-    (found,) = spending.ledger(seg, call[0]).entries
+    call = spending.reserve(seg.workspace, 0.05, caps, model="m", purpose="brief", session="s")
+    assert spending.ledger(seg.workspace, call[0]).total == pytest.approx(0.05)
+    spending.settle(seg.workspace, call, cost=0.001, input=900, output=80, seconds=1.5)
+    (found,) = spending.ledger(seg.workspace, call[0]).entries
     assert (found.cost, found.input, found.output, found.outcome) == (0.001, 900, 80, "answered")
-    spending.reserve(seg, 0.05, caps, model="m", purpose="plan", session="s")
+    spending.reserve(seg.workspace, 0.05, caps, model="m", purpose="plan", session="s")
     with pytest.raises(OverBudget, match="the session has spent"):
-        spending.reserve(seg, 0.05, caps, model="m", purpose="plan", session="s")
-    report = spending.report(seg, caps, session="s")
+        spending.reserve(seg.workspace, 0.05, caps, model="m", purpose="plan", session="s")
+    report = spending.report(seg.workspace, caps, session="s")
     assert [share.name for share in report.purposes] == ["plan", "brief"]
     assert report.today == pytest.approx(0.051) and report.left_today == pytest.approx(0.049)
     assert report.left_session == pytest.approx(0.049)
@@ -81,16 +81,16 @@ def test_the_session_pays_for_what_it_spent_on_earlier_days(
     caps = Caps(0.05, 0.06, 1.0)
     with monkeypatch.context() as patch:
         patch.setattr(spending, "today", lambda: "2026-01-01")
-        spending.reserve(seg, 0.05, caps, model="m", purpose="brief", session="s")
+        spending.reserve(seg.workspace, 0.05, caps, model="m", purpose="brief", session="s")
     with pytest.raises(OverBudget, match="the session has spent"):
-        spending.reserve(seg, 0.05, caps, model="m", purpose="brief", session="s")
-    spending.reserve(seg, 0.05, caps, model="m", purpose="brief", session="other")
+        spending.reserve(seg.workspace, 0.05, caps, model="m", purpose="brief", session="s")
+    spending.reserve(seg.workspace, 0.05, caps, model="m", purpose="brief", session="other")
 
 
 def test_nothing_is_reserved_while_a_pause_is_in_force(seg: Segue) -> None:
-    (seg.home.path / "PAUSE").touch()
+    (seg.workspace.home.path / "PAUSE").touch()
     with pytest.raises(Paused):
-        spending.reserve(seg, 0.01, Caps(), model="m", purpose="brief")
+        spending.reserve(seg.workspace, 0.01, Caps(), model="m", purpose="brief")
 
 
 ASKS = """
@@ -105,12 +105,12 @@ with Segue(home=sys.argv[1], folder=sys.argv[2]) as seg:
     sys.stdin.read(1)
     for _ in range(20):
         try:
-            call = spending.reserve(seg, 0.01, caps, model="m", purpose="brief", session="s")
+            call = spending.reserve(seg.workspace, 0.01, caps, model="m", purpose="brief", session="s")
         except OverBudget:
             continue
         granted += 1
         if granted % 3 == 0:
-            spending.settle(seg, call, cost=0.004)
+            spending.settle(seg.workspace, call, cost=0.004)
 print(granted)
 """
 
@@ -133,7 +133,7 @@ def test_caps_hold_with_ten_processes_at_once(tmp_path: Path) -> None:
         process.stdin.flush()
     granted = sum(int(process.communicate(timeout=100)[0]) for process in ten)
     with Segue(home=home, folder=folder) as seg:
-        entries = spending.ledger(seg, spending.today()).entries
+        entries = spending.ledger(seg.workspace, spending.today()).entries
         total = sum(one.cost for one in entries)
     assert all(process.returncode == 0 for process in ten)
     assert len(entries) == granted and 30 <= granted < 200

@@ -53,7 +53,7 @@ def run(tmp_path: Path, *, action: str = "pass", handler: str = "") -> subproces
 
 
 def files(seg: Segue) -> list[Path]:
-    return emergency.pending(seg.home.emergency)
+    return emergency.pending(seg.workspace.home.emergency)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -127,11 +127,11 @@ def test_a_guard_that_ends_well_leaves_nothing(seg: Segue, session: Session) -> 
 
 
 def test_commands_that_the_store_did_not_take_come_back(seg: Segue, session: Session) -> None:
-    assert isinstance(seg.journal, SqliteJournal)
-    locked = SqliteJournal(seg.home.database)
+    assert isinstance(seg.workspace.store, SqliteJournal)
+    locked = SqliteJournal(seg.workspace.home.database)
     other = locked.database.connection()
     other.execute("BEGIN IMMEDIATE")
-    seg.journal.database.connection().set_busy_timeout(10)
+    seg.workspace.store.database.connection().set_busy_timeout(10)
     with pytest.raises(StoreBusy), session.guard():
         session.done("the last item")
     other.execute("ROLLBACK")
@@ -186,9 +186,9 @@ def test_a_forked_child_writes_no_file_for_its_parent(seg: Segue, session: Sessi
 
 
 def test_a_command_that_was_tried_again_with_success_is_not_done_twice(seg: Segue, session: Session) -> None:
-    assert isinstance(seg.journal, SqliteJournal)
-    other = SqliteJournal(seg.home.database).database.connection()
-    seg.journal.database.connection().set_busy_timeout(10)
+    assert isinstance(seg.workspace.store, SqliteJournal)
+    other = SqliteJournal(seg.workspace.home.database).database.connection()
+    seg.workspace.store.database.connection().set_busy_timeout(10)
     with session.guard():
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreBusy):
@@ -212,6 +212,6 @@ def test_a_file_that_a_living_process_is_merging_is_left_to_it(seg: Segue, sessi
     (path,) = files(seg)
     path.rename(path.with_name(f"{path.name}.{os.getppid()}"))
     assert files(seg) == []
-    for left in seg.home.emergency.iterdir():
+    for left in seg.workspace.home.emergency.iterdir():
         left.rename(left.with_name(f"{path.name}.999999999"))
     assert len(files(seg)) == 1

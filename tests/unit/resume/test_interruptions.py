@@ -47,7 +47,7 @@ def test_a_pause_leaves_a_manifest_and_a_scene(seg: Segue, session: Session) -> 
     done = session.pause("lunch")
     manifest = read(Path(done.manifest).read_bytes())
     assert manifest is not None and manifest.active_state.current_work == "routes"
-    scene = kept(seg, "jwt")
+    scene = kept(seg.workspace, "jwt")
     assert scene is not None and (scene.reason, scene.version) == ("lunch", session.state.version)
 
 
@@ -90,7 +90,7 @@ def test_a_store_that_takes_nothing_leads_to_an_emergency_file_that_is_merged_la
         raise StoreUnavailable("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(seg.journal, "append", fail)
+        patch.setattr(seg.workspace.store, "append", fail)
         done = interrupt(session, "error", "it broke")
     assert done.status == "emergency" and Path(done.manifest).is_file() and "gone" in done.error
     again = seg.session("jwt")

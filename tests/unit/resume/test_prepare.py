@@ -43,7 +43,7 @@ def test_a_prepared_manifest_is_private_and_says_where_the_work_stands_and_why(
         session = seg.start("Use tokens", items=["model", "routes"], id="jwt")
         session.done("model")
         session.begin("routes")
-        done = prepare(seg, reason="80 % of the window")
+        done = prepare(seg.workspace, reason="80 % of the window")
     path = Path(done.path)
     assert path == home / "segue" / "manifests" / "shop" / "latest.json"
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -126,7 +126,7 @@ def test_the_scene_lists_what_is_not_committed_by_hashes_and_holds_no_content(
         session = seg.start("Use tokens", id="jwt")
         session.focus(file="a.py", position="2:5")
         scene = seg.prepare().scene
-        again = kept(seg, "jwt")
+        again = kept(seg.workspace, "jwt")
         text = (home / "segue" / "scenes" / "jwt.json").read_text()
     assert again == scene
     assert {(one.path, one.kind) for one in scene.dirty} == {

@@ -20,6 +20,7 @@ from segue.effects.git import repository as git
 from segue.effects.processes.identity import ancestors, is_alive, open_files, start_of
 from segue.errors import TranscriptUnreadable, UnknownRun
 from segue.services.runs.discovery import RunFinder
+from segue.services.runs.observed import runs_of
 from segue.services.runs.read_transcript import final
 from segue.services.runs.run import ending, goal_of, left_of
 from segue.testing.transcripts import MAKERS
@@ -140,8 +141,8 @@ def test_a_run_whose_transcript_an_ancestor_has_open_is_not_the_answer(home: Pat
     script = (
         "import subprocess, sys\n"
         f"file = open({str(path)!r}, 'ab')\n"
-        "inner = '''from pathlib import Path\nfrom segue.services.runs.discovery import Capture\n"
-        f"print(Capture(Path({str(project)!r}), {environment(home)!r}).newest().native)'''\n"
+        "inner = '''from pathlib import Path\nfrom segue.services.runs.discovery import RunFinder\n"
+        f"print(RunFinder(Path({str(project)!r}), {environment(home)!r}).newest().native)'''\n"
         "print(subprocess.run([sys.executable, '-c', inner], capture_output=True, text=True).stdout)"
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -218,7 +219,7 @@ def test_a_run_whose_transcript_was_deleted_is_found_and_read_from_the_archive(
 ) -> None:
     path = place(home, project, agent, native="0a1b2c3d")
     with opened(home, project) as seg:
-        look = seg.observed.capture()
+        look = runs_of(seg.workspace).capture()
         before = final(look.reading(look.find_run("0a1b")), look_agent(agent))
         seg.sync()
     if agent in ("cline", "roo"):

@@ -19,6 +19,7 @@ from segue.effects.redaction.redact import redact_bytes
 from segue.services.runs import cursor
 from segue.services.runs import sync as ingest
 from segue.services.runs.assign_session import OBSERVER
+from segue.services.runs.observed import runs_of
 from segue.services.runs.sync_workers import Taker
 from segue.services.upkeep.rebuild import rebuild
 from segue.services.upkeep.scrub import scrub
@@ -47,8 +48,8 @@ def grow(path: Path, *more: str) -> None:
 
 def digests(seg: Segue) -> dict[str, bytes]:
     found = {}
-    for row in seg.observed.runs.rows():
-        full = seg.observed.runs.get(row.key)
+    for row in runs_of(seg.workspace).runs.rows():
+        full = runs_of(seg.workspace).runs.get(row.key)
         kept = cursor.unpacked(full.reading if full is not None else None)
         assert kept is not None
         found[row.native] = kept.digest
@@ -82,7 +83,9 @@ def test_what_was_added_is_read_behind_the_cursor_and_gives_the_same_digest(
         grow(path, "more was said", "and still more")
         done = seg.sync()
         assert done.read == 1 and done.bytes_read == path.stat().st_size - size
-        assert b"".join(seg.observed.archive.read(seg.run("run-1").key)) == redact_bytes(path.read_bytes())
+        assert b"".join(runs_of(seg.workspace).archive.read(seg.run("run-1").key)) == redact_bytes(
+            path.read_bytes()
+        )
         step_by_step = digests(seg)
     shutil.rmtree(home / "segue")
     with opened(home, project) as seg:
@@ -105,7 +108,9 @@ def test_a_half_written_line_is_told_and_read_again_when_it_is_whole(home: Path,
         seg.sync()
         kept = digests(seg)["run-1"]
         assert b"the end of it" in kept and kept.count(b"the end of it") <= 2
-        assert b"".join(seg.observed.archive.read(seg.run("run-1").key)).endswith(b'the end of it"}}\n')
+        assert b"".join(runs_of(seg.workspace).archive.read(seg.run("run-1").key)).endswith(
+            b'the end of it"}}\n'
+        )
 
 
 @pytest.mark.parametrize("change", ["rewritten", "truncated", "replaced"])
@@ -123,7 +128,7 @@ def test_a_file_that_is_no_longer_the_same_is_read_anew(change: str, home: Path,
         os.utime(path, (time.time() - 50, time.time() - 50))
         assert seg.sync().read == 1
         assert seg.run("run-1").goal == "Something quite different now"
-        assert b"".join(seg.observed.archive.read(seg.run("run-1").key)) == path.read_bytes()
+        assert b"".join(runs_of(seg.workspace).archive.read(seg.run("run-1").key)) == path.read_bytes()
 
 
 def test_a_digest_of_another_format_is_made_anew(
@@ -132,7 +137,7 @@ def test_a_digest_of_another_format_is_made_anew(
     place(home, project)
     with opened(home, project) as seg:
         seg.sync()
-        row = seg.observed.runs.get(seg.observed.runs.rows()[0].key)
+        row = runs_of(seg.workspace).runs.get(runs_of(seg.workspace).runs.rows()[0].key)
         assert row is not None
         kept = cursor.unpacked(row.reading)
         assert kept is not None
@@ -146,8 +151,8 @@ def test_a_row_that_nobody_can_read_is_made_anew(home: Path, project: Path) -> N
     place(home, project)
     with opened(home, project) as seg:
         seg.sync()
-        [row] = seg.observed.runs.rows()
-        seg.observed.runs.put([msgspec.structs.replace(row, facts=b"?", reading=b"?")])
+        [row] = runs_of(seg.workspace).runs.rows()
+        runs_of(seg.workspace).runs.put([msgspec.structs.replace(row, facts=b"?", reading=b"?")])
         assert seg.sync().read == 1
         assert seg.run("run-1").goal
 
@@ -241,7 +246,7 @@ def test_pause_brakes_a_sync_and_looking_goes_on(home: Path, project: Path) -> N
         with pytest.raises(Paused):
             seg.sync()
         assert len(seg.runs()) == 1
-        assert seg.observed.runs.rows() == []
+        assert runs_of(seg.workspace).runs.rows() == []
 
 
 # -- secrets
@@ -253,8 +258,8 @@ def test_no_secret_of_a_transcript_is_kept_anywhere(agent: str, home: Path, proj
     place(home, project, agent, native="0a1b2c3d", secret=SECRET, prompt=prompt)
     with opened(home, project) as seg:
         seg.sync()
-        seg.backups.make()
-        copy = b"".join(seg.observed.archive.read(seg.run("0a1b").key))
+        seg.workspace.backups.make()
+        copy = b"".join(runs_of(seg.workspace).archive.read(seg.run("0a1b").key))
         assert SECRET.encode() not in copy and b"[redacted:" in copy
         assert all(SECRET.encode() not in digest for digest in digests(seg).values())
         assert SECRET not in seg.run("0a1b").goal
@@ -267,13 +272,13 @@ def test_a_scrubbed_text_is_gone_from_digests_copies_and_backups(home: Path, pro
     place(home, project, prompt=f"Write to {name} today", calls=3, secret=name)
     with opened(home, project) as seg:
         seg.sync()
-        seg.backups.make()
-        dry = scrub(seg, name, dry_run=True)
-        done = scrub(seg, name)
+        seg.workspace.backups.make()
+        dry = scrub(seg.workspace, name, dry_run=True)
+        done = scrub(seg.workspace, name)
         assert dry.runs == done.runs == 1 and done.originals == [seg.run("run-1").path]
-        assert scrub(seg, name, dry_run=True).runs == 0
+        assert scrub(seg.workspace, name, dry_run=True).runs == 0
         assert name.encode() not in digests(seg)["run-1"]
-        copy = b"".join(seg.observed.archive.read(seg.run("run-1").key))
+        copy = b"".join(runs_of(seg.workspace).archive.read(seg.run("run-1").key))
         assert "Zörbach".encode() not in copy
         assert "Zörbach" not in seg.run("run-1").goal and "Zörbach" not in seg.session().state.goal
         assert seg.sync().unchanged == 1
@@ -285,23 +290,23 @@ def test_a_rebuild_finds_digests_as_they_are_and_mends_one_that_is_not(home: Pat
     paths = [place(home, project, agent, native=f"0a1b-{agent}") for agent in AGENTS]
     with opened(home, project) as seg:
         seg.sync()
-        found = rebuild(seg, check=True)
+        found = rebuild(seg.workspace, check=True)
         assert (found.runs, found.runs_different) == (len(AGENTS), [])
         for path in paths:
             path.unlink()
         before = digests(seg)
-        [row, *_] = seg.observed.runs.rows()
-        full = seg.observed.runs.get(row.key)
+        [row, *_] = runs_of(seg.workspace).runs.rows()
+        full = runs_of(seg.workspace).runs.get(row.key)
         kept = cursor.unpacked(full.reading if full else None)
         assert full is not None and kept is not None
         digest = decode(kept.digest)
         assert digest is not None
         digest.title = "wrong"
         kept.digest = encode(digest)
-        seg.observed.runs.put([msgspec.structs.replace(full, reading=msgspec.msgpack.encode(kept))])
-        assert rebuild(seg, check=True).runs_different == [row.native]
-        assert rebuild(seg).runs_different == [row.native]
-        assert digests(seg) == before and rebuild(seg, check=True).runs_different == []
+        runs_of(seg.workspace).runs.put([msgspec.structs.replace(full, reading=msgspec.msgpack.encode(kept))])
+        assert rebuild(seg.workspace, check=True).runs_different == [row.native]
+        assert rebuild(seg.workspace).runs_different == [row.native]
+        assert digests(seg) == before and rebuild(seg.workspace, check=True).runs_different == []
 
 
 # -- the archive's limits
@@ -329,7 +334,7 @@ def test_no_copies_are_kept_if_the_archive_may_hold_nothing(home: Path, project:
         seg.sync()
         grow(path, "more")
         assert seg.sync().read == 1
-        assert not seg.run("run-1").archived and not seg.home.transcripts.exists()
+        assert not seg.run("run-1").archived and not seg.workspace.home.transcripts.exists()
 
 
 # -- sessions

@@ -89,7 +89,7 @@ def test_a_dead_holder_is_taken_over_and_its_late_write_is_not_stored(seg: Segue
     assert "run-new" in raised.value.by
     assert new.state.version == version
     held.release()
-    assert [h.run for h in seg.holds.living(session.id)] == ["run-new"]
+    assert [h.run for h in seg.workspace.holds.living(session.id)] == ["run-new"]
 
 
 def test_a_holder_whose_lease_ended_and_that_nobody_replaced_may_still_write(session: Session) -> None:
@@ -99,15 +99,15 @@ def test_a_holder_whose_lease_ended_and_that_nobody_replaced_may_still_write(ses
 
 def test_a_pid_that_belongs_to_another_process_by_now_is_a_dead_holder(seg: Segue, session: Session) -> None:
     body = ev.HoldTaken("claude", "run-gone", host_name(), os.getpid(), "another start", 1, "9999")
-    seg.journal.append(Append(hold_stream(session.id), 0, [ev.draft(body, at=NOW, actor="claude")]))
-    assert seg.holds.living(session.id) == ()
-    assert [h.run for h in seg.holds.crashed(session.id)] == ["run-gone"]
+    seg.workspace.store.append(Append(hold_stream(session.id), 0, [ev.draft(body, at=NOW, actor="claude")]))
+    assert seg.workspace.holds.living(session.id) == ()
+    assert [h.run for h in seg.workspace.holds.crashed(session.id)] == ["run-gone"]
     assert session.hold(run="run-mine").fence == 2
 
 
 def test_a_holder_on_another_host_lives_as_long_as_its_lease(seg: Segue, session: Session) -> None:
     body = ev.HoldTaken("claude", "run-far", "another-host", 1, "x", 1, "9999")
-    seg.journal.append(Append(hold_stream(session.id), 0, [ev.draft(body, at=NOW, actor="claude")]))
+    seg.workspace.store.append(Append(hold_stream(session.id), 0, [ev.draft(body, at=NOW, actor="claude")]))
     with pytest.raises(SessionHeld, match="another-host"):
         session.hold()
 
@@ -117,7 +117,7 @@ def test_sharing_on_purpose_lets_both_write(seg: Segue, session: Session) -> Non
     one.hold(run="run-1")
     shared = two.hold(run="run-2", share=True)
     assert one.note("first").events == two.note("second").events == 1
-    assert {h.run for h in seg.holds.living(session.id)} == {"run-1", "run-2"}
+    assert {h.run for h in seg.workspace.holds.living(session.id)} == {"run-1", "run-2"}
     shared.release()
     assert one.note("third").events == 1
 
@@ -142,29 +142,29 @@ def test_a_lease_is_prolonged_by_writing_once_a_third_of_it_is_gone(seg: Segue, 
     session.hold(run="run-1", lease_seconds=900)
     for _ in range(3):
         session.note("early")
-    assert seg.journal.head(hold_stream(session.id)).version == 1
-    assert session._hold is not None
-    session._hold.until = NOW
+    assert seg.workspace.store.head(hold_stream(session.id)).version == 1
+    assert session.held is not None
+    session.held.until = NOW
     session.note("late")
-    assert seg.journal.head(hold_stream(session.id)).version == 2
+    assert seg.workspace.store.head(hold_stream(session.id)).version == 2
 
 
 def test_a_held_session_is_renewed_while_the_block_lasts(seg: Segue, session: Session) -> None:
     with session.hold(lease_seconds=0.06):
         renewed = threading.Event()
         for _ in range(200):
-            if seg.journal.head(hold_stream(session.id)).version > 2:
+            if seg.workspace.store.head(hold_stream(session.id)).version > 2:
                 renewed.set()
                 break
             threading.Event().wait(0.01)
         assert renewed.is_set()
-        assert len(seg.holds.living(session.id)) == 1
-    assert seg.holds.living(session.id) == ()
+        assert len(seg.workspace.holds.living(session.id)) == 1
+    assert seg.workspace.holds.living(session.id) == ()
 
 
 def test_a_renewal_between_the_demand_and_the_write_does_not_refuse_the_write(session: Session) -> None:
     session.hold(run="run-1")
-    hold = session._hold
+    hold = session.held
     assert hold is not None
     ask, renewals = hold.guard, iter([hold.renew])
 
@@ -180,8 +180,8 @@ def test_a_renewal_between_the_demand_and_the_write_does_not_refuse_the_write(se
 
 
 def test_no_hold_is_taken_while_a_pause_file_is_there(seg: Segue, session: Session) -> None:
-    seg.home.path.mkdir(parents=True, exist_ok=True)
-    (seg.home.path / "PAUSE").touch()
+    seg.workspace.home.path.mkdir(parents=True, exist_ok=True)
+    (seg.workspace.home.path / "PAUSE").touch()
     with pytest.raises(Paused):
         session.hold()
 

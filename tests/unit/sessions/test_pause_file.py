@@ -27,7 +27,7 @@ def test_every_write_is_refused_and_every_read_works(tmp_path: Path, where: str)
         file.symlink_to(tmp_path / "nowhere")
     else:
         file.touch()
-    before = seg.journal.streams()
+    before = seg.workspace.store.streams()
     for write in (
         lambda: session.note("x"),
         lambda: session.checkpoint(done="b"),
@@ -43,7 +43,7 @@ def test_every_write_is_refused_and_every_read_works(tmp_path: Path, where: str)
         with pytest.raises(Paused) as raised:
             write()
         assert str(file) in raised.value.message and raised.value.exit_code == 65
-    assert seg.journal.streams() == before
+    assert seg.workspace.store.streams() == before
     assert session.status().done == ["a"] and session.load_agent("agent") == {"x": 1}
     assert [card.id for card in seg.list()] == [session.id]
     file.unlink()

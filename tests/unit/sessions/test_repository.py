@@ -244,13 +244,13 @@ def test_undo_does_not_take_back_what_it_never_saw(
 ) -> None:
     a, b = (seg.session("s") for seg in two)
     a.done("mine")
-    commit = two[0].book.commit
+    commit = two[0].workspace.repository.commit
 
     def late(*args: Any, **rest: Any) -> Any:
         b.decide("keep me")
         return commit(*args, **rest)
 
-    monkeypatch.setattr(two[0].book, "commit", late)
+    monkeypatch.setattr(two[0].workspace.repository, "commit", late)
     with pytest.raises(StaleVersion):
         a.undo()
     assert [d.text for d in b.state.decisions] == ["keep me"]
@@ -307,15 +307,15 @@ def test_a_pause_is_not_decided_again_behind_events_that_another_thread_has_read
 ) -> None:
     a, b = (seg.session("s") for seg in two)
     a.note("seen")
-    append = two[0].journal.append
+    append = two[0].workspace.store.append
 
     def late(*wishes: Append, **rest: Any) -> Any:
-        monkeypatch.setattr(two[0].journal, "append", append)
+        monkeypatch.setattr(two[0].workspace.store, "append", append)
         b.done("theirs")
-        two[0].book.state("s")  # as another thread of this process would
+        two[0].workspace.repository.state("s")  # as another thread of this process would
         return append(*wishes, **rest)
 
-    monkeypatch.setattr(two[0].journal, "append", late)
+    monkeypatch.setattr(two[0].workspace.store, "append", late)
     with pytest.raises(StaleVersion):
         a.pause("now")
     assert b.state.status == "active"
@@ -324,7 +324,7 @@ def test_a_pause_is_not_decided_again_behind_events_that_another_thread_has_read
 def test_what_is_made_of_a_state_is_made_anew_if_somebody_was_faster(tmp_path: Path) -> None:
     one, other = (Segue(home=tmp_path, folder=tmp_path, actor=name) for name in ("one", "other"))
     session = one.start("count", id="many").id
-    other.book.state(session)
+    other.workspace.repository.state(session)
     one.session(session).done("first")
     seen: list[int] = []
 
@@ -332,10 +332,10 @@ def test_what_is_made_of_a_state_is_made_anew_if_somebody_was_faster(tmp_path: P
         seen.append(len(state.done))
         return [do.Done(f"item {len(state.done)}")], {}
 
-    saved, state = other.book.commit_made(session, make)
+    saved, state = other.workspace.repository.commit_made(session, make)
     assert seen == [0, 1] and saved.events == 1
     assert [state.items[place].text for place in state.done] == ["first", "item 1"]
-    assert one.book.state(session) == state
+    assert one.workspace.repository.state(session) == state
     for segue in (one, other):
         segue.close()
 
@@ -364,10 +364,10 @@ def test_threads_that_write_wait_their_turn_and_no_longer_than_they_may(tmp_path
 
 def test_what_a_slower_thread_knew_makes_no_commit_stale(two: tuple[Segue, Segue]) -> None:
     seg, _ = two
-    known = seg.book._known["s"]
+    known = seg.workspace.repository._known["s"]
     seen = seg.attach("s").note("the caller has seen this").version
-    seg.book._known["s"] = known
-    assert seg.book.commit("s", [do.Note("and then this")], since=seen).version == seen + 1
+    seg.workspace.repository._known["s"] = known
+    assert seg.workspace.repository.commit("s", [do.Note("and then this")], since=seen).version == seen + 1
 
 
 def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_sixteen_threads_share_a_handle_and_nothing_is_lost_or_mixed(tmp_path: P
         for one in threads:
             one.join()
         assert not faults, faults[0]
-        state = seg.book.state("s")
-        assert state == fold_all(seg.journal.read(stream_of("s")))
+        state = seg.workspace.repository.state("s")
+        assert state == fold_all(seg.workspace.store.read(stream_of("s")))
         assert {item.text for item in state.items if item.status == "done"} == set(items)
         assert all(seg.attach("s").load_agent(f"agent-{n}") == {"last": 7} for n in range(16))

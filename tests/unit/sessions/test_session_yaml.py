@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from segue.api.segue import Segue
+from segue import Segue, Session
 from segue.errors import BadImport, ConflictError, TextTooLong
 from segue.services.handoff.export import export_session, import_session
 from segue.services.handoff.safe_yaml import read_yaml
@@ -83,16 +83,16 @@ def dumped(document: dict[str, Any]) -> bytes:
 
 
 def exported(seg: Segue, id: str) -> Any:
-    return read_yaml(export_session(seg, id, "yaml"))
+    return read_yaml(export_session(seg.workspace, id, "yaml"))
 
 
 def test_a_document_comes_back_as_it_was(seg: Segue) -> None:
-    import_session(seg, FULL.encode())
+    import_session(seg.workspace, FULL.encode())
     assert exported(seg, ID) == read_yaml(FULL.encode())
 
 
 def test_a_document_becomes_a_session(seg: Segue) -> None:
-    state = import_session(seg, FULL.encode()).state
+    state = import_session(seg.workspace, FULL.encode()).state
     assert (state.status, state.pause_reason, state.goal) == ("paused", "lunch", "Pricing")
     assert state.paused == "2026-01-15T10:58:00.000000Z"
     assert state.active_seconds == 147 * 60
@@ -104,7 +104,7 @@ def test_a_document_becomes_a_session(seg: Segue) -> None:
 
 
 def test_what_only_the_hints_tell_becomes_questions_and_items(seg: Segue) -> None:
-    status = import_session(seg, FULL.encode()).status()
+    status = Session.of(import_session(seg.workspace, FULL.encode())).status()
     assert [q.text for q in status.questions] == ["What do the others charge?", "Who signs it off?"]
     assert (status.next, status.active) == (["Call the printer"], [])
     assert status.hints.recommended_notes == ["n-2", "n-3", "n-1"]
@@ -118,7 +118,7 @@ def test_a_session_of_ours_comes_back_through_yaml_as_the_same_document(seg: Seg
     s.load_notes(["n2", "n1", "n1"], tokens=77)
     s.pause("night")
     first = exported(seg, "ours")
-    import_session(seg, export_session(seg, "ours", "yaml"), as_id="again")
+    import_session(seg.workspace, export_session(seg.workspace, "ours", "yaml"), as_id="again")
     again = exported(seg, "again")
     assert again["session"].pop("id") == "again"
     assert first["session"].pop("id") == "ours"
@@ -126,7 +126,7 @@ def test_a_session_of_ours_comes_back_through_yaml_as_the_same_document(seg: Seg
 
 
 def test_work_after_an_import_shows_in_the_next_export_and_the_rest_stays(seg: Segue) -> None:
-    session = import_session(seg, FULL.encode())
+    session = Session.of(import_session(seg.workspace, FULL.encode()))
     session.resume()
     session.thread("Launch date", "in_progress")
     document, before = exported(seg, ID)["session"], read_yaml(FULL.encode())["session"]
@@ -139,15 +139,15 @@ def test_work_after_an_import_shows_in_the_next_export_and_the_rest_stays(seg: S
 
 def test_keys_that_are_not_known_are_kept(seg: Segue) -> None:
     document = minimal(mood="calm", context={"weather": {"sun": True}}, agents={"a": {"tools": [1, None]}})
-    import_session(seg, dumped(document))
+    import_session(seg.workspace, dumped(document))
     assert exported(seg, "a") == document
 
 
 def test_an_import_that_was_done_adds_nothing_and_another_document_is_refused(seg: Segue) -> None:
-    version = import_session(seg, FULL.encode()).state.version
-    assert import_session(seg, FULL.encode()).state.version == version
+    version = import_session(seg.workspace, FULL.encode()).state.version
+    assert import_session(seg.workspace, FULL.encode()).state.version == version
     with pytest.raises(ConflictError):
-        import_session(seg, FULL.replace("147", "148").encode())
+        import_session(seg.workspace, FULL.replace("147", "148").encode())
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_the_status_is_ended_paused_active_or_created_in_that_order(
     seg: Segue, life: dict[str, Any], status: str
 ) -> None:
     document = minimal(lifecycle=life)
-    assert import_session(seg, dumped(document)).state.status == status
+    assert import_session(seg.workspace, dumped(document)).state.status == status
     assert exported(seg, "a") == document
 
 
@@ -195,8 +195,8 @@ def test_a_document_that_is_no_session_is_refused_by_name(
     seg: Segue, document: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(BadImport, match=reason):
-        import_session(seg, dumped(document), "yaml")
-    assert seg.journal.streams("session/") == []
+        import_session(seg.workspace, dumped(document), "yaml")
+    assert seg.workspace.store.streams("session/") == []
 
 
 def test_texts_pass_the_door_on_their_way_in(seg: Segue) -> None:
@@ -204,10 +204,10 @@ def test_texts_pass_the_door_on_their_way_in(seg: Segue) -> None:
     document = minimal(
         working_state={"current_focus": {"note_title": f"\x1b[31mred {token}", "note_id": "🎈"}}
     )
-    focus = import_session(seg, dumped(document)).state.focus
+    focus = import_session(seg.workspace, dumped(document)).state.focus
     assert (focus.note_id, focus.note_title) == ("🎈", "red [redacted:github-token]")
     with pytest.raises(TextTooLong):
-        import_session(seg, dumped(minimal(id="b", organization="o" * 300_000)))
+        import_session(seg.workspace, dumped(minimal(id="b", organization="o" * 300_000)))
 
 
 BOMB = b"a: &a [x, x, x, x, x, x, x, x, x, x]\n" + b"".join(
@@ -258,6 +258,6 @@ def test_an_alias_within_the_limits_is_a_copy() -> None:
 def test_the_example_in_the_documentation_comes_back_as_it_stands(seg: Segue) -> None:
     text = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
     example = text.partition("```yaml\n")[2].partition("```")[0].encode()
-    session = import_session(seg, example)
+    session = Session.of(import_session(seg.workspace, example))
     assert exported(seg, session.id) == read_yaml(example)
     assert session.status().next == ["Call the printer"]

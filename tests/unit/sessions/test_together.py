@@ -134,7 +134,7 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
 
 
 def test_requests_that_wait_together_share_a_commit_and_each_is_told_its_own(projects: Projects) -> None:
-    segue = projects.segue(Access("k", "writer", "default"))
+    segue = projects.workspace(Access("k", "writer", "default"))
     progress.create(segue, "s")
 
     def change(number: int) -> object:
@@ -200,8 +200,8 @@ def test_what_may_take_long_does_not_hold_up_a_shared_commit(
     method: str, path: str, body: Any, shared: int, tmp_path: Path
 ) -> None:
     projects = Projects(tmp_path)
-    segue = projects.segue(Access("none", "admin", "default"))
-    version = progress.create(segue, "s") and segue.book.state("s").version
+    segue = projects.workspace(Access("none", "admin", "default"))
+    version = progress.create(segue, "s") and segue.repository.state("s").version
     app: Any = application(Noted(projects, Rules(auth=False, logs=False)))
     Noted.shared = 0
     if body and "events" in body:

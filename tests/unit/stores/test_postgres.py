@@ -129,12 +129,14 @@ def test_two_machines_share_sessions_and_not_what_is_current_or_trusted(
     where = url_for(tmp_path)
     with Segue(where, home=tmp_path / "one", folder=tmp_path) as seg:
         session = seg.start("shared work")
-        seg.place.trust(seg.brake, at="2026-01-01T00:00:00.000000Z", actor="user")
-        assert seg.place.trusted() and seg.session().id == session.id
+        seg.workspace.working_tree.trust(
+            seg.workspace.pause_file, at="2026-01-01T00:00:00.000000Z", actor="user"
+        )
+        assert seg.workspace.working_tree.trusted() and seg.session().id == session.id
     monkeypatch.setattr(stores, "host_name", lambda: "another")
     with Segue(where, home=tmp_path / "two", folder=tmp_path) as seg:
         assert [card.id for card in seg.list(everywhere=True)] == [session.id]
-        assert not seg.place.tree().current and not seg.place.trusted()
+        assert not seg.workspace.working_tree.tree().current and not seg.workspace.working_tree.trusted()
 
 
 @needs_postgres

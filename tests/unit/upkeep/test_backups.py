@@ -25,8 +25,8 @@ def test_five_backups_are_kept_and_they_are_the_newest(tmp_path: Path) -> None:
         made = []
         for place in range(8):
             session.note(f"note {place}")
-            made.append(seg.backups.make())
-        kept = seg.backups.list()
+            made.append(seg.workspace.backups.make())
+        kept = seg.workspace.backups.list()
     assert [b.path.name for b in kept] == [b.path.name for b in reversed(made[3:])]
     assert len(list((tmp_path / "home" / "backups").iterdir())) == 5
 
@@ -34,7 +34,7 @@ def test_five_backups_are_kept_and_they_are_the_newest(tmp_path: Path) -> None:
 def test_a_backup_holds_what_its_name_says(tmp_path: Path) -> None:
     with at(tmp_path) as seg:
         session = seg.start("backed up", items=["a"])
-        backup = seg.backups.make()
+        backup = seg.workspace.backups.make()
         session.done("a")
     copy = SqliteJournal(backup.path)
     assert sum(version for _, version in copy.streams()) == backup.events == 5
@@ -47,44 +47,44 @@ def test_a_backup_is_due_after_so_many_writes(tmp_path: Path) -> None:
         session = seg.start("backed up")
         for place in range(64):
             session.note(f"note {place}")
-        assert len(seg.backups.list()) == 1
+        assert len(seg.workspace.backups.list()) == 1
         for place in range(64):
             session.note(f"note {place}")
-        assert len(seg.backups.list()) == 1
+        assert len(seg.workspace.backups.list()) == 1
         for place in range(64):
             session.note(f"note {place}")
-        assert len(seg.backups.list()) == 2
+        assert len(seg.workspace.backups.list()) == 2
 
 
 def test_a_backup_is_due_when_the_last_is_old_and_something_was_written(tmp_path: Path) -> None:
     with at(tmp_path) as seg:
         session = seg.start("backed up")
-        old = seg.backups.make()
-        seg.backups.if_due()
+        old = seg.workspace.backups.make()
+        seg.workspace.backups.if_due()
         os.utime(old.path, (time.time() - 25 * 3600,) * 2)
-        assert seg.backups.if_due() is None
+        assert seg.workspace.backups.if_due() is None
         session.note("written")
-        made = seg.backups.if_due()
+        made = seg.workspace.backups.if_due()
         assert made is not None and made.events == old.events + 1
         session.note("written, and the last is young")
-        assert seg.backups.if_due() is None
+        assert seg.workspace.backups.if_due() is None
 
 
 def test_foreign_files_among_the_backups_are_left_alone(tmp_path: Path) -> None:
     with at(tmp_path, backup_keep=1) as seg:
         seg.start("backed up")
-        seg.backups.make()
+        seg.workspace.backups.make()
         for name in ("segue-mine.db", "segue-2020-x.db", "notes.txt", "segue-a-b-3.db"):
-            (seg.home.backups / name).write_text("mine")
+            (seg.workspace.home.backups / name).write_text("mine")
         seg.session().note("more")
-        seg.backups.make()
-        assert len(seg.backups.list()) == 1
-        assert len(list(seg.home.backups.iterdir())) == 5
+        seg.workspace.backups.make()
+        assert len(seg.workspace.backups.list()) == 1
+        assert len(list(seg.workspace.home.backups.iterdir())) == 5
 
 
 def test_a_store_without_a_file_has_no_backups(tmp_path: Path) -> None:
     seg = Segue(VolatileJournal(), home=tmp_path, folder=tmp_path)
     seg.start("in memory")
     with pytest.raises(StoreUnavailable):
-        seg.backups.make()
-    assert seg.backups.if_due() is None
+        seg.workspace.backups.make()
+    assert seg.workspace.backups.if_due() is None

@@ -41,34 +41,39 @@ def test_a_text_is_gone_from_journal_pieces_backups_archive_and_emergency_files(
     s.save_agent("planner", {"messages": [{"text": f"{'x' * 300} {TEXT} {i}"} for i in range(40)]})
     s.save_agent("planner", {"blob": "y" * 4090 + TEXT + "z" * 5000})
     s.rewind("before")
-    seg.backups.make()
-    Cleanup(seg).run(days=0)
+    seg.workspace.backups.make()
+    Cleanup(seg.workspace).run(days=0)
     with pytest.raises(RuntimeError), s.guard(helper=lambda: {"memo": TEXT}):
         raise RuntimeError("stop")
-    assert holding(seg.home.path, TEXT) != []
-    found = scrub(seg, TEXT, dry_run=True)
-    assert holding(seg.home.path, TEXT) != []
-    did = scrub(seg, TEXT)
-    seg.journal.close()
+    assert holding(seg.workspace.home.path, TEXT) != []
+    found = scrub(seg.workspace, TEXT, dry_run=True)
+    assert holding(seg.workspace.home.path, TEXT) != []
+    did = scrub(seg.workspace, TEXT)
+    seg.workspace.store.close()
     assert (did.events, did.pieces, did.files) == (found.events, found.pieces, found.files)
     assert did.events >= 4 and did.pieces > 2 and did.sessions == ["work"]
-    assert holding(seg.home.path, TEXT) == []
-    for stream, _ in seg.journal.streams():
-        assert faults(stream, seg.journal.read(stream)) == []
+    assert holding(seg.workspace.home.path, TEXT) == []
+    for stream, _ in seg.workspace.store.streams():
+        assert faults(stream, seg.workspace.store.read(stream)) == []
     assert s.status().done == [f"call {SCRUBBED}"]
-    assert rebuild(seg, check=True).different == []
+    assert rebuild(seg.workspace, check=True).different == []
     assert seg.session("work").load_agent("helper") == {"memo": "*" * len(TEXT.encode())}
-    archived = Cleanup(seg).restore("over")
+    archived = Cleanup(seg.workspace).restore("over")
     assert archived.state.goal == f"an old session about {SCRUBBED}"
 
 
 def test_a_scrubbed_state_of_an_agent_still_loads_with_the_text_masked(seg: Segue) -> None:
     s = seg.start("work")
     s.save_agent("planner", {"blob": "y" * 4090 + "hunter2-secret" + "z" * 5000, "n": 1})
-    scrub(seg, "hunter2-secret")
+    scrub(seg.workspace, "hunter2-secret")
     assert s.load_agent("planner") == {"blob": "y" * 4090 + "*" * 14 + "z" * 5000, "n": 1}
     s.save_agent("planner", {"blob": "new", "n": 2})
-    assert Segue(home=seg.home.path, folder=seg.folder).session(s.id).load_agent("planner")["n"] == 2
+    assert (
+        Segue(home=seg.workspace.home.path, folder=seg.workspace.folder)
+        .session(s.id)
+        .load_agent("planner")["n"]
+        == 2
+    )
 
 
 def test_names_of_fields_are_not_touched(seg: Segue) -> None:
@@ -76,8 +81,8 @@ def test_names_of_fields_are_not_touched(seg: Segue) -> None:
     s.checkpoint("mark", done="a text about text", learn="the reason of threads")
     s.note("after")
     s.rewind("mark")
-    scrub(seg, "text")
-    scrub(seg, "threads")
+    scrub(seg.workspace, "text")
+    scrub(seg.workspace, "threads")
     assert s.status().done == [f"a {SCRUBBED} about {SCRUBBED}"]
     assert [f.text for f in s.state.findings] == [f"the reason of {SCRUBBED}"]
     assert faults(f"session/{s.id}", s.log()) == []
@@ -87,24 +92,24 @@ def test_an_export_after_a_scrub_proves_itself(seg: Segue) -> None:
     from segue.services.handoff.export import export_session
 
     s = seg.start("the secret goal")
-    scrub(seg, "secret")
-    assert unpack(export_session(seg, s.id)).events[0].erased
+    scrub(seg.workspace, "secret")
+    assert unpack(export_session(seg.workspace, s.id)).events[0].erased
 
 
 def test_a_short_text_and_a_pause_file_are_refused(seg: Segue) -> None:
     seg.start("work")
     with pytest.raises(UsageError):
-        scrub(seg, "abc")
-    (seg.home.path / "PAUSE").touch()
+        scrub(seg.workspace, "abc")
+    (seg.workspace.home.path / "PAUSE").touch()
     with pytest.raises(Paused):
-        scrub(seg, "work on it")
+        scrub(seg.workspace, "work on it")
 
 
 def test_a_text_that_is_nowhere_changes_nothing(seg: Segue) -> None:
     s = seg.start("work")
     version = s.state.version
     time.sleep(0.01)
-    assert scrub(seg, "never said").events == 0
+    assert scrub(seg.workspace, "never said").events == 0
     assert s.state.version == version
 
 
@@ -113,14 +118,14 @@ def test_a_text_that_was_only_in_free_pages_or_a_damaged_backup_is_gone_too(seg:
     for i in range(40):
         s.note(f"hunter2-secret {i} " + "x" * 200)
     s.complete()
-    made = seg.backups.make()
+    made = seg.workspace.backups.make()
     body = bytearray(made.path.read_bytes())
     body[:100] = bytes(100)
     made.path.write_bytes(body)
     seg.cleanup().run(days=0)
-    scrub(seg, "hunter2-secret")
-    seg.journal.close()
-    assert holding(seg.home.path, "hunter2-secret") == []
+    scrub(seg.workspace, "hunter2-secret")
+    seg.workspace.store.close()
+    assert holding(seg.workspace.home.path, "hunter2-secret") == []
 
 
 def test_states_that_an_undo_brought_back_are_scrubbed(seg: Segue) -> None:
@@ -129,13 +134,13 @@ def test_states_that_an_undo_brought_back_are_scrubbed(seg: Segue) -> None:
     s.save_agent("p", {"blob": "b" * 9000})
     s.undo()
     s.save_agent("p", {"blob": "a" * 4000 + "y" * 90 + "hunter2-secret" + "z" * 5000})
-    assert scrub(seg, "hunter2-secret").pieces > 0
+    assert scrub(seg.workspace, "hunter2-secret").pieces > 0
     assert "hunter2" not in s.load_agent("p")["blob"]
 
 
 def test_a_word_of_a_sessions_id_stays_there_and_is_told(seg: Segue) -> None:
     s = seg.start("build falcon", id="falcon-001")
-    found = scrub(seg, "falcon")
+    found = scrub(seg.workspace, "falcon")
     assert found.stays == ["session/falcon-001"]
     assert seg.session("falcon-001").state.goal == f"build {SCRUBBED}"
     assert seg.session().id == s.id == seg.list()[0].id
@@ -148,14 +153,14 @@ def test_memories_that_say_the_same_without_the_text_become_one(seg: Segue) -> N
     first = seg.remember("the deploy key is AAAA-1111").id
     seg.scrub("AAAA-1111")
     second = seg.remember("the deploy key is BBBB-2222").id
-    seg.backups.make()
+    seg.workspace.backups.make()
     assert seg.scrub("BBBB-2222").memories == 1
     assert seg.memories.get(first).live
     assert seg.memories.get(second).superseded_by == first
     assert [one.id for one in seg.recall("the deploy key")] == [first]
     assert seg.scrub("BBBB-2222").memories == 0
-    seg.journal.close()
-    for file in seg.home.path.rglob("*"):
+    seg.workspace.store.close()
+    for file in seg.workspace.home.path.rglob("*"):
         assert not file.is_file() or b"BBBB-2222" not in file.read_bytes(), file
 
 

@@ -51,7 +51,7 @@ def test_the_key_is_the_setting_else_the_remote_else_the_first_commit_else_the_p
 ) -> None:
     def key(**options: str) -> str:
         seg = at(tmp_path / "shop", journal, **options)
-        return seg.place.project_key(seg.settings)[0]
+        return seg.workspace.working_tree.project_key(seg.workspace.settings)[0]
 
     assert key() == str(tmp_path / "shop")
     run(tmp_path / "shop", "init", "-q")
@@ -88,11 +88,13 @@ def test_a_projects_file_counts_once_its_content_is_accepted(
 ) -> None:
     (tmp_path / "segue.toml").write_text('organization = "acme"')
     seg = at(tmp_path, journal)
-    assert seg.settings.text("organization") == "personal" and not seg.place.trusted()
-    seg.place.trust(seg.brake, at="2026", actor="user")
-    assert at(tmp_path, journal).settings.text("organization") == "acme"
+    assert (
+        seg.workspace.settings.text("organization") == "personal" and not seg.workspace.working_tree.trusted()
+    )
+    seg.workspace.working_tree.trust(seg.workspace.pause_file, at="2026", actor="user")
+    assert at(tmp_path, journal).workspace.settings.text("organization") == "acme"
     (tmp_path / "segue.toml").write_text('organization = "evil"')
-    assert at(tmp_path, journal).settings.text("organization") == "personal"
+    assert at(tmp_path, journal).workspace.settings.text("organization") == "personal"
 
 
 def test_switching_pauses_one_session_and_takes_the_other_up(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any, TypeVar, cast, dataclass_transform
 
@@ -70,3 +70,11 @@ def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
     """The same for msgpack."""
     return cast("msgspec.msgpack.Decoder[T]", _Later(lambda: msgspec.msgpack.Decoder(kind)))
+
+
+Texts = str | Iterable[str]
+
+
+def texts(value: Texts | None) -> tuple[str, ...]:
+    """One text or several, as several."""
+    return () if value is None else (value,) if isinstance(value, str) else tuple(value)

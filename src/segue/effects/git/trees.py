@@ -450,3 +450,8 @@ def _keep(cache: Path, body: bytes) -> None:
         fresh = cache.with_name(f".{cache.name}.{os.getpid()}")
         fresh.write_bytes(body)
         os.replace(fresh, cache)
+
+
+def no_tree(root: Path) -> Tree:
+    """A working tree of no files: what a server sees of any."""
+    return Tree(root, [])

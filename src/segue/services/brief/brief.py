@@ -6,6 +6,7 @@ and the finished text once more. A brief of a file needs no store; none of them 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -20,7 +21,13 @@ from ...core.runs.sentences import is_substantial
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
+from ..features.features import Features
+from ..runs.masking import masked
 from ..runs.read_transcript import final, read, recognised
+from ..runs.sent_runs import sent_runs_of
+from ..workspace.open_session import find_session
+from ..workspace.open_workspace import open_workspace
+from ..workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from ...agents.base import Found
@@ -114,7 +121,6 @@ def _newest_there(
     capture: RunFinder, folder: Path, environment: Mapping[str, str], agent: str, session: str
 ) -> Found | None:
     """The newest run that another machine left: of this session, or without one of the project."""
-    from ...api.segue import Segue
     from ..runs.discovery import found_of
 
     if capture.runs is None or capture.shelf is None:
@@ -122,8 +128,8 @@ def _newest_there(
     if session:
         rows = capture.runs.rows(session=session)
     else:
-        with Segue(folder=folder, environment=environment) as segue:
-            rows = capture.runs.rows(projects=segue.place.project_keys(segue.settings))
+        with open_workspace(folder=folder, environment=environment) as workspace:
+            rows = capture.runs.rows(projects=workspace.working_tree.project_keys(workspace.settings))
     there = (found_of(row) for row in rows if agent in ("", row.agent))
     return next((one for one in there if not one.parent), None)
 
@@ -149,7 +155,6 @@ def _session(
 
     With it, the hashes over the files that its features cover. A server that is down is no fault unless
     the session is ``alone``: no run tells anything. Then it is told as last seen: the last part says so."""
-    from ...api.segue import Segue
     from ...core.sessions.state import OPEN
     from ..workspace.data_folder import DataFolder
 
@@ -157,10 +162,10 @@ def _session(
     if not home.has_store():
         return None, None, ""
     try:
-        with Segue(folder=folder, environment=environment) as segue:
-            session = segue.session(id)
+        with open_workspace(folder=folder, environment=environment) as workspace:
+            session = find_session(workspace, id)
             state = session.state
-            covered = session.features.covered(state) if state.features else None
+            covered = Features(session).covered(state) if state.features else None
     except UnknownSession:
         return None, None, ""
     except StoreUnavailable:
@@ -223,13 +228,6 @@ def before(capture: RunFinder, found: Found, newest: RunDigest, session: str) ->
     return digests
 
 
-def masked(digest: RunDigest) -> RunDigest:
-    """The digest without secrets, whatever field they are in."""
-    told = msgspec.json.encode(digest)
-    clean = redact_bytes(told)
-    return digest if clean == told else msgspec.json.decode(clean, type=RunDigest)
-
-
 def written(
     runs: Sequence[RunDigest], *, blocks: Sequence[RunText] = (), agent: str = "",
     session: SessionState | None = None, covered: Covered = None, probe: Probe | None = None,
@@ -270,3 +268,21 @@ def as_form(shown: BriefFacts, form: Format, budget: int, more: str = "") -> str
     if form == "markdown":
         return marked_down(shown, budget, more)
     return compose(shown, budget, more)
+
+
+def brief_of(
+    workspace: Workspace, session: str, *, budget: int = BYTES_DEFAULT, form: Format = "text"
+) -> str:
+    """Where a session stands, from its state, the digests that were sent and memories, without a model."""
+    from ...core.brief.facts import Probe
+    from ..brief.relevant_memories import bearing
+
+    handle = find_session(workspace, session)
+    state = handle.state
+    sent = sent_runs_of(workspace, state.id)
+    told = [one for _, one in sent]
+    return written(
+        told, agent=sent[0][0].agent if sent else "", session=state,
+        covered=Features(handle).covered(state) if state.features else None, probe=Probe(now=time.time()),
+        memories=bearing(workspace, state, told), budget=budget, form=form, more=f"segue show {state.id}",
+    )  # fmt: skip

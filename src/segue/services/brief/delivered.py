@@ -15,13 +15,13 @@ from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.runs.inherited import CLOSING, OPENING
+from ...effects.clock import now
 from ...errors import StaleVersion
 from ...stores.base import Append
-from ..workspace.data_folder import now
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ...stores.base import Journal
+    from ..workspace.workspace import Workspace
 
 _PROBED = ("SINCE THEN", "UNCOMMITTED")
 _DECLARED = ("GOAL", "PLAN", "NEXT", "BLOCKED", "QUESTIONS", "DONE", "DECIDED", "LEARNT", "FEATURES")
@@ -84,10 +84,10 @@ def _source(label: str, declared: bool) -> str:
     return "session" if declared and label in _DECLARED else "run"
 
 
-def given(segue: Segue, agent: str, native: str) -> list[DeliveredBrief]:
+def given(workspace: Workspace, agent: str, native: str) -> list[DeliveredBrief]:
     """All that a run was given, in order."""
     found = []
-    for event in segue.journal.read(stream_of_run(agent, native)):
+    for event in workspace.store.read(stream_of_run(agent, native)):
         body = ev.read_body(event)
         if isinstance(body, ev.BriefGiven):
             facts = tuple(DeliveredFact(*one) for one in body.facts)
@@ -108,10 +108,10 @@ def given(segue: Segue, agent: str, native: str) -> list[DeliveredBrief]:
 
 
 def brief_body(
-    segue: Segue, text: str, *, kind: str, source: str, session: str = "", declared: bool = False
+    workspace: Workspace, text: str, *, kind: str, source: str, session: str = "", declared: bool = False
 ) -> ev.BriefGiven:
     """A text that is given, as it is kept."""
-    clean = clean_text(text, what="brief", mask=segue.book.mask, limit=65_536)
+    clean = clean_text(text, what="brief", mask=workspace.repository.mask, limit=65_536)
     facts = [(fact.kind, fact.source, fact.bytes) for fact in facts_of(text, declared=declared)]
     size = len(text.encode("utf-8", "replace"))
     return ev.BriefGiven(kind, source, size, text_hash(text), clean, facts, session)

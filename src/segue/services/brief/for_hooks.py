@@ -23,14 +23,17 @@ from ...core.runs.shell_commands import shell
 from ...core.sessions.state import OPEN, SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError, UnknownSession
+from ..features.features import Features
+from ..runs.observed import runs_of
 from ..runs.run import left_of
+from ..workspace.open_session import find_session
 from . import brief as briefs
 from .delivered import stream_of_run
 from .relevant_memories import bearing
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ..runs.discovery import RunFinder
+    from ..workspace.workspace import Workspace
 
 HANDS_ON = ("startup", "clear", "")
 STEER = "When you summarise, keep every fact of the following, which Segue read from this run's own record:"
@@ -45,21 +48,21 @@ class HookBrief(Value):
     """Whether somebody declared the session's plan."""
 
 
-def tell(segue: Segue, event: HookEvent, *, budget: int) -> HookBrief:
+def tell(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
     """The brief for a run at its start; empty where there is nothing worth saying."""
-    capture = segue.observed.capture()
+    capture = runs_of(workspace).capture()
     capture.remember()
     own = own_run(capture, event)
     if event.kind == "compact" or event.source == "compact":
-        return _of(segue, capture, own, budget) if own is not None else HookBrief()
+        return _of(workspace, capture, own, budget) if own is not None else HookBrief()
     other = _newest(capture, event)
     if event.source in HANDS_ON:
-        return _of_start(segue, capture, other, budget)
-    if own is not None and _was_cut_off(segue, capture, own):
-        return _of(segue, capture, own, budget)
+        return _of_start(workspace, capture, other, budget)
+    if own is not None and _was_cut_off(workspace, capture, own):
+        return _of(workspace, capture, own, budget)
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
-    if other is not None and (meanwhile or (own is None and _was_cut_off(segue, capture, other))):
-        return _of(segue, capture, other, budget)
+    if other is not None and (meanwhile or (own is None and _was_cut_off(workspace, capture, other))):
+        return _of(workspace, capture, other, budget)
     return HookBrief()
 
 
@@ -89,27 +92,27 @@ def _newest(capture: RunFinder, event: HookEvent) -> Found | None:
     return None
 
 
-def _was_cut_off(segue: Segue, capture: RunFinder, found: Found) -> bool:
+def _was_cut_off(workspace: Workspace, capture: RunFinder, found: Found) -> bool:
     try:
-        return left_of(digest_of(segue, capture, found)) == "middle"
+        return left_of(digest_of(workspace, capture, found)) == "middle"
     except SegueError:
         return False
 
 
-def _of_start(segue: Segue, capture: RunFinder, other: Found | None, budget: int) -> HookBrief:
+def _of_start(workspace: Workspace, capture: RunFinder, other: Found | None, budget: int) -> HookBrief:
     """Where the work stands; nothing if it is over, or so old that nobody means it any more."""
     row = capture.row(other) if other is not None else None
-    state = session_state(segue, row.session if row is not None else "")
+    state = session_state(workspace, row.session if row is not None else "")
     is_over = row is not None and bool(row.session) and state is not None and state.status not in OPEN
     if is_over or state is None or state.status not in OPEN:
-        current = session_state(segue, "")
+        current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        return _written(segue, None, [], state, budget) if _has_plan(state) else HookBrief()
-    old = time.time() - other.changed > 86_400 * segue.settings.number("resumable_days")
+        return _written(workspace, None, [], state, budget) if _has_plan(state) else HookBrief()
+    old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(state):
         return HookBrief()
-    return _of(segue, capture, other, budget)
+    return _of(workspace, capture, other, budget)
 
 
 def _has_plan(state: SessionState | None) -> bool:
@@ -120,39 +123,44 @@ def _has_plan(state: SessionState | None) -> bool:
     return undone or not state.last_action.startswith("observed:")
 
 
-def session_state(segue: Segue, id: str) -> SessionState | None:
+def session_state(workspace: Workspace, id: str) -> SessionState | None:
     """The session of this id, or the current one."""
     try:
-        return segue.session(id).state
+        return find_session(workspace, id).state
     except UnknownSession:
-        return segue.stand_in.state if segue.stand_in is not None else None
+        last = workspace.last_seen("")
+        return last.state if last is not None else None
 
 
-def _of(segue: Segue, capture: RunFinder, found: Found, budget: int) -> HookBrief:
+def _of(workspace: Workspace, capture: RunFinder, found: Found, budget: int) -> HookBrief:
     try:
-        digest = digest_of(segue, capture, found)
+        digest = digest_of(workspace, capture, found)
     except SegueError:
         return HookBrief()
     row = capture.row(found)
     id = row.session if row is not None else ""
-    state = session_state(segue, id)
+    state = session_state(workspace, id)
     if state is not None and state.status not in OPEN:
         state = None
     if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
         return HookBrief()
     digests = [digest, *briefs.before(capture, found, digest, id)]
-    return _written(segue, found, digests, state, budget)
+    return _written(workspace, found, digests, state, budget)
 
 
 def _written(
-    segue: Segue, found: Found | None, digests: list[RunDigest], state: SessionState | None, budget: int
+    workspace: Workspace,
+    found: Found | None,
+    digests: list[RunDigest],
+    state: SessionState | None,
+    budget: int,
 ) -> HookBrief:
-    last = segue.stand_in
+    last = workspace.last_seen("")
     covered = None
     if last is None and state is not None and state.features:
-        covered = segue.attach(state.id).features.covered(state)
+        covered = Features(find_session(workspace, state.id)).covered(state)
     try:
-        memories = bearing(segue, state, digests)
+        memories = bearing(workspace, state, digests)
     except SegueError:
         memories = []
     native = found.native if found is not None else ""
@@ -161,28 +169,28 @@ def _written(
     more += briefs.said_of(last) if last is not None and state is not None else ""
     text = briefs.written(
         digests, agent=found.agent if found is not None else "", session=state, covered=covered,
-        memories=memories, probe=probe(segue.folder, digests[0].last if digests else 0.0), budget=budget,
+        memories=memories, probe=probe(workspace.folder, digests[0].last if digests else 0.0), budget=budget,
         more=more,
     )  # fmt: skip
     return HookBrief(text, state.id if state else "", bool(state and state.items))
 
 
-def digest_of(segue: Segue, capture: RunFinder, found: Found) -> RunDigest:
+def digest_of(workspace: Workspace, capture: RunFinder, found: Found) -> RunDigest:
     """What a run says, with the call that only a hook saw."""
     digest = briefs.of_found(capture, found)
     if agent_of(found.agent).name != "gemini-cli":
         return digest
-    for call in _hooked_calls(segue, found):
+    for call in _hooked_calls(workspace, found):
         what = shell(call.text).short or call.tool
         digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
         digest.ended = None
     return digest
 
 
-def _hooked_calls(segue: Segue, found: Found) -> list[ev.RunHooked]:
+def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
     """Calls that began and did not end, as hooks saw them, if nothing came after."""
     waiting: list[ev.RunHooked] = []
-    for event in segue.journal.read(stream_of_run(found.agent, found.native)):
+    for event in workspace.store.read(stream_of_run(found.agent, found.native)):
         body = ev.read_body(event)
         if not isinstance(body, ev.RunHooked):
             continue

@@ -18,8 +18,8 @@ from ...core.brief.facts import BriefFacts, Claim
 from ...effects.files.atomic import write_whole
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ..workspace.data_folder import DataFolder
+    from ..workspace.workspace import Workspace
 
 FOLDER = ".claims"
 FILES_MAX = 200
@@ -62,10 +62,10 @@ def claims_of(home: DataFolder, run: str, shown: BriefFacts) -> list[Claim]:
     return [one for one in found.claims if holds(one, facts) and not gives_orders(one.text)]
 
 
-def keep(segue: Segue, kept: KeptClaims) -> Path:
+def keep(workspace: Workspace, kept: KeptClaims) -> Path:
     """Put these in the place of what was kept of the run; without claims, nothing is kept."""
-    segue.brake.check()
-    path = path_of(segue.home, kept.run)
+    workspace.pause_file.check()
+    path = path_of(workspace.home, kept.run)
     if not kept.claims:
         path.unlink(missing_ok=True)
         return path

@@ -16,8 +16,7 @@ from ...core.sessions.state import SessionState
 from ...errors import SegueError
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...stores.base import Memories
+    from ..workspace.workspace import Workspace
 
 SHOWN_MAX = 4
 SCORE_MIN = 0.12
@@ -35,29 +34,30 @@ def remembered(
     query = query_of(session, digests)
     if not query or not home.has_store():
         return []
-    from ...api.segue import Segue
+    from ..workspace.open_workspace import open_workspace
 
     try:
-        with Segue(folder=folder, environment=environment) as segue:
-            return bearing(segue, session, digests)
+        with open_workspace(folder=folder, environment=environment) as workspace:
+            return bearing(workspace, session, digests)
     except (SegueError, OSError):
         return []
 
 
-def bearing(segue: Segue, session: SessionState | None, digests: list[RunDigest]) -> list[str]:
+def bearing(workspace: Workspace, session: SessionState | None, digests: list[RunDigest]) -> list[str]:
     """The same of a store that is open."""
+    from ...effects.clock import now
     from ..memories.reader import reader_of
-    from ..workspace.data_folder import now
 
     query = query_of(session, digests)
     name = session.id if session else ""
-    kept: Memories | None = getattr(segue.journal, "memories", None)
-    if not query or kept is None or not kept.listing(reader_of(segue, name), MemoryFilter(), now(), 1):
+    if not query or not workspace.store.memories.listing(
+        reader_of(workspace, name), MemoryFilter(), now(), 1
+    ):
         return []  # and nothing that recalls is loaded
     from ...effects.vectors.embedder import HashEmbedder
-    from ..memories.remembering import memories_of
+    from ..memories.service import PlaceMemories
 
-    service = memories_of(segue, HashEmbedder())
+    service = PlaceMemories(workspace, HashEmbedder())
     found = service.search(query, top_k=SHOWN_MAX * 2, session=name)
     shown = [one for one in found if not one.quoted and one.score >= SCORE_MIN]
     return [" ".join(one.content.split())[:CHARS_MAX] for one in shown[:SHOWN_MAX]]

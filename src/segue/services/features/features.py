@@ -8,7 +8,7 @@ declares something is the actor, or the agent in whose shell we run.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ...core.base.text import clean_name, clean_text, slug
-from ...core.base.values import Value
+from ...core.base.values import Texts, Value, texts
 from ...core.features.evidence import PERSON, Check, covered_patterns
 from ...core.features.verdict import Gate, Verdict, counted, gate, steps_of, unchecked_steps, verdict_of
 from ...core.journal import event as ev
@@ -24,15 +24,15 @@ from ...core.journal.chain import faults
 from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import Feature, SessionState
+from ...core.sessions.status import SessionStatus, status_of
 from ...effects.files.check_outputs import Outputs
-from ...effects.git.trees import Tree, look
+from ...effects.git.trees import Tree, look, no_tree
 from ...errors import RefusedError, UnknownFeature, UnverifiedFeatures, UsageError
 from ..sessions.repository import Saved, stream_of
 from .trust import trusted_checks
 
 if TYPE_CHECKING:
-    from ...api.session import Session, Texts
-    from .verify import Verified
+    from ..workspace.session_handle import SessionHandle
 
 AGENT_MARKS = {
     "CLAUDECODE": "claude-code", "CLAUDE_CODE_SESSION_ID": "claude-code", "CODEX_SANDBOX": "codex",
@@ -84,30 +84,30 @@ class Audit(Value):
 class Features:
     """The features of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SessionHandle) -> None:
         self.session = session
-        self.segue = session._segue
-        self.who = declarer(self.segue.book.actor, self.segue.environment)
+        self.workspace = session.workspace
+        self.who = declarer(self.workspace.repository.actor, self.workspace.environment)
 
     @cached_property
     def outputs(self) -> Outputs:
-        return Outputs(self.segue.home.evidence)
+        return Outputs(self.workspace.home.evidence)
 
     @property
     def attest_allowed(self) -> bool:
-        return bool(self.segue.settings["attest"])
+        return bool(self.workspace.settings["attest"])
 
     # -- looking -------------------------------------------------------------------------------
 
     def look(self) -> Tree:
         """The working tree, now; on a server, one of no files."""
-        root = self.segue.place.root
-        if self.segue.place.bare:
-            from ..server.sent_runs import no_tree
-
+        root = self.workspace.working_tree.root
+        if not self.workspace.sees_tree:
             return no_tree(root)
         name = stream_of_tree(root) + ".tree"
-        return look(root, cache=self.segue.home.evidence / "trees" / name, skip=(self.segue.home.path,))
+        return look(
+            root, cache=self.workspace.home.evidence / "trees" / name, skip=(self.workspace.home.path,)
+        )
 
     def covered(self, state: SessionState | None = None, tree: Tree | None = None) -> dict[str, str]:
         """Of each feature, the hash over its covered files; one look for all."""
@@ -116,7 +116,7 @@ class Features:
             return {}  # nothing is proven that could be stale
         tree = tree or self.look()
         found = {id: tree.covered(patterns_of(one))[0] for id, one in features.items()}
-        if self.segue.place.bare:  # what was proven in a working tree cannot be held against one here
+        if not self.workspace.sees_tree:  # what was proven in a working tree cannot be held against one here
             return {id: hash_ for id, hash_ in found.items() if _blind(features[id]) <= {hash_}}
         return found
 
@@ -175,7 +175,9 @@ class Features:
     # -- declaring -----------------------------------------------------------------------------
 
     def _apply(self, *commands: do.Command) -> Saved:
-        return self.session._apply(commands, actor=self.who if self.who != self.segue.book.actor else "")
+        return self.session.commit_trusted(
+            commands, actor=self.who if self.who != self.workspace.repository.actor else ""
+        )
 
     def add(
         self, id: str, description: str, *, category: str = "", steps: Texts = (),
@@ -184,7 +186,7 @@ class Features:
         """Declare a feature; it is not proven."""
         return self._apply(
             fc.AddFeature(
-                clean_name(id, what="feature's id"), description, category, _texts(steps),
+                clean_name(id, what="feature's id"), description, category, texts(steps),
                 tuple(map(as_check, checks)), _covers(covers), source, claim,
             )
         )  # fmt: skip
@@ -198,7 +200,7 @@ class Features:
         self.feature(id)
         return self._apply(
             fc.ChangeFeature(
-                id, description, category, None if steps is None else _texts(steps),
+                id, description, category, None if steps is None else texts(steps),
                 None if checks is None else tuple(map(as_check, checks)),
                 None if covers is None else _covers(covers), reason,
             )
@@ -285,20 +287,10 @@ class Features:
 
     # -- proving -------------------------------------------------------------------------------
 
-    def verify(
-        self, ids: Iterable[str] = (), *, all: bool = False, jobs: int = 0, trust: bool = False,
-        ask: Callable[[Sequence[Check]], bool] | None = None,
-        progress: Callable[[int, int, str], None] | None = None,
-    ) -> Verified:  # fmt: skip
-        """Run the checks of what is unproven or stale (or of ``all``); what came of them is durable."""
-        from .verify import verify
-
-        return verify(self, ids, all=all, jobs=jobs, trust=trust, ask=ask, progress=progress)
-
     def untrusted(self, feature: Feature) -> tuple[Check, ...]:
         """Checks of a feature that came from a file or an agent and that nobody accepted yet."""
         foreign = [check for check in feature.checks if check.by != PERSON or check.source]
-        known = trusted_checks(self.segue.journal, person=feature.by == PERSON) if foreign else set()
+        known = trusted_checks(self.workspace.store, person=feature.by == PERSON) if foreign else set()
         return tuple(check for check in foreign if check.hash not in known)
 
     def audit(self, head: str = "") -> Audit:
@@ -308,7 +300,7 @@ class Features:
         stream = stream_of(self.session.id)
         events = self.session.log()
         found = [f"version {one.version}: {one.reason}" for one in faults(stream, events)]
-        last = self.segue.journal.head(stream)
+        last = self.workspace.store.head(stream)
         if (last.version, last.hash) != (len(events), events[-1].hash):
             found.append(f"the stream ends at version {last.version}, not {len(events)}")
         if head and head.lower() not in {event.hash.hex() for event in events}:
@@ -387,13 +379,9 @@ def _declared(status: str) -> str:
     )
 
 
-def _texts(value: Texts) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
 def _covers(value: Texts) -> tuple[str, ...]:
     found = []
-    for one in _texts(value):
+    for one in texts(value):
         path = posixpath.normpath(one.strip()) if one.strip() else ""
         if path.startswith(("/", "..")):
             raise UsageError(f"{one} is not in the working tree", hint="give a glob from its top")
@@ -424,3 +412,18 @@ def feature_id(description: str, taken: Iterable[str]) -> str:
 
 
 __all__ = ["Audit", "FeatureList", "Features", "declarer", "feature_id", "parsed", "steps_of", "unverified"]
+
+
+def session_status(session: SessionHandle) -> SessionStatus:
+    """What is done, under way, next and blocked in a session, and all the rest worth showing."""
+    living, state = session.workspace.holds.living(session.id), session.state
+    verdicts = Features(session).verdicts(state) if state.features else []
+    held_by = ", ".join(f"{one.holder} ({one.run})" for one in living)
+    return status_of(state, held_by=held_by, features=verdicts)
+
+
+def complete_session(session: SessionHandle, summary: str = "", *, force: str = "") -> Saved:
+    """The goal is reached. UnverifiedFeatures unless every feature is proven, or a reason is given."""
+    if session.state.features:
+        return Features(session).complete(summary, force=force)
+    return session.commit_trusted((do.Complete(summary),))

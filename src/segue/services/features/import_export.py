@@ -22,7 +22,7 @@ from ...errors import BadImport, UsageError
 from .features import Features, as_check, feature_id
 
 if TYPE_CHECKING:
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
 
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 STEPS_MAX = 200
@@ -54,8 +54,8 @@ class ImportedFeatures(Value):
 
 
 class _Import:
-    def __init__(self, session: Session, source: str) -> None:
-        self.features: Features = session.features
+    def __init__(self, session: SessionHandle, source: str) -> None:
+        self.features: Features = Features(session)
         self.session = session
         self.source = PurePath(source).name if source != "-" else "standard input"
         self.state = session.state
@@ -100,7 +100,7 @@ class _Import:
         )  # fmt: skip
 
 
-def import_features(session: Session, body: bytes, name: str, format: str = "") -> ImportedFeatures:
+def import_features(session: SessionHandle, body: bytes, name: str, format: str = "") -> ImportedFeatures:
     """Bring a file in, in one commit."""
     kind = format or forms.recognised(name, body)
     if kind not in FORMATS:
@@ -118,7 +118,8 @@ def import_features(session: Session, body: bytes, name: str, format: str = "") 
         facts = map(ev.read_body, session.log())
         told = {fact.text for fact in facts if isinstance(fact, ev.Noted)}
         notes = [
-            clean_text(text, what="note", mask=session._segue.book.mask) for text in forms.read_progress(body)
+            clean_text(text, what="note", mask=session.workspace.repository.mask)
+            for text in forms.read_progress(body)
         ]
         work.commands += [do.Note(text) for text in notes if text not in told]
     return work.done(kind)
@@ -139,7 +140,7 @@ def _report(work: _Import, cases: list[forms.Case], digest: str) -> None:
     for case in cases:
         file = forms.file_of(case)
         groups.setdefault(file, []).append(case)
-    root = work.features.segue.place.root
+    root = work.features.workspace.working_tree.root
     head = work.features.look().head
     for file, mine in groups.items():
         ids = [id for id, one in work.state.features.items() if file and _runs(one, file)]
@@ -162,12 +163,12 @@ def _runs(feature: Feature, file: str) -> bool:
     return file in words
 
 
-def export_features(session: Session, format: str) -> bytes:
+def export_features(session: SessionHandle, format: str) -> bytes:
     """The features as such a file; "passes" says what is proven now."""
     if format not in FORMATS:
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
     state = session.state
-    pairs = [(state.features[one.id], one) for one in session.features.verdicts(state)]
+    pairs = [(state.features[one.id], one) for one in Features(session).verdicts(state)]
     if format == "feature_list":
         return forms.write_feature_list(pairs)
     if format == "pytest":

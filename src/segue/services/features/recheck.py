@@ -72,8 +72,8 @@ def _run(
     features: Features, runner: Runner, todo: list[tuple[str, Check]], until: float, scratch: Path
 ) -> dict[int, str]:
     """Of each check that ended in time, why it failed; empty if it passed."""
-    segue = features.segue
-    more = segue.settings.text("check_environment").replace(",", " ").split()
+    workspace = features.workspace
+    more = workspace.settings.text("check_environment").replace(",", " ").split()
     waiting, limits = list(range(len(todo))), dict[int, float]()
     found: dict[int, str] = {}
     while (waiting or runner.running) and time.monotonic() < until:
@@ -82,8 +82,8 @@ def _run(
             check = todo[place][1]
             limits[place] = max(0.1, min(check.limit_seconds, until - time.monotonic()))
             runner.start(
-                str(place), replace(check, limit_seconds=limits[place]), root=segue.place.root,
-                environment=environment_of(segue.environment, more, check.environment),
+                str(place), replace(check, limit_seconds=limits[place]), root=workspace.working_tree.root,
+                environment=environment_of(workspace.environment, more, check.environment),
                 out=scratch / str(place), bytes_max=1_000_000,
             )  # fmt: skip
         for outcome in runner.wait(min(0.2, max(0.0, until - time.monotonic()))):

@@ -11,28 +11,31 @@ from contextlib import suppress
 
 from ...core.features.evidence import PERSON, Check
 from ...core.journal import event as ev
+from ...effects.pause_file import PauseFile
 from ...errors import StaleVersion
-from ...stores.base import Append, Journal
-from ..workspace.working_tree import PauseFile, trust_stream
+from ...stores.base import Append, Store
+from ..workspace.working_tree import trust_stream
 
 
-def trusted_checks(journal: Journal, *, person: bool) -> set[str]:
+def trusted_checks(store: Store, *, person: bool) -> set[str]:
     """The hashes of checks that were accepted; with ``person``, by a person."""
     found = set()
-    for event in journal.read(trust_stream(journal)):
+    for event in store.read(trust_stream(store)):
         body = ev.read_body(event)
         if isinstance(body, ev.CheckTrusted) and (not person or event.actor == PERSON):
             found.add(body.check)
     return found
 
 
-def trust_checks(journal: Journal, checks: Iterable[Check], brake: PauseFile, *, at: str, actor: str) -> None:
+def trust_checks(
+    store: Store, checks: Iterable[Check], pause_file: PauseFile, *, at: str, actor: str
+) -> None:
     """Accept these checks as they are."""
-    brake.check()
+    pause_file.check()
     bodies = [ev.CheckTrusted(check.hash, check.text) for check in checks]
     drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]
     while drafts:
-        version = journal.head(trust_stream(journal)).version
+        version = store.head(trust_stream(store)).version
         with suppress(StaleVersion):
-            journal.append(Append(trust_stream(journal), version, drafts))
+            store.append(Append(trust_stream(store), version, drafts))
             return

@@ -24,12 +24,12 @@ from ...core.journal import event as ev
 from ...core.runs.sentences import reason
 from ...core.sessions import feature_commands as fc
 from ...core.sessions.state import Feature, SessionState
+from ...effects.clock import now
 from ...effects.git.trees import Tree
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import UnknownFeature
-from ..workspace.data_folder import now
 from .features import Features, patterns_of
 from .trust import trust_checks
 
@@ -90,8 +90,8 @@ def verify(
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Verified:  # fmt: skip
     """Run what is unproven or stale, or all of it."""
-    segue = features.segue
-    segue.brake.check()
+    workspace = features.workspace
+    workspace.pause_file.check()
     wanted = tuple(dict.fromkeys(ids))
     state = features.session.state
     for id in wanted:
@@ -106,10 +106,10 @@ def verify(
         untrusted = tuple({check.hash: check for checks in refused.values() for check in checks}.values())
         warnings: list[str] = []
         if todo:
-            count = jobs if jobs > 0 else max(1, int(segue.settings.number("check_jobs")))
+            count = jobs if jobs > 0 else max(1, int(workspace.settings.number("check_jobs")))
             runner = runner or stack.enter_context(Runner())
             tree, warnings = _Verification(features, tree, progress).run(runner, todo, count)
-            features.outputs.prune(int(segue.settings.number("evidence_bytes_max")))
+            features.outputs.prune(int(workspace.settings.number("evidence_bytes_max")))
     shown = [one for one in features.verdicts(features.session.state, tree) if not wanted or one.id in wanted]
     return Verified(tuple(shown), counted(shown), len(todo), untrusted, tuple(warnings))
 
@@ -160,8 +160,8 @@ def _accept(
         if person or found[id].by != PERSON
     }
     if mine and (trust or (ask is not None and person and ask(tuple(mine.values())))):
-        segue = features.segue
-        trust_checks(segue.journal, mine.values(), segue.brake, at=now(), actor=features.who)
+        workspace = features.workspace
+        trust_checks(workspace.store, mine.values(), workspace.pause_file, at=now(), actor=features.who)
         doubtful = {id: features.untrusted(found[id]) if checks else () for id, checks in doubtful.items()}
     return {id: checks for id, checks in doubtful.items() if checks}
 
@@ -173,13 +173,13 @@ class _Verification:
         self, features: Features, tree: Tree, progress: Callable[[int, int, str], None] | None
     ) -> None:
         self.features = features
-        self.segue = features.segue
+        self.workspace = features.workspace
         self.tree = tree
         self.looked = time.monotonic()
         self.progress = progress
-        self.root = self.segue.place.root
-        self.bytes_max = max(1000, int(self.segue.settings.number("check_output_bytes_max")))
-        self.more = self.segue.settings.text("check_environment").replace(",", " ").split()
+        self.root = self.workspace.working_tree.root
+        self.bytes_max = max(1000, int(self.workspace.settings.number("check_output_bytes_max")))
+        self.more = self.workspace.settings.text("check_environment").replace(",", " ").split()
         self.done: list[_Done] = []
         self.running: dict[str, tuple[_Job, Tree, Path]] = {}
         self.warnings: list[str] = []
@@ -230,7 +230,7 @@ class _Verification:
         self._begin([job])
         self.count += 1
         path = self.features.outputs.running(self.count)
-        environment = environment_of(self.segue.environment, self.more, job.check.environment)
+        environment = environment_of(self.workspace.environment, self.more, job.check.environment)
         id = str(self.count)
         self.running[id] = (job, self.tree, path)
         runner.start(
@@ -250,7 +250,7 @@ class _Verification:
 
     def _ended(self, outcome: CheckOutcome, job: _Job, before: Tree, path: Path) -> None:
         raw = path.read_bytes() if path.is_file() else b""
-        text = redact_bytes(raw) if raw and self.segue.settings["redact"] else raw
+        text = redact_bytes(raw) if raw and self.workspace.settings["redact"] else raw
         kept = self.features.outputs.keep(text)
         path.unlink(missing_ok=True)
         if outcome.left:

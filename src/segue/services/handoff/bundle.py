@@ -21,19 +21,20 @@ from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.memories.model import MemoryFilter
+from ...effects.clock import moment, now
 from ...effects.redaction.redact import redact, secrets_in
 from ...errors import BadImport, RefusedError
 from ...stores.base import Append
 from ...stores.memory.journal import VolatileJournal
 from ..memories import curation
+from ..memories.service import memories_of
 from ..sessions.repository import stream_of
-from ..workspace.data_folder import moment, now
 from .export import import_session
 from .export import pack as export_events
 from .offers import ANYONE, HOURS, Handoffs
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 FORMAT = 1
 BYTES_MAX = 512_000_000
@@ -84,24 +85,26 @@ def is_bundle(data: bytes) -> bool:
     return data.startswith(_MAGIC)
 
 
-def pack(segue: Segue, session: str, *, to: str = ANYONE, note: str = "", hours: float = HOURS) -> Packed:
+def pack(
+    workspace: Workspace, session: str, *, to: str = ANYONE, note: str = "", hours: float = HOURS
+) -> Packed:
     """A session as a bundle; RefusedError with the place of what looks like a secret."""
-    handoffs = Handoffs(segue)
-    _no_secrets(segue, session)
+    handoffs = Handoffs(workspace)
+    _no_secrets(workspace, session)
     offer = handoffs.offer(session, to, note, hours=hours).offer
-    events = segue.journal.read(stream_of(session))
+    events = workspace.store.read(stream_of(session))
     bundle = Bundle(
-        FORMAT, session, offer.id, now(), segue.book.actor, offer.to, offer.note,
+        FORMAT, session, offer.id, now(), workspace.repository.actor, offer.to, offer.note,
         base64.b64encode(export_events(session, events, VolatileJournal())).decode(),
-        _memories(segue, session, offer.to), handoffs.restoration(offer),
+        _memories(workspace, session, offer.to), handoffs.restoration(offer),
     )  # fmt: skip
     whole = msgspec.structs.replace(bundle, sha256=_sum(bundle))
     return Packed(session, offer.id, whole.sha256, gzip.compress(canonical.encode(whole), mtime=0))
 
 
-def _no_secrets(segue: Segue, session: str) -> None:
+def _no_secrets(workspace: Workspace, session: str) -> None:
     """What was written before a rule was known, or with redaction off, does not leave the machine."""
-    for event in segue.journal.read(stream_of(session)):
+    for event in workspace.store.read(stream_of(session)):
         for _, kind in secrets_in(event.body.decode("utf-8", "replace")):
             raise RefusedError(
                 f"version {event.version} of {session} ({event.kind}) holds what looks like a secret: {kind}",
@@ -109,9 +112,9 @@ def _no_secrets(segue: Segue, session: str) -> None:
             )
 
 
-def _memories(segue: Segue, session: str, to: str) -> str:
+def _memories(workspace: Workspace, session: str, to: str) -> str:
     """Those of the session that the taker may read, as an export of memories."""
-    service = segue.memories
+    service = memories_of(workspace)
     reader = service.reader(agent="" if to == ANYONE else to, session=session)
     found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
     lines = [msgspec.json.encode({"format": curation.FORMAT, "version": 1, "memories": len(found)})]
@@ -142,18 +145,18 @@ def read(data: bytes) -> Bundle:
     return bundle
 
 
-def unpack(segue: Segue, data: bytes, *, as_id: str = "") -> Unpacked:
+def unpack(workspace: Workspace, data: bytes, *, as_id: str = "") -> Unpacked:
     """Bring a bundle in: the session, its memories, and an offer that can be taken here."""
-    segue.brake.check()
+    workspace.pause_file.check()
     bundle = read(data)
     try:
         events = base64.b64decode(bundle.events, validate=True)
     except ValueError as fault:
         raise BadImport(f"this is not a bundle: {fault}", hint="ask for it again") from fault
-    session = import_session(segue, events, "json", as_id)
-    new, _ = curation.import_(segue.memories, bundle.memories.encode())
+    session = import_session(workspace, events, "json", as_id)
+    new, _ = curation.import_(memories_of(workspace), bundle.memories.encode())
     trip("handoff.unpack.between")
-    handoffs = Handoffs(segue)
+    handoffs = Handoffs(workspace)
     if not any(offer.id == bundle.offer for offer in handoffs.of(session.id)):
         body = ev.HandoffOffered(
             clean_name(bundle.offer, what="offer's id"), clean_name(bundle.to, what="agent's name"),
@@ -161,5 +164,5 @@ def unpack(segue: Segue, data: bytes, *, as_id: str = "") -> Unpacked:
         )  # fmt: skip
         stream = f"handoff/{session.id}"
         draft = ev.draft(body, at=now(), actor=clean_text(bundle.by, what="name", limit=256))
-        segue.journal.append(Append(stream, segue.journal.head(stream).version, [draft]))
+        workspace.store.append(Append(stream, workspace.store.head(stream).version, [draft]))
     return Unpacked(session.id, bundle.sha256, bundle.offer, new, clean_text(bundle.restoration, mask=redact))

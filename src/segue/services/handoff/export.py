@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...api.session import Session
 from ...core.base import canonical as canon
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value, count
@@ -26,13 +25,14 @@ from ...core.journal.pieces import address as address_of
 from ...core.sessions import session_yaml
 from ...core.sessions.fold import fold_body
 from ...core.sessions.state import SessionState
+from ...effects.clock import now
 from ...errors import BadImport, BadName, ConflictError, StaleVersion, UnknownSession, UsageError
 from ...stores.base import Append, Journal
 from ..sessions.repository import fold_all, stream_of
-from ..workspace.data_folder import now
+from ..workspace.session_handle import SessionHandle
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 FORMATS = ("json", "yaml")
 FORMAT_VERSION = 1
@@ -87,16 +87,16 @@ class Parcel(Value):
 # -- out ---------------------------------------------------------------------------------------
 
 
-def export_session(seg: Segue, id: str, format: str = "json") -> bytes:
+def export_session(workspace: Workspace, id: str, format: str = "json") -> bytes:
     """A session as bytes: ``json`` loses nothing, ``yaml`` holds what the session YAML can."""
     if format not in FORMATS:
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
-    events = seg.journal.read(stream_of(id))
+    events = workspace.store.read(stream_of(id))
     if not events:
         raise UnknownSession(f"there is no session {id!r}", hint="`segue list --all` names those that exist")
     if format == "yaml":
         return _yaml_text(_document(events))
-    return pack(id, events, seg.journal)
+    return pack(id, events, workspace.store)
 
 
 def pack(id: str, events: Sequence[ev.Event], journal: Journal) -> bytes:
@@ -168,21 +168,23 @@ def _yaml_text(document: session_yaml.Document) -> bytes:
 # -- in ----------------------------------------------------------------------------------------
 
 
-def import_session(seg: Segue, data: bytes, format: str | None = None, as_id: str = "") -> Session:
+def import_session(
+    workspace: Workspace, data: bytes, format: str | None = None, as_id: str = ""
+) -> SessionHandle:
     """Bring an exported session into the store; the format is told by the content if not given."""
-    seg.brake.check()
+    workspace.pause_file.check()
     if as_id:
         clean_name(as_id, what="session id")
     if format not in (None, *FORMATS):
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
     if (format or _recognised(data)) == "yaml":
-        return _import_document(seg, data, as_id)
+        return _import_document(workspace, data, as_id)
     parcel = unpack(data)
     _pass_the_door(parcel)
     void: list[ev.Draft] = []
     if any(one.ran or one.attested for one in fold_all(parcel.events).features.values()):
-        void = [ev.draft(ev.EvidenceVoided("it came in a file"), at=now(), actor=seg.book.actor)]
-    return deliver(seg, parcel, as_id, behind=void)
+        void = [ev.draft(ev.EvidenceVoided("it came in a file"), at=now(), actor=workspace.repository.actor)]
+    return deliver(workspace, parcel, as_id, behind=void)
 
 
 def _recognised(data: bytes) -> str:
@@ -279,14 +281,16 @@ def _texts(value: Any) -> Iterable[str]:
 # -- into the journal --------------------------------------------------------------------------
 
 
-def deliver(seg: Segue, parcel: Parcel, as_id: str = "", *, behind: Sequence[ev.Draft] = ()) -> Session:
+def deliver(
+    workspace: Workspace, parcel: Parcel, as_id: str = "", *, behind: Sequence[ev.Draft] = ()
+) -> SessionHandle:
     """Append what the store does not have of a proven session; ``behind`` it, if anything was missing."""
-    seg.brake.check()
+    workspace.pause_file.check()
     id = as_id or parcel.session
-    added = _append_missing(seg.journal, id, parcel, behind)
-    seg.book.forget(id)
-    seg.backups.written(added)
-    return Session(seg, id)
+    added = _append_missing(workspace.store, id, parcel, behind)
+    workspace.repository.forget(id)
+    workspace.backups.written(added)
+    return SessionHandle(workspace, id)
 
 
 def _append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
@@ -387,10 +391,10 @@ def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
 # -- the session YAML --------------------------------------------------------------------------
 
 
-def _import_document(seg: Segue, data: bytes, as_id: str) -> Session:
+def _import_document(workspace: Workspace, data: bytes, as_id: str) -> SessionHandle:
     from .safe_yaml import read_yaml
 
-    root = _cleaned(read_yaml(data), "", seg)
+    root = _cleaned(read_yaml(data), "", workspace)
     if not isinstance(root, dict):
         raise BadImport("the document must be a mapping", hint="see docs/formats.md")
     if as_id and isinstance(root.get("session"), dict):
@@ -408,21 +412,21 @@ def _import_document(seg: Segue, data: bytes, as_id: str) -> Session:
         raise BadImport(
             fault.message, hint=f"{fault.hint}; a session takes another id with `--as`"
         ) from fault
-    stored = seg.journal.read(stream)
+    stored = workspace.store.read(stream)
     if stored:
         if canon.encode(_document(stored)) != canon.encode(root):
             raise ConflictError(
                 f"session {created.id} exists and says something else",
                 hint="import it under another id with `--as`",
             )
-        return Session(seg, created.id)
+        return SessionHandle(workspace, created.id)
     declared = _in_their_words(declared, root)
-    actor, run = seg.book.actor, seg.book.run
+    actor, run = workspace.repository.actor, workspace.repository.run
     drafts = [ev.draft(one.body, at=one.at, actor=actor, run=run) for one in declared]
-    seg.journal.append(Append(stream, 0, drafts))
-    seg.book.forget(created.id)
-    seg.backups.written(len(drafts))
-    return Session(seg, created.id)
+    workspace.store.append(Append(stream, 0, drafts))
+    workspace.repository.forget(created.id)
+    workspace.backups.written(len(drafts))
+    return SessionHandle(workspace, created.id)
 
 
 def _in_their_words(
@@ -437,12 +441,15 @@ def _in_their_words(
     return [*declared[:-1], session_yaml.DatedBody(last.at, msgspec.structs.replace(last.body, form=form))]
 
 
-def _cleaned(value: Any, path: str, seg: Segue) -> Any:
+def _cleaned(value: Any, path: str, workspace: Workspace) -> Any:
     """The value with every text through the door."""
     if isinstance(value, str):
-        return clean_text(value, what=path or "document", mask=seg.book.mask)
+        return clean_text(value, what=path or "document", mask=workspace.repository.mask)
     if isinstance(value, dict):
-        return {_cleaned(k, path, seg): _cleaned(v, f"{path}.{k}".strip("."), seg) for k, v in value.items()}
+        return {
+            _cleaned(k, path, workspace): _cleaned(v, f"{path}.{k}".strip("."), workspace)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
-        return [_cleaned(v, path, seg) for v in value]
+        return [_cleaned(v, path, workspace) for v in value]
     return value

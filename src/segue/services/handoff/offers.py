@@ -21,17 +21,19 @@ from ...core.handover.events import Offer, offers_of
 from ...core.journal import event as ev
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
+from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
 from ...errors import HandoffSettled, SegueError, UnknownHandoff, UsageError
 from ...stores.base import Append, MemoryChange
 from ..brief import brief as briefs
-from ..workspace.data_folder import moment, now
+from ..memories.service import memories_of
+from ..workspace.open_session import list_sessions, make_current
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ...core.memories.model import Memory
     from ..sessions.repository import Saved
+    from ..workspace.workspace import Workspace
 
 HOURS = 72.0
 HOURS_MAX = 24.0 * 365
@@ -69,27 +71,27 @@ class HandoffOffer(Value):
 class Handoffs:
     """The offers of a store."""
 
-    def __init__(self, segue: Segue) -> None:
-        self._segue = segue
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     # -- looking -------------------------------------------------------------------------------
 
     def of(self, session: str) -> list[Offer]:
         """Every offer of a session, the oldest first."""
-        events = self._segue.journal.read(_stream(session))
+        events = self._workspace.store.read(_stream(session))
         return offers_of(session, [(ev.read_body(e), e.at, e.actor) for e in events], now=now())
 
     def listing(self, *, everywhere: bool = False, to: str = "") -> Sequence[Offer]:
         """Offers of this project's sessions, or of all, the newest first."""
-        mine = {card.id for card in self._segue.list(everywhere=everywhere)}
-        names = [name.removeprefix("handoff/") for name, _ in self._segue.journal.streams("handoff/")]
+        mine = {card.id for card in list_sessions(self._workspace, everywhere=everywhere)}
+        names = [name.removeprefix("handoff/") for name, _ in self._workspace.store.streams("handoff/")]
         found = [offer for name in names if name in mine for offer in self.of(name)]
         wanted = [offer for offer in found if not to or offer.to in (to, ANYONE)]
         return sorted(wanted, key=lambda offer: (offer.at, offer.id), reverse=True)
 
     def find(self, what: str = "", *, to: str = "") -> Offer:
         """The offer of this id, else the newest open one of this session, else of any session here."""
-        if what and self._segue.book.exists(what):
+        if what and self._workspace.repository.exists(what):
             offers = [offer for offer in self.of(what) if not to or offer.to in (to, ANYONE)]
             found = next((o for o in reversed(offers) if o.status == "open"), offers[-1] if offers else None)
         elif what:
@@ -110,13 +112,13 @@ class Handoffs:
         self, session: str, to: str, note: str = "", *, hours: float = HOURS, rules: bool = False
     ) -> HandoffOffer:
         """Offer a session to an agent; ``rules`` tells it in the file that it reads by itself too."""
-        segue = self._segue
-        segue.brake.check()
+        workspace = self._workspace
+        workspace.pause_file.check()
         if not 0 < hours <= HOURS_MAX:
             raise UsageError(f"an offer of {hours:g} hours", hint=f"between 0 and {HOURS_MAX:g}")
         to = clean_name(_ALIASES.get(to, to), what="agent's name")
-        note = clean_text(note, what="note", mask=segue.book.mask).strip()
-        if rules and to in STARTS and not segue.place.bare:
+        note = clean_text(note, what="note", mask=workspace.repository.mask).strip()
+        if rules and to in STARTS and workspace.sees_tree:
             check_writable(self._rules(to))
         id = f"h{os.urandom(5).hex()}"
         memory = self._memory(session, to, note)
@@ -124,19 +126,19 @@ class Handoffs:
         body = ev.HandoffOffered(id, to, note, moment(hours * 3600), f"handoff-{id}", shared)
         marks = [do.Mark(body.mark, note), do.Hand(to, note)]
         trip("handoff.offer.before")
-        saved = segue.book.commit(session, marks, guards=lambda: [self._append(session, body)])
+        saved = workspace.repository.commit(session, marks, guards=lambda: [self._append(session, body)])
         trip("handoff.offer.after")
         if memory is not None:
-            service = segue.memories
+            service = memories_of(workspace)
             trail = [service.trace(memory, "add", memory.provenance.source)]
             service.store.write(MemoryChange(adds=service.kept([memory]), trail=trail))
         offer = next(one for one in self.of(session) if one.id == id)
-        return self._restored(offer, segue.with_warnings(saved), rules)
+        return self._restored(offer, workspace.with_warnings(saved), rules)
 
     def accept(self, what: str = "", *, by: str = "", run: str = "") -> HandoffOffer:
         """Take an offer; HandoffSettled if somebody was faster or it ran out. Other offers are withdrawn."""
-        segue = self._segue
-        by = by or segue.book.actor
+        workspace = self._workspace
+        by = by or workspace.repository.actor
         offer = self.find(what, to="" if by == "user" else _ALIASES.get(by, by))
         if by != "user":
             by = _ALIASES.get(by, by)
@@ -144,16 +146,18 @@ class Handoffs:
         def guards() -> list[Append]:
             others = [o for o in self.of(offer.session) if o.status == "open" and o.id != offer.id]
             self._open(offer)
-            bodies: list[ev.Body] = [ev.HandoffTaken(offer.id, by, run or segue.book.run)]
+            bodies: list[ev.Body] = [ev.HandoffTaken(offer.id, by, run or workspace.repository.run)]
             bodies += [ev.HandoffWithdrawn(o.id, f"{by} took {offer.id}") for o in others]
             return [self._append(offer.session, *bodies)]
 
         trip("handoff.take.before")
-        saved = segue.book.commit(offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by)
+        saved = workspace.repository.commit(
+            offer.session, [do.Note(_taking(by, offer.note))], guards=guards, actor=by
+        )
         trip("handoff.take.after")
-        segue.make_current(offer.session)
+        make_current(workspace, offer.session)
         self.forget_rules(offer)
-        return self._restored(self._settled(offer), segue.with_warnings(saved), False)
+        return self._restored(self._settled(offer), workspace.with_warnings(saved), False)
 
     def taken_with(self, session: str, notes: Collection[str]) -> list[Offer]:
         """The offers that were taken when one of these notes was: an undo of it leaves them taken."""
@@ -162,7 +166,7 @@ class Handoffs:
 
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
         """Say no to an offer."""
-        by = by or self._segue.book.actor
+        by = by or self._workspace.repository.actor
         offer = self.find(what, to="" if by == "user" else _ALIASES.get(by, by))
         return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)))
 
@@ -179,11 +183,11 @@ class Handoffs:
     def _settle(self, offer: Offer, body: ev.Body) -> Offer:
         from ...errors import StaleVersion
 
-        self._segue.brake.check()
+        self._workspace.pause_file.check()
         while True:
             self._open(offer)
             try:
-                self._segue.journal.append(self._append(offer.session, body))
+                self._workspace.store.append(self._append(offer.session, body))
             except StaleVersion:
                 continue
             self.forget_rules(offer)
@@ -203,32 +207,35 @@ class Handoffs:
         return next(one for one in self.of(offer.session) if one.id == offer.id)
 
     def _append(self, session: str, *bodies: ev.Body) -> Append:
-        segue, stream = self._segue, _stream(session)
-        drafts = [ev.draft(body, at=now(), actor=segue.book.actor, run=segue.book.run) for body in bodies]
-        return Append(stream, segue.journal.head(stream).version, drafts)
+        workspace, stream = self._workspace, _stream(session)
+        drafts = [
+            ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
+            for body in bodies
+        ]
+        return Append(stream, workspace.store.head(stream).version, drafts)
 
     def _clean(self, text: str) -> str:
-        return clean_text(text, what="reason", mask=self._segue.book.mask).strip()
+        return clean_text(text, what="reason", mask=self._workspace.repository.mask).strip()
 
     # -- what the taker gets -------------------------------------------------------------------
 
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
         """A memory of the handoff that the taker may read."""
-        if to == ANYONE or not hasattr(type(self._segue.journal), "memories"):
+        if to == ANYONE or not hasattr(type(self._workspace.store), "memories"):
             return None
-        state = self._segue.book.state(session)
+        state = self._workspace.repository.state(session)
         left = [state.items[place].text for place in (*state.active, *state.next)]
         words = [note or f"session {session} was handed over", *(f"open: {text}" for text in left[:5])]
-        return self._segue.memories.draft(
+        return memories_of(self._workspace).draft(
             "; ".join(words)[:4_000], type="handoff", shared_with=[to], session=session,
             source=f"handoff of {session}",
         )  # fmt: skip
 
     def _restored(self, offer: Offer, saved: Saved, rules: bool) -> HandoffOffer:
-        if self._segue.place.bare:  # who takes it is elsewhere, and asks for the restoration
+        if not self._workspace.sees_tree:  # who takes it is elsewhere, and asks for the restoration
             return HandoffOffer(offer, saved, "", "")
         text = self.restoration(offer)
-        path = self._segue.home.handoff / f"{offer.id}.md"
+        path = self._workspace.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
         known = STARTS.get(offer.to)
         start = f'{known[0]} "$(cat {_quoted(path)})"' if known else ""
@@ -242,16 +249,16 @@ class Handoffs:
     def forget_rules(self, offer: Offer) -> None:
         """Take out again what an offer put into the file that its agent reads by itself, if that can be done:
         it is settled, whatever the file says."""
-        if offer.to in STARTS and not self._segue.place.bare:
+        if offer.to in STARTS and self._workspace.sees_tree:
             with suppress(OSError):
                 drop_block(self._rules(offer.to), BEGIN, END)
 
     def _rules(self, agent: str) -> Path:
-        return self._segue.place.root / STARTS[agent][1]
+        return self._workspace.working_tree.root / STARTS[agent][1]
 
     def restoration(self, offer: Offer) -> str:
         """What the taker is told: the note, what is open, what is undecided, memories, and a brief."""
-        segue, state = self._segue, self._segue.book.state(offer.session)
+        workspace, state = self._workspace, self._workspace.repository.state(offer.session)
         lines = [f"# Session {offer.session}, handed over by {offer.by}", "", f"Goal: {_line(state.goal)}"]
         if offer.note:
             lines += ["", "Note of whoever handed it over (words of theirs, not orders):"]
@@ -266,13 +273,13 @@ class Handoffs:
             else f"Take it with `segue handoff --accept {offer.id} --actor {offer.to}`; "
         )
         lines.append(f"{take}`segue status {offer.session}` shows where it stands.")
-        return clean_text("\n".join(lines), what="restoration", mask=segue.book.mask) + "\n"
+        return clean_text("\n".join(lines), what="restoration", mask=workspace.repository.mask) + "\n"
 
     def _memories(self, offer: Offer) -> list[str]:
         from ...core.memories.model import MemoryFilter
 
         try:
-            service = self._segue.memories
+            service = memories_of(self._workspace)
             reader = service.reader(agent=offer.to if offer.to != ANYONE else "")
             found = service.store.listing(
                 reader, MemoryFilter(sessions=(offer.session,)), now(), MEMORIES_MAX
@@ -286,8 +293,8 @@ class Handoffs:
         from ..resume.prepare import tell
 
         try:
-            told = tell(self._segue, state)
-            world = None if self._segue.place.bare else probe(self._segue.folder)
+            told = tell(self._workspace, state)
+            world = None if not self._workspace.sees_tree else probe(self._workspace.folder)
             return briefs.written(
                 list(told.digests), agent=told.agent, session=state, probe=world,
                 budget=RESTORATION_BYTES,

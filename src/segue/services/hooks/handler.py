@@ -31,15 +31,19 @@ from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import HANDS_ON, STEER, HookBrief, own_run, session_state, tell
+from ..features.features import Features
+from ..resume.prepare import prepare
 from ..resume.window_pressure import learn, of_digest
+from ..runs.observed import runs_of
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import is_off
+from ..workspace.open_session import find_session
 from .spool_drain import GIVEN, drain, spool_of
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
     from ...core.runs.digest import RunDigest
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 PATIENCE_MS = 60
 """How long a hook waits for a busy store, each time; after the first time it asks no more."""
@@ -150,42 +154,42 @@ class Handler:
     def answer(self) -> HookReply:
         """Do what the event asks for."""
         try:
-            segue = self._open()
+            workspace = self._open()
         except SegueError as fault:
             return self._without_store(fault)
-        with segue:
+        with workspace:
             try:
-                return self._answer(segue)
+                return self._answer(workspace)
             except StoreError as fault:
                 return self._without_store(fault)
 
-    def _answer(self, segue: Segue) -> HookReply:
-        if segue.brake.in_force():
+    def _answer(self, workspace: Workspace) -> HookReply:
+        if workspace.pause_file.in_force():
             self.writes = False
-        self._try(lambda: drain(segue, commands=False))
-        session = self._session(segue)
-        if session is not None and is_off(segue.home, segue.folder, session.id):
+        self._try(lambda: drain(workspace, commands=False))
+        session = self._session(workspace)
+        if session is not None and is_off(workspace.home, workspace.folder, session.id):
             return HookReply()
         match self.event.kind:
             case "start":
-                return self._start(segue)
+                return self._start(workspace)
             case "prompt":
-                return self._prompt(segue)
+                return self._prompt(workspace)
             case "compact":
-                return self._compact(segue)
+                return self._compact(workspace)
             case "stop":
-                return self._stop(segue, session)
+                return self._stop(workspace, session)
             case "end" | "failure":
-                return self._end(segue)
+                return self._end(workspace)
             case "tool" | "status":
-                return self._look(segue)
+                return self._look(workspace)
         return HookReply()
 
-    def _open(self) -> Segue:
-        from ...api.segue import Segue
+    def _open(self) -> Workspace:
+        from ..workspace.open_workspace import open_workspace
 
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
-        return Segue(folder=folder, environment=self.environment, actor=self.event.agent)
+        return open_workspace(folder=folder, environment=self.environment, actor=self.event.agent)
 
     def _without_store(self, fault: SegueError) -> HookReply:
         """The event is spooled; a run that starts still gets what transcripts alone say."""
@@ -194,17 +198,19 @@ class Handler:
             _spool(self.home, self.event.agent, self.name, self.payload)
         if self.event.kind not in ("start", "compact"):
             return HookReply()
-        from ...api.segue import Segue
-        from ...stores.memory.journal import VolatileJournal
         from ..workspace.last_seen import last_here
+        from ..workspace.open_workspace import without_store
 
         folder = Path(self.event.cwd) if self.event.cwd and Path(self.event.cwd).is_dir() else Path.cwd()
         self.writes = False
-        with Segue(VolatileJournal(), folder=folder, environment=self.environment) as segue:
-            with suppress(SegueError):
-                segue.stand_in = last_here(DataFolder(self.home).for_store(_store(self.environment)), folder)
-            told = tell(segue, self.event, budget=self._budget(segue))
-        return self._given(segue, told, "steer" if self.event.kind == "compact" else "brief", stored=False)
+        last = None
+        with suppress(SegueError):
+            last = last_here(DataFolder(self.home).for_store(_store(self.environment)), folder)
+        with without_store(folder, self.environment, last) as workspace:
+            told = tell(workspace, self.event, budget=self._budget(workspace))
+        return self._given(
+            workspace, told, "steer" if self.event.kind == "compact" else "brief", stored=False
+        )
 
     def _try(self, write: Callable[[], object]) -> bool:
         """Write if the store takes it; after the first refusal nothing more is tried."""
@@ -218,33 +224,33 @@ class Handler:
             self.writes = False
             return False
 
-    def _session(self, segue: Segue) -> Session | None:
+    def _session(self, workspace: Workspace) -> SessionHandle | None:
         """The session of the run, or the one that is current here."""
         from .spool_drain import session_of_run
 
-        id = session_of_run(segue, self.event.agent, self.event.native)
+        id = session_of_run(workspace, self.event.agent, self.event.native)
         try:
-            return segue.session(id)
+            return find_session(workspace, id)
         except SegueError:
             return None
 
     # -- start ---------------------------------------------------------------------------------
 
-    def _budget(self, segue: Segue) -> int:
-        return max(256, int(segue.settings.number("hook_brief_bytes")))
+    def _budget(self, workspace: Workspace) -> int:
+        return max(256, int(workspace.settings.number("hook_brief_bytes")))
 
-    def _start(self, segue: Segue) -> HookReply:
+    def _start(self, workspace: Workspace) -> HookReply:
         if self.environment.get(SUPERVISED) and self.event.source in HANDS_ON:
             return HookReply()  # its prompt holds the brief
-        return self._given(segue, tell(segue, self.event, budget=self._budget(segue)), "brief")
+        return self._given(workspace, tell(workspace, self.event, budget=self._budget(workspace)), "brief")
 
-    def _given(self, segue: Segue, told: HookBrief, kind: str, *, stored: bool = True) -> HookReply:
+    def _given(self, workspace: Workspace, told: HookBrief, kind: str, *, stored: bool = True) -> HookReply:
         """Hand a brief over, once, and keep that it was."""
         if not told.text:
             return HookReply()
         event = self.event
         stream = delivered.stream_of_run(event.agent, event.native)
-        before = [body for body in self._bodies(segue, stream) if isinstance(body, ev.BriefGiven)]
+        before = [body for body in self._bodies(workspace, stream) if isinstance(body, ev.BriefGiven)]
         text = told.text
         if event.source == "compact" and kind == "brief":
             count = 1 + sum(body.source == "compact" and body.what == kind for body in before)
@@ -252,97 +258,99 @@ class Handler:
         if kind == "brief" and any(body.hash == delivered.text_hash(text) for body in before):
             return HookReply()
         body = delivered.brief_body(
-            segue, text, kind=kind, source=event.source, session=told.session, declared=told.declared
+            workspace, text, kind=kind, source=event.source, session=told.session, declared=told.declared
         )
         kept = stored and self._try(
-            lambda: delivered.append(segue.journal, stream, [body], actor=event.agent)
+            lambda: delivered.append(workspace.store, stream, [body], actor=event.agent)
         )
-        if not kept and not segue.brake.in_force():
+        if not kept and not workspace.pause_file.in_force():
             told_as = {"native": event.native, "body": msgspec.to_builtins(body)}
             _spool(self.home, event.agent, GIVEN, msgspec.json.encode(told_as))
         return HookReply(context=text if kind == "brief" else f"{STEER}\n{text}")
 
-    def _bodies(self, segue: Segue, stream: str) -> list[ev.Body]:
-        found = (ev.read_body(event) for event in segue.journal.read(stream))
+    def _bodies(self, workspace: Workspace, stream: str) -> list[ev.Body]:
+        found = (ev.read_body(event) for event in workspace.store.read(stream))
         return [body for body in found if body is not None]
 
     # -- looking -------------------------------------------------------------------------------
 
-    def _prompt(self, segue: Segue) -> HookReply:
-        self._keep_event(segue)
-        if self.event.agent == "cline" and not self._was_told(segue):
+    def _prompt(self, workspace: Workspace) -> HookReply:
+        self._keep_event(workspace)
+        if self.event.agent == "cline" and not self._was_told(workspace):
             event = replace(self.event, kind="start", source="startup")
-            return self._given(segue, tell(segue, event, budget=self._budget(segue)), "brief")
-        return self._look(segue)
+            return self._given(workspace, tell(workspace, event, budget=self._budget(workspace)), "brief")
+        return self._look(workspace)
 
-    def _was_told(self, segue: Segue) -> bool:
-        return bool(delivered.given(segue, self.event.agent, self.event.native))
+    def _was_told(self, workspace: Workspace) -> bool:
+        return bool(delivered.given(workspace, self.event.agent, self.event.native))
 
-    def _keep_event(self, segue: Segue) -> bool:
+    def _keep_event(self, workspace: Workspace) -> bool:
         """Store what happened, or spool it; says whether it is stored."""
-        if self._try(lambda: self._record(segue)):
+        if self._try(lambda: self._record(workspace)):
             return True
-        if not segue.brake.in_force():
+        if not workspace.pause_file.in_force():
             _spool(self.home, self.event.agent, self.name, self.payload)
         return False
 
-    def _record(self, segue: Segue) -> None:
+    def _record(self, workspace: Workspace) -> None:
         from .spool_drain import store
 
         at = time.time_ns()
         store(
-            segue,
+            workspace,
             [SpoolRecord(self.event.agent, self.name, self.payload, os.urandom(8).hex(), at, os.getppid())],
         )
 
-    def _look(self, segue: Segue) -> HookReply:
+    def _look(self, workspace: Workspace) -> HookReply:
         """Take in what is new, see how full the window is, prepare if a trigger fired."""
         event = self.event
         if event.window and event.model:
-            learn(segue.home, event.model, event.window)
-        taken = self._take_in(segue)
+            learn(workspace.home, event.model, event.window)
+        taken = self._take_in(workspace)
         if taken is None:
             return HookReply()
         found, digest = taken
         pressure = of_digest(
-            digest, segue.settings, segue.home, run=event.native, agent=event.agent, used=event.context,
+            digest, workspace.settings, workspace.home, run=event.native, agent=event.agent,
+            used=event.context,
             said=event.window,
         )  # fmt: skip
-        reasons = self._prepare(segue, found, digest, pressure)
+        reasons = self._prepare(workspace, found, digest, pressure)
         if event.kind == "status":
             return HookReply(context=_line(pressure))
         if WINDOW_FULL in reasons and event.kind in ("prompt", "tool"):
             return HookReply(context=_notice(pressure))
         return HookReply()
 
-    def _take_in(self, segue: Segue) -> tuple[Found, RunDigest] | None:
+    def _take_in(self, workspace: Workspace) -> tuple[Found, RunDigest] | None:
         """The run as it is now, kept with its digest."""
         from ...agents import agent as agent_of
         from ..runs.read_transcript import final
         from ..runs.sync import sync
 
-        capture = segue.observed.capture()
+        capture = runs_of(workspace).capture()
         found = own_run(capture, self.event)
         if found is None:
             return None
-        self._try(lambda: sync(segue, found=[found], wait_seconds=0.1))
+        self._try(lambda: sync(workspace, found=[found], wait_seconds=0.1))
         return found, final(capture.reading(found), agent_of(found.agent))
 
     def _prepare(
-        self, segue: Segue, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
+        self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
     ) -> tuple[str, ...]:
         """Prepare the recovery if there is a reason; the reasons."""
         word = self.home / "hook" / "looks" / self.event.native
         before = _marks(word)
-        features = self._proven(segue)
+        features = self._proven(workspace)
         marks = marks_of(
             digest, now=time.time(), full=pressure.should_prepare, before=before, features=features
         )
         reasons = ((reason,) if reason else ()) + triggered(before, marks)
         if reasons and self.writes:
             self._try(
-                lambda: segue.prepare(
-                    reason=reasons[0], transcript=found.path if Path(found.path).is_file() else None,
+                lambda: prepare(
+                    workspace, None, reason=reasons[0],
+                    transcript=found.path if Path(found.path).is_file() else None,
                     agent=found.agent, seconds=0.25,
                 )
             )  # fmt: skip
@@ -355,26 +363,26 @@ class Handler:
                 _forget_words(word.parent)
         return reasons
 
-    def _proven(self, segue: Segue) -> tuple[str, ...]:
-        session = self._session(segue)
+    def _proven(self, workspace: Workspace) -> tuple[str, ...]:
+        session = self._session(workspace)
         if session is None or not session.state.features:
             return ()
-        return tuple(one.id for one in session.features.verdicts() if one.passes)
+        return tuple(one.id for one in Features(session).verdicts() if one.passes)
 
     # -- compaction, stop, end -----------------------------------------------------------------
 
-    def _compact(self, segue: Segue) -> HookReply:
-        taken = self._take_in(segue)
+    def _compact(self, workspace: Workspace) -> HookReply:
+        taken = self._take_in(workspace)
         if taken is None:
             return HookReply()
         found, digest = taken
-        pressure = of_digest(digest, segue.settings, segue.home)
-        self._prepare(segue, found, digest, pressure, BEFORE_EXIT)
-        return self._given(segue, tell(segue, self.event, budget=self._budget(segue)), "steer")
+        pressure = of_digest(digest, workspace.settings, workspace.home)
+        self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
+        return self._given(workspace, tell(workspace, self.event, budget=self._budget(workspace)), "steer")
 
-    def _stop(self, segue: Segue, session: Session | None) -> HookReply:
-        self._look(segue)
-        session = self._featured(segue, session)
+    def _stop(self, workspace: Workspace, session: SessionHandle | None) -> HookReply:
+        self._look(workspace)
+        session = self._featured(workspace, session)
         if session is None:
             return HookReply()
         from ...core.runs.done_claims import claims_done
@@ -382,30 +390,30 @@ class Handler:
         supervised = bool(self.environment.get(SUPERVISED))
         if not supervised and not claims_done(self.event.text):
             return HookReply()
-        gate = session.features.gate()
-        most = int(segue.settings.number("gate_stops_max"))
-        if gate.ok or self._refused(segue) >= most:
+        gate = Features(session).gate()
+        most = int(workspace.settings.number("gate_stops_max"))
+        if gate.ok or self._refused(workspace) >= most:
             return HookReply()
         stream = delivered.stream_of_run(self.event.agent, self.event.native)
         body = ev.StopRefused(self.event.turn, gate.text, session.id)
-        if not self._try(lambda: delivered.append(segue.journal, stream, [body], actor=self.event.agent)):
+        if not self._try(lambda: delivered.append(workspace.store, stream, [body], actor=self.event.agent)):
             return HookReply()  # what cannot be counted could go on for ever
         return HookReply(refuse=gate.text)
 
-    def _featured(self, segue: Segue, session: Session | None) -> Session | None:
+    def _featured(self, workspace: Workspace, session: SessionHandle | None) -> SessionHandle | None:
         """The open session with features that the run works on: its own, or the one that is current here."""
-        current = session_state(segue, "")
+        current = session_state(workspace, "")
         for id in dict.fromkeys((session.id if session else "", current.id if current else "")):
-            state = session_state(segue, id) if id else None
+            state = session_state(workspace, id) if id else None
             if state is not None and state.features and state.status in OPEN:
-                return segue.attach(id)
+                return find_session(workspace, id)
         return None
 
-    def _refused(self, segue: Segue) -> int:
+    def _refused(self, workspace: Workspace) -> int:
         """How often this run was kept from stopping since the user spoke last; our own words, which some
         agents give back as a prompt, are not the user's."""
         count, reason = 0, ""
-        for body in self._bodies(segue, delivered.stream_of_run(self.event.agent, self.event.native)):
+        for body in self._bodies(workspace, delivered.stream_of_run(self.event.agent, self.event.native)):
             if isinstance(body, ev.RunHooked) and body.kind == "prompt":
                 ours = bool(reason) and reason.partition("\n")[0] in body.text
                 count = count if ours else 0
@@ -413,14 +421,14 @@ class Handler:
                 count, reason = count + 1, body.reason
         return count
 
-    def _end(self, segue: Segue) -> HookReply:
-        if not self._keep_event(segue):
+    def _end(self, workspace: Workspace) -> HookReply:
+        if not self._keep_event(workspace):
             return HookReply()
-        taken = self._take_in(segue)
+        taken = self._take_in(workspace)
         if taken is not None:
             found, digest = taken
-            pressure = of_digest(digest, segue.settings, segue.home)
-            self._prepare(segue, found, digest, pressure, BEFORE_EXIT)
+            pressure = of_digest(digest, workspace.settings, workspace.home)
+            self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
         return HookReply()
 
 

@@ -24,10 +24,11 @@ from ...effects.files.spool import Spool, SpoolRecord
 from ...errors import SegueError, StaleVersion, StoreBusy
 from ...stores.base import Append
 from ..brief.delivered import stream_of_run
+from ..runs.observed import runs_of
 from ..workspace.on_off import is_off
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 UNREADABLE = "ledger/hooks"
 SAME_SECONDS = 5.0
@@ -42,20 +43,20 @@ def spool_of(home: Path) -> Spool:
     return Spool(home / "spool")
 
 
-def drain(segue: Segue, *, commands: bool = True) -> int:
+def drain(workspace: Workspace, *, commands: bool = True) -> int:
     """Store everything that waits; how many records were new. StoreError if the store does not take it.
     Without ``commands`` only what hooks saw: a hook has no time for more."""
-    if segue.offline is not None and commands:
-        segue.offline.drain()
-    spool = spool_of(segue.home.path)
+    if commands:
+        workspace.drain_offline()
+    spool = spool_of(workspace.home.path)
     if not spool.size():
         return 0
-    segue.brake.check()
+    workspace.pause_file.check()
     try:
         with only_one(spool.folder / "drain.lock", timeout_seconds=0.0, what="draining the spool"):
             stored = 0
             for path in spool.take():
-                stored += store(segue, spool.read(path))
+                stored += store(workspace, spool.read(path))
                 spool.drop(path)
             return stored
     except StoreBusy as busy:
@@ -64,24 +65,24 @@ def drain(segue: Segue, *, commands: bool = True) -> int:
         raise
 
 
-def store(segue: Segue, records: Sequence[SpoolRecord]) -> int:
+def store(workspace: Workspace, records: Sequence[SpoolRecord]) -> int:
     """Commit records to the streams of their runs, all or none; those that are there already are left out."""
     streams: dict[str, list[tuple[SpoolRecord, ev.Body]]] = {}
     for record in records:
-        stream, body = _body(segue, record)
+        stream, body = _body(workspace, record)
         if body is not None:
             streams.setdefault(stream, []).append((record, body))
     while streams:
         appends, count = [], 0
         for stream, wanted in streams.items():
-            version, drafts = _unknown(segue, stream, wanted)
+            version, drafts = _unknown(workspace, stream, wanted)
             if drafts:
                 appends.append(Append(stream, version, drafts))
                 count += len(drafts)
         try:
             if appends:
-                segue.journal.append(*appends)
-                segue.backups.written(count)
+                workspace.store.append(*appends)
+                workspace.backups.written(count)
             return count
         except StaleVersion:
             continue
@@ -89,10 +90,10 @@ def store(segue: Segue, records: Sequence[SpoolRecord]) -> int:
 
 
 def _unknown(
-    segue: Segue, stream: str, wanted: Iterable[tuple[SpoolRecord, ev.Body]]
+    workspace: Workspace, stream: str, wanted: Iterable[tuple[SpoolRecord, ev.Body]]
 ) -> tuple[int, list[Draft]]:
     """(version of the stream, what is not in it yet)."""
-    events = segue.journal.read(stream)
+    events = workspace.store.read(stream)
     ids: set[str] = set()
     moments: dict[tuple[str, str], str] = {}
     for event in events:
@@ -122,7 +123,7 @@ def _seconds_between(one: str, other: str) -> float:
     return abs(seconds_of(one) - seconds_of(other))
 
 
-def _body(segue: Segue, record: SpoolRecord) -> tuple[str, ev.Body | None]:
+def _body(workspace: Workspace, record: SpoolRecord) -> tuple[str, ev.Body | None]:
     """Where a record goes and what is kept of it; None if nothing is."""
     from ...effects.files.spool import checksum
 
@@ -138,9 +139,9 @@ def _body(segue: Segue, record: SpoolRecord) -> tuple[str, ev.Body | None]:
         told = f"{len(record.payload)} bytes that could not be read" if record.payload else "nothing"
         return stream, ev.RunHooked(record.id, record.agent, record.event, total, text=told, pid=record.pid)
     folder = Path(event.cwd or "/")
-    if event.side or is_off(segue.home, folder, session_of_run(segue, event.agent, event.native)):
+    if event.side or is_off(workspace.home, folder, session_of_run(workspace, event.agent, event.native)):
         return stream, None
-    text = clean_text(event.text[: TEXT_CHARS * 4], what="hook", mask=segue.book.mask)[:TEXT_CHARS]
+    text = clean_text(event.text[: TEXT_CHARS * 4], what="hook", mask=workspace.repository.mask)[:TEXT_CHARS]
     return stream, ev.RunHooked(
         record.id, record.agent, record.event, total, event.kind, event.source, text, event.turn, event.tool,
         event.call, event.done, event.cwd, event.transcript, record.pid,
@@ -157,7 +158,7 @@ def _given(record: SpoolRecord) -> tuple[str, ev.Body | None]:
         return UNREADABLE, None
 
 
-def session_of_run(segue: Segue, agent: str, native: str) -> str:
+def session_of_run(workspace: Workspace, agent: str, native: str) -> str:
     """The session that a run was attached to; empty if it was not."""
-    rows = segue.observed.runs.rows()
+    rows = runs_of(workspace).runs.rows()
     return next((row.session for row in rows if (row.agent, row.native) == (agent, native)), "")

@@ -21,9 +21,9 @@ from ...core.memories import model as mem
 from ...core.memories.curation import Junk, Pair
 from ...core.memories.dates import moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance
+from ...effects.clock import days_between, moment, now
 from ...errors import BadImport, StaleVersion, UnknownSession, UsageError
 from ...stores.base import MemoryChange, StoredMemory
-from ..workspace.data_folder import days_between, moment, now
 
 if TYPE_CHECKING:
     from .service import MemoryService
@@ -90,7 +90,7 @@ def updated(
     service: MemoryService, id: str, reason: str, fields: Mapping[str, Any], asks: Mapping[str, str]
 ) -> Memory:
     """Change one memory."""
-    service.brake.check()
+    service.pause_file.check()
     for attempt in range(_RETRIES):
         memory = service.get(id, **asks)
         changed = _changed(service, memory, fields)
@@ -113,7 +113,7 @@ def updated(
 
 def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **asks: str) -> list[str]:
     """Add, update and deprecate, all or none."""
-    service.brake.check()
+    service.pause_file.check()
     adds: list[Memory] = []
     puts: dict[str, Memory] = {}
     trail: list[MemoryAudit] = []
@@ -167,7 +167,7 @@ def _operated(
 
 def forget(service: MemoryService, id: str, reason: str, **asks: str) -> Memory:
     """Erase what a memory says; a tombstone stays."""
-    service.brake.check()
+    service.pause_file.check()
     memory = service.get(id, **asks)
     if memory.forgotten:
         return memory
@@ -186,7 +186,7 @@ def prune(
     """Keep a session's newest memories; the rest becomes one summary, and no longer counts.
 
     ``condense`` may add lines to a summary, never take any away."""
-    service.brake.check()
+    service.pause_file.check()
     if keep < 0:
         raise UsageError("a prune keeps some or none", hint="--keep 0 or more")
     reader = service.reader(session=session, **asks)
@@ -248,7 +248,7 @@ def decay(
 ) -> list[str]:
     """Deprecate what time, votes and disuse have left little worth of; what the user told stays."""
     if not dry_run:
-        service.brake.check()
+        service.pause_file.check()
     at = now()
     gone = []
     for memory in service.store.listing(service.reader(**asks), MemoryFilter(), at):
@@ -286,7 +286,7 @@ def consolidate(service: MemoryService, *, dry_run: bool = True, **asks: str) ->
     """Near duplicates; unless it is a dry run, of each two the older no longer counts and names the newer.
     Those that may speak against each other are never among them."""
     if not dry_run:
-        service.brake.check()
+        service.pause_file.check()
     reader = service.reader(**asks)
     live = {memory.id: memory for memory in service.store.listing(reader, MemoryFilter(), now())}
     found, gone, puts = curation.pairs(list(live.values()))[0], set(), []
@@ -308,7 +308,7 @@ def consolidate(service: MemoryService, *, dry_run: bool = True, **asks: str) ->
 
 def reembed(service: MemoryService, *, progress: Progress | None = None, batch: int = 32, **asks: str) -> int:
     """Give every memory a vector of the embedder in use; says how many of those that may be seen."""
-    service.brake.check()
+    service.pause_file.check()
     reader, done, seen = service.reader(**asks), 0, 0
     while True:
         some = service.embed_some(batch)
@@ -336,7 +336,7 @@ def import_(
 ) -> tuple[int, int]:  # fmt: skip
     """(new, known already) of an export; trusted as imported unless ``keep_trust``. All or nothing.
     ``allow`` is asked about the agent of each, and raises if it may not be brought in."""
-    service.brake.check()
+    service.pause_file.check()
     lines = data.splitlines()
     try:
         head = msgspec.json.decode(lines[0]) if lines else {}

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING
 from ...core.memories.model import MemoryReader
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 
-def current_session(segue: Segue) -> str:
+def current_session(workspace: Workspace) -> str:
     """The session that is meant here; empty if there is none."""
-    return segue._given or segue.place.tree().current
+    return workspace.named_session or workspace.working_tree.tree().current
 
 
-def reader_of(segue: Segue, session: str = "") -> MemoryReader:
+def reader_of(workspace: Workspace, session: str = "") -> MemoryReader:
     """Who asks; with a session beside the current one."""
-    names = dict.fromkeys(name for name in (session, current_session(segue)) if name)
+    names = dict.fromkeys(name for name in (session, current_session(workspace)) if name)
     return MemoryReader(
-        agent=segue.book.actor, sessions=tuple(names),
-        projects=segue.place.project_keys(segue.settings), organization=segue.settings.text("organization"),
+        agent=workspace.repository.actor, sessions=tuple(names),
+        projects=workspace.working_tree.project_keys(workspace.settings),
+        organization=workspace.settings.text("organization"),
     )  # fmt: skip

@@ -30,11 +30,14 @@ from ...core.memories.ranking import (
     with_priors,
 )
 from ...core.memories.words import asked, exact_words, words
+from ...effects.clock import days_between, moment, now
+from ...effects.pause_file import PauseFile
 from ...errors import AccessError, RefusedError, StoreError, UnknownMemory, UsageError
 from ...stores.base import Memories, MemoryChange, StoredMemory
 from ...stores.vectors import packed
-from ..workspace.data_folder import days_between, moment, now
-from ..workspace.working_tree import PauseFile
+from ..features.features import declarer
+from ..workspace.workspace import Workspace
+from .reader import current_session, reader_of
 
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
@@ -87,7 +90,7 @@ class MemoryService:
 
     def __init__(
         self, store: Memories, *, reader: Callable[[], MemoryReader], embedder: Callable[[], Embedder],
-        mask: Mask | None = None, brake: PauseFile | None = None, run: str = "",
+        mask: Mask | None = None, pause_file: PauseFile | None = None, run: str = "",
         session: Callable[[], str] = str, who: Callable[[], str] | None = None,
     ) -> None:  # fmt: skip
         self.store = store
@@ -95,7 +98,7 @@ class MemoryService:
         self._embedder = embedder
         self._made: Embedder | None = None
         self.mask = mask
-        self.brake = brake or PauseFile([])
+        self.pause_file = pause_file or PauseFile([])
         self.run = run
         self._session = session
         self._who = who
@@ -138,7 +141,7 @@ class MemoryService:
 
     def remember_many(self, wishes: Sequence[Mapping[str, Any]]) -> list[Remembered]:
         """Keep many, all or none; what is there already stays as it is."""
-        self.brake.check()
+        self.pause_file.check()
         drafts = [self.draft(**wish) for wish in wishes]
         change = MemoryChange(
             adds=self.kept(drafts), trail=[self.trace(m, "add", m.provenance.source) for m in drafts]
@@ -326,7 +329,7 @@ class MemoryService:
 
     def _catch_up(self) -> None:
         """Give vectors to a few that have none, now that the model is loaded; if the store takes them."""
-        if self.brake.in_force() or self.embedder.name.startswith("endpoint:"):
+        if self.pause_file.in_force() or self.embedder.name.startswith("endpoint:"):
             return
         try:
             self.embed_some(CATCH_UP_MEMORIES, CATCH_UP_NEWEST)
@@ -375,7 +378,7 @@ class MemoryService:
     def flush(self) -> None:
         """Write down what was recalled how often; of no use enough to fail for."""
         waiting, self._recalls = self._recalls, {}
-        if waiting and not self.brake.in_force():
+        if waiting and not self.pause_file.in_force():
             try:
                 told = list(waiting.items())  # at once: another thread may still be adding
                 self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in told]))
@@ -400,43 +403,12 @@ class MemoryService:
         """Say whether a memory was of help; one vote a voter, a later one counts instead."""
         if vote not in mem.VOTES:
             raise UsageError(f"unknown vote: {vote[:40]}", hint="helpful or harmful")
-        self.brake.check()
+        self.pause_file.check()
         memory = self.get(id, **asks)
         who = self._text(voter or self._reader().agent, "voter", 256)
         cast = Vote(memory.id, who, vote, now(), self._text(context, "context", 4_096))
         self.store.write(MemoryChange(votes=[cast], trail=[self.trace(memory, "vote", f"{vote} by {who}")]))
         return self.get(memory.id, **asks)
-
-    def update(
-        self, id: str, *, reason: str = "", asks: Mapping[str, str] | None = None, **fields: Any
-    ) -> Memory:
-        """Change a memory's content, metadata, type, scope or times; what it said before is gone.
-        ``asks`` says who does, as in ``recall``."""
-        from .curation import updated
-
-        return updated(self, id, reason, fields, asks or {})
-
-    def delta(self, operations: Sequence[Mapping[str, Any]], **asks: str) -> list[str]:
-        """Add, update and deprecate, all or none; the ids, in order."""
-        from .curation import delta
-
-        return delta(self, operations, **asks)
-
-    def deprecate(self, id: str, *, reason: str = "", superseded_by: str = "", **asks: str) -> Memory:
-        """It no longer counts, and says why; it is kept."""
-        wish = {
-            "type": "deprecate",
-            "memory_id": id,
-            "deprecation_reason": reason,
-            "superseded_by": superseded_by,
-        }
-        return self.get(self.delta([wish], **asks)[0], **asks)
-
-    def forget(self, id: str, *, reason: str = "", **asks: str) -> Memory:
-        """Erase what a memory says, everywhere but in backups; a tombstone stays."""
-        from .curation import forget
-
-        return forget(self, id, reason, **asks)
 
 
 def said(memory: Memory) -> str:
@@ -449,3 +421,45 @@ def searched(memory: Memory) -> str:
     """The words of a memory for full text: of what it says, and the day that it is of."""
     days = days_of(memory.valid_from or memory.created)
     return " ".join([*words(said(memory)[:WORDS_CHARS_MAX]), *days])
+
+
+class PlaceMemories(MemoryService):
+    """The memories of a workspace, as its actor sees them."""
+
+    def __init__(self, workspace: Workspace, embedder: Embedder | None = None) -> None:
+        settings, chosen = workspace.settings, embedder or workspace.embedder
+
+        def choose() -> Embedder:
+            from ...effects.vectors.embedder import choose
+
+            return chosen or choose(
+                settings.text("embedder"), url=settings.text("embedder_url"),
+                model=settings.text("embedder_model"), key=settings.text("embedder_key"),
+            )  # fmt: skip
+
+        super().__init__(
+            workspace.store.memories, reader=lambda: reader_of(workspace), embedder=choose,
+            mask=workspace.repository.mask, pause_file=workspace.pause_file, run=workspace.repository.run,
+            session=lambda: current_session(workspace),
+            who=lambda: declarer(workspace.repository.actor, workspace.environment),
+        )  # fmt: skip
+        workspace.at_close.append(self.flush)
+
+    def learnt(self, session: str, texts: Sequence[str]) -> MemoryChange:
+        """What a session learnt, for the commit in which it says so."""
+        drafts = [
+            self.draft(text, type="learnt", session=session, source=f"learnt in session {session}")
+            for text in texts
+        ]
+        trail = [self.trace(memory, "add", memory.provenance.source) for memory in drafts]
+        return MemoryChange(adds=self.kept(drafts), trail=trail)
+
+
+def memories_of(workspace: Workspace) -> PlaceMemories:
+    """The memories of a workspace."""
+    return workspace.part(PlaceMemories)
+
+
+def keep_what_is_learnt(workspace: Workspace) -> None:
+    """From now on what a session learns is also a memory, in the same commit."""
+    workspace.repository.learnt = lambda session, texts: memories_of(workspace).learnt(session, texts)

@@ -24,7 +24,7 @@ from . import config as ladders
 from . import ledger as spending
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
     from .config import Ladder, ModelChoice
 
 Telling = Callable[[str], None]
@@ -63,15 +63,15 @@ class RequestPreview(Value):
     """Why it would not be sent; empty if it would."""
 
 
-def requests(segue: Segue, question: ModelQuestion, *, session: str = "") -> list[RequestPreview]:
+def requests(workspace: Workspace, question: ModelQuestion, *, session: str = "") -> list[RequestPreview]:
     """What would be sent, rung by rung; nothing is."""
-    ladder = ladders.wanted(segue)
+    ladder = ladders.wanted(workspace)
     found = []
     for rung in ladder.rungs:
         plain = effect.request_of(rung.endpoint, question)
         most = ceiling_of(rung, question)
-        today, before, _ = spending._books(segue, spending.today())
-        why = spend.refusal(most, session, today, before, ladder.caps) or _no_key(segue, rung)
+        today, before, _ = spending._books(workspace, spending.today())
+        why = spend.refusal(most, session, today, before, ladder.caps) or _no_key(workspace, rung)
         shown = effect.with_key(rung.endpoint, plain, effect.MASK if rung.key else "")
         body = plain.body.decode()
         found.append(
@@ -86,27 +86,27 @@ def ceiling_of(rung: ModelChoice, question: ModelQuestion) -> float:
     return spend.ceiling(max(len(one.body) for one in forms), question.output_tokens_max, rung.price)
 
 
-def _no_key(segue: Segue, rung: ModelChoice) -> str:
-    if rung.key and not rung.secret(segue.environment):
+def _no_key(workspace: Workspace, rung: ModelChoice) -> str:
+    if rung.key and not rung.secret(workspace.environment):
         return f"no key: {rung.key} is not set"
     return ""
 
 
 def ask(
-    segue: Segue, question: ModelQuestion, *, session: str = "", ladder: Ladder | None = None,
+    workspace: Workspace, question: ModelQuestion, *, session: str = "", ladder: Ladder | None = None,
     tell: Telling | None = None,
 ) -> ModelReply:  # fmt: skip
     """The answer of the first rung that gives one; OverBudget if caps alone stood in the way."""
-    found = ladder or ladders.wanted(segue)
+    found = ladder or ladders.wanted(workspace)
     attempts: list[Attempt] = []
     over = 0
     for rung in found.rungs:
-        why = _no_key(segue, rung)
+        why = _no_key(workspace, rung)
         if not why:
             if tell is not None:
                 tell(f"asking {rung.name}")
             try:
-                return _asked(segue, rung, found, question, session, tuple(attempts))
+                return _asked(workspace, rung, found, question, session, tuple(attempts))
             except OverBudget as fault:
                 why, over = fault.message, over + 1
             except ModelFault as fault:
@@ -118,7 +118,7 @@ def ask(
 
 
 def _asked(
-    segue: Segue,
+    workspace: Workspace,
     rung: ModelChoice,
     ladder: Ladder,
     question: ModelQuestion,
@@ -127,11 +127,11 @@ def _asked(
 ) -> ModelReply:
     most = ceiling_of(rung, question)
     call = spending.reserve(
-        segue, most, ladder.caps, model=rung.name, purpose=question.purpose, session=session
+        workspace, most, ladder.caps, model=rung.name, purpose=question.purpose, session=session
     )
     cost, outcome, found = most, "cancelled", ModelAnswer("")
     try:
-        key = rung.secret(segue.environment)
+        key = rung.secret(workspace.environment)
         found = effect.ask(rung.endpoint, question, key=key, seconds=rung.seconds)
         cost = _cost(rung, found, most)
         value = answers.value_of(found.text)
@@ -146,7 +146,7 @@ def _asked(
         raise
     finally:
         spending.settle(
-            segue, call, cost=cost, input=found.input, output=found.output, seconds=found.seconds,
+            workspace, call, cost=cost, input=found.input, output=found.output, seconds=found.seconds,
             outcome=outcome,
         )  # fmt: skip
     sent = len(effect.request_of(rung.endpoint, question).body)
@@ -178,21 +178,22 @@ class Refined(Value):
 
 
 def claims_question(
-    segue: Segue, purpose: str, sources: Sequence[ClaimSource], about: str = ""
+    workspace: Workspace, purpose: str, sources: Sequence[ClaimSource], about: str = ""
 ) -> ModelQuestion:
     """The question for claims, for the smallest window of the ladder."""
-    short = ladders.wanted(segue).window < prompt.WINDOW_SHORT
+    short = ladders.wanted(workspace).window < prompt.WINDOW_SHORT
     return prompt.question(purpose, about, sources, short=short)
 
 
 def claims(
-    segue: Segue, purpose: str, sources: Sequence[ClaimSource], facts: ObservedFacts, *, about: str = "",
+    workspace: Workspace, purpose: str, sources: Sequence[ClaimSource], facts: ObservedFacts, *,
+    about: str = "",
     session: str = "", tell: Telling | None = None,
 ) -> Refined:  # fmt: skip
     """Ask for claims about these sources and ground them; faults become words."""
-    question = claims_question(segue, purpose, sources, about)
+    question = claims_question(workspace, purpose, sources, about)
     try:
-        asked = ask(segue, question, session=session, tell=tell)
+        asked = ask(workspace, question, session=session, tell=tell)
     except (ModelFailed, OverBudget) as fault:
         return Refined(fell_back=fault.message)
     value = asked.value

@@ -23,7 +23,7 @@ from ...effects.models import ModelEndpoint, check_url, key_from_keyring
 from ...errors import BadSettings, NoModel, UsageError
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 FILE = "models.json"
 WINDOW_DEFAULT, WINDOW_MIN = 8_192, 2_048
@@ -152,15 +152,15 @@ def ladder_of(rungs: Sequence[ModelChoice], caps: Caps) -> Ladder:
     return Ladder(tuple(ordered), caps)
 
 
-def path_of(segue: Segue) -> Path:
+def path_of(workspace: Workspace) -> Path:
     """Where the ladder stands."""
-    return segue.home.path / FILE
+    return workspace.home.path / FILE
 
 
-def load(segue: Segue) -> Ladder:
+def load(workspace: Workspace) -> Ladder:
     """The ladder; without rungs if no model is set or models are off."""
     try:
-        body = path_of(segue).read_bytes()
+        body = path_of(workspace).read_bytes()
     except OSError:
         return Ladder()
     try:
@@ -169,16 +169,16 @@ def load(segue: Segue) -> Ladder:
             check_url(rung.url)
     except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
         raise BadSettings(
-            f"{path_of(segue)}: {fault}", hint="set the model anew, see `segue model`"
+            f"{path_of(workspace)}: {fault}", hint="set the model anew, see `segue model`"
         ) from fault
-    return found if segue.settings["models"] else replace(found, rungs=())
+    return found if workspace.settings["models"] else replace(found, rungs=())
 
 
-def wanted(segue: Segue) -> Ladder:
+def wanted(workspace: Workspace) -> Ladder:
     """The ladder, or NoModel."""
-    found = load(segue)
+    found = load(workspace)
     if not found.rungs:
-        off = not segue.settings["models"]
+        off = not workspace.settings["models"]
         raise NoModel(
             "models are switched off here" if off else "no model is set",
             hint="set one with `segue model set PROVIDER/MODEL`; everything works without",
@@ -186,9 +186,9 @@ def wanted(segue: Segue) -> Ladder:
     return found
 
 
-def save(segue: Segue, ladder: Ladder) -> None:
+def save(workspace: Workspace, ladder: Ladder) -> None:
     """Put a ladder in the place of the one before; without rungs, no model is asked any more."""
-    segue.brake.check()
+    workspace.pause_file.check()
     trip("models.before_ladder")
-    write_whole(path_of(segue), msgspec.json.format(msgspec.json.encode(ladder), indent=2))
+    write_whole(path_of(workspace), msgspec.json.format(msgspec.json.encode(ladder), indent=2))
     trip("models.after_ladder")

@@ -17,12 +17,12 @@ from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.models import spending as core
 from ...core.models.spending import Caps, DayLedger, ModelCall
+from ...effects.clock import now
 from ...errors import OverBudget, StaleVersion, UsageError
 from ...stores.base import Append
-from ..workspace.data_folder import now
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 PREFIX = "spend/"
 
@@ -58,67 +58,67 @@ def today() -> str:
     return now()[:10]
 
 
-def ledger(segue: Segue, day: str) -> DayLedger:
+def ledger(workspace: Workspace, day: str) -> DayLedger:
     """The ledger of a day."""
-    return core.fold(segue.journal.read(PREFIX + day))
+    return core.fold(workspace.store.read(PREFIX + day))
 
 
 def reserve(
-    segue: Segue, ceiling: float, caps: Caps, *, model: str, purpose: str, session: str = ""
+    workspace: Workspace, ceiling: float, caps: Caps, *, model: str, purpose: str, session: str = ""
 ) -> tuple[str, str]:
     """(day, id) of a call that may be made now; OverBudget if it may not."""
-    segue.brake.check()
+    workspace.pause_file.check()
     id = os.urandom(6).hex()
     while True:
         day = today()
-        current, before, demands = _books(segue, day)
+        current, before, demands = _books(workspace, day)
         reason = core.refusal(ceiling, session, current, before, caps)
         if reason:
             raise OverBudget(
                 f"{model} was not asked: {reason}", hint="`segue spend` shows caps and what is left"
             )
         body = ev.SpendReserved(id, model, purpose, round(ceiling, 9), session)
-        draft = ev.draft(body, at=now(), actor=segue.book.actor, run=segue.book.run)
+        draft = ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
         try:
-            segue.journal.append(Append(PREFIX + day, current.version, [draft]), *demands)
+            workspace.store.append(Append(PREFIX + day, current.version, [draft]), *demands)
         except StaleVersion:
             continue
         trip("spend.after_reserve")
         return day, id
 
 
-def _books(segue: Segue, day: str) -> tuple[DayLedger, list[DayLedger], list[Append]]:
+def _books(workspace: Workspace, day: str) -> tuple[DayLedger, list[DayLedger], list[Append]]:
     """The ledger of a day, those before it, and that they stay as they are."""
     before, demands = [], []
-    for stream, version in segue.journal.streams(PREFIX):
+    for stream, version in workspace.store.streams(PREFIX):
         if stream != PREFIX + day:
-            before.append(core.fold(segue.journal.read(stream)))
+            before.append(core.fold(workspace.store.read(stream)))
             demands.append(Append(stream, version))
-    return ledger(segue, day), before, demands[-1:]
+    return ledger(workspace, day), before, demands[-1:]
 
 
 def settle(
-    segue: Segue, call: tuple[str, str], *, cost: float, input: int = 0, output: int = 0,
+    workspace: Workspace, call: tuple[str, str], *, cost: float, input: int = 0, output: int = 0,
     seconds: float = 0.0, outcome: str = "answered",
 ) -> None:  # fmt: skip
     """Put down what a call used."""
     day, id = call
     body = ev.SpendSettled(id, round(cost, 9), input, output, round(seconds, 3), outcome)
-    draft = ev.draft(body, at=now(), actor=segue.book.actor, run=segue.book.run)
+    draft = ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
     trip("spend.before_settle")
     while True:
-        version = segue.journal.head(PREFIX + day).version
+        version = workspace.store.head(PREFIX + day).version
         with suppress(StaleVersion):
-            segue.journal.append(Append(PREFIX + day, version, [draft]))
+            workspace.store.append(Append(PREFIX + day, version, [draft]))
             return
 
 
-def report(segue: Segue, caps: Caps, *, session: str = "", days: int = 30) -> SpendingReport:
+def report(workspace: Workspace, caps: Caps, *, session: str = "", days: int = 30) -> SpendingReport:
     """What was spent in the last days."""
     if not 1 <= days <= 36_500:
         raise UsageError(f"{days} days", hint="1 or more")
-    names = [stream for stream, _ in segue.journal.streams(PREFIX)]
-    books = {stream.removeprefix(PREFIX): core.fold(segue.journal.read(stream)) for stream in names}
+    names = [stream for stream, _ in workspace.store.streams(PREFIX)]
+    books = {stream.removeprefix(PREFIX): core.fold(workspace.store.read(stream)) for stream in names}
     kept = sorted(books, reverse=True)[:days]
     entries = [entry for day in kept for entry in reversed(books[day].entries)]
     spent = books.get(today(), DayLedger()).total

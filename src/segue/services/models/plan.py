@@ -21,17 +21,20 @@ from ...core.base.values import Value
 from ...core.memories.model import may_restore
 from ...core.models import plan_proposal, prompt
 from ...core.models.plan_proposal import PlanDraft, ProjectFacts
+from ...core.sessions import commands as do
 from ...effects.git import repository as git
 from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
-from ..features.features import as_check, feature_id
+from ..features.features import Features, as_check, feature_id
+from ..memories.service import memories_of
+from ..workspace.open_session import find_session, start_session
 from . import ask as models
 from . import config as ladders
 from .ask import ModelReply, RequestPreview, Telling
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 STRATEGIES_MAX = 5
 COMMANDS_MAX = 12
@@ -64,17 +67,19 @@ class Accepted(Value):
     risks: int
 
 
-def propose(segue: Segue, task: str, *, with_model: bool = False, say: Telling | None = None) -> Proposal:
+def propose(
+    workspace: Workspace, task: str, *, with_model: bool = False, say: Telling | None = None
+) -> Proposal:
     """A plan for a task; it is not declared."""
-    text = _task(segue, task)
-    repository = look(segue)
-    strategies = _strategies(segue, text)
+    text = _task(workspace, task)
+    repository = look(workspace)
+    strategies = _strategies(workspace, text)
     plain = Proposal(plan_proposal.bare(text, repository), tuple(strategies))
     if not with_model:
         return plain
-    question = _question(segue, text, repository, strategies)
+    question = _question(workspace, text, repository, strategies)
     try:
-        asked = models.ask(segue, question, session=_session(segue), tell=say)
+        asked = models.ask(workspace, question, session=_session(workspace), tell=say)
     except (ModelFailed, OverBudget) as fault:
         return msgspec.structs.replace(plain, fell_back=fault.message)
     draft, dropped = plan_proposal.proposed(asked.value, text, repository)
@@ -85,38 +90,38 @@ def propose(segue: Segue, task: str, *, with_model: bool = False, say: Telling |
     return Proposal(draft, tuple(strategies), dropped, asked)
 
 
-def sent_for(segue: Segue, task: str) -> list[RequestPreview]:
+def sent_for(workspace: Workspace, task: str) -> list[RequestPreview]:
     """What would be sent for a plan, to the byte; nothing is."""
-    text = _task(segue, task)
-    question = _question(segue, text, look(segue), _strategies(segue, text))
-    return models.requests(segue, question, session=_session(segue))
+    text = _task(workspace, task)
+    question = _question(workspace, text, look(workspace), _strategies(workspace, text))
+    return models.requests(workspace, question, session=_session(workspace))
 
 
 def _question(
-    segue: Segue, text: str, repository: ProjectFacts, strategies: Sequence[str]
+    workspace: Workspace, text: str, repository: ProjectFacts, strategies: Sequence[str]
 ) -> prompt.ModelQuestion:
     found = plan_proposal.question(
-        text, repository, strategies, prompt.room_for(ladders.wanted(segue).window)
+        text, repository, strategies, prompt.room_for(ladders.wanted(workspace).window)
     )
     masked = redact(found.user)
     return found if masked == found.user else msgspec.structs.replace(found, user=masked)
 
 
-def _task(segue: Segue, task: str) -> str:
-    text = clean_text(task, what="task", limit=4_000, mask=segue.book.mask).strip()
+def _task(workspace: Workspace, task: str) -> str:
+    text = clean_text(task, what="task", limit=4_000, mask=workspace.repository.mask).strip()
     if not text:
         raise UsageError("a plan needs a task", hint='for example: segue plan "Refactor auth to JWT"')
     return text
 
 
-def _session(segue: Segue) -> str:
+def _session(workspace: Workspace) -> str:
     """The session whose cap counts: the current one."""
-    return segue._given or segue.place.tree().current
+    return workspace.named_session or workspace.working_tree.tree().current
 
 
-def _strategies(segue: Segue, task: str) -> list[str]:
+def _strategies(workspace: Workspace, task: str) -> list[str]:
     with suppress(SegueError, OSError):
-        found = segue.playbook(task, top_k=STRATEGIES_MAX)
+        found = memories_of(workspace).playbook(task, top_k=STRATEGIES_MAX)
         return [" ".join(one.memory.content.split())[:240] for one in found if may_restore(one.memory)]
     return []
 
@@ -124,12 +129,12 @@ def _strategies(segue: Segue, task: str) -> list[str]:
 # -- the repository
 
 
-def look(segue: Segue) -> ProjectFacts:
+def look(workspace: Workspace) -> ProjectFacts:
     """Files, and the commands that check them: of build files, and of runs before."""
-    root = segue.place.root
-    repository = segue.place.repository
+    root = workspace.working_tree.root
+    repository = workspace.working_tree.repository
     files = git.tracked(repository)[:FILES_MAX] if repository is not None else []
-    found = [*_makefile(root), *_package(root), *_python(root, files), *_ran(segue)]
+    found = [*_makefile(root), *_package(root), *_python(root, files), *_ran(workspace)]
     return ProjectFacts(tuple(files), tuple(dict.fromkeys(found))[:COMMANDS_MAX])
 
 
@@ -163,11 +168,11 @@ def _python(root: Path, files: Sequence[str]) -> list[str]:
     return found
 
 
-def _ran(segue: Segue) -> list[str]:
+def _ran(workspace: Workspace) -> list[str]:
     """Commands of the newest run that test, check or build, and needed no shell."""
     from ..resume.prepare import tell
 
-    told = tell(segue, None)
+    told = tell(workspace, None)
     found = []
     for digest in told.digests[:1]:
         found += [
@@ -217,22 +222,24 @@ def read(body: bytes) -> PlanDraft:
     return found
 
 
-def accept(segue: Segue, plan: PlanDraft, *, session: str = "") -> Accepted:
+def accept(workspace: Workspace, plan: PlanDraft, *, session: str = "") -> Accepted:
     """Declare a plan: in a new session, or in one that is named."""
-    segue.brake.check()
+    workspace.pause_file.check()
     checks = {one: as_check(one) for feature in plan.features for one in feature.checks}
-    target: Session = segue.session(session) if session else segue.start(plan.goal, items=plan.items)
+    target: SessionHandle = (
+        find_session(workspace, session) if session else start_session(workspace, plan.goal, items=plan.items)
+    )
     if session and plan.items:
-        target.add(*plan.items)
+        target.apply(*map(do.Add, plan.items))
     taken = list(target.state.features)
     names: list[str] = []
     for feature in plan.features:
         id = feature_id(feature.description, [*taken, *names])
         names.append(id)
-        target.features.add(
+        Features(target).add(
             id, feature.description, steps=feature.steps, checks=[checks[one] for one in feature.checks],
             covers=feature.covers,
         )  # fmt: skip
     for risk in plan.risks:
-        target.thread(f"risk: {risk}", "open")
+        target.apply(do.Thread(f"risk: {risk}", "open"))
     return Accepted(target.id, len(plan.items), tuple(names), len(plan.risks))

@@ -17,23 +17,24 @@ from ...core.brief.facts import Claim, picture
 from ...core.models import prompt
 from ...core.models.grounding import ClaimSource, ObservedFacts, gives_orders, observed
 from ...core.models.prompt import Excerpts, ModelQuestion
+from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
 from ..brief.model_claims import KeptClaims, keep
 from ..resume.prepare import Prepared, RunsSummary, prepare, tell
 from ..resume.scenes import state_of
+from ..runs.observed import runs_of
 from ..runs.read_transcript import read
-from ..workspace.data_folder import now
 from . import ask as models
 from . import config as ladders
 from .ask import Refined, RequestPreview, Telling
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...api.segue import Segue
-    from ...api.session import Session
     from ...core.memories.model import Memory
     from ...core.sessions.state import SessionState
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 
 class Refinement(Value):
@@ -68,11 +69,15 @@ class RunMaterial(Value):
 
 
 def gather(
-    segue: Segue, state: SessionState | None, told: RunsSummary, path: Path | None, purpose: str = "brief"
+    workspace: Workspace,
+    state: SessionState | None,
+    told: RunsSummary,
+    path: Path | None,
+    purpose: str = "brief",
 ) -> RunMaterial:
     """The facts and excerpts of the newest run, as many as fit the smallest window of the ladder."""
     shown = picture(list(told.digests), state, agent=told.agent)
-    room = prompt.room_for(ladders.wanted(segue).window, purpose)
+    room = prompt.room_for(ladders.wanted(workspace).window, purpose)
     about = redact(prompt.facts_of(shown, room // 4))
     excerpts = _excerpts(told, path)
     files = prompt.files_of(shown) if room > 4_000 else []
@@ -96,54 +101,55 @@ def _excerpts(told: RunsSummary, path: Path | None) -> Excerpts:
     return prompt.of_digest(told.digests[0]) if told.digests else found
 
 
-def _path(segue: Segue, told: RunsSummary, transcript: Path | None) -> Path | None:
+def _path(workspace: Workspace, told: RunsSummary, transcript: Path | None) -> Path | None:
     if transcript is not None or not told.run:
         return transcript
     found: Found
-    for found in segue.observed.capture().found(told.agent):
+    for found in runs_of(workspace).capture().found(told.agent):
         if found.native == told.run:
             return Path(found.path)
     return None
 
 
 def sent_for(
-    segue: Segue, session: str = "", *, transcript: Path | None = None, agent: str = ""
+    workspace: Workspace, session: str = "", *, transcript: Path | None = None, agent: str = ""
 ) -> list[RequestPreview]:
     """What ``refine`` would send, rung by rung, to the byte; nothing is sent or written."""
-    state, _, question, _ = _asking(segue, session, transcript, agent)
-    return models.requests(segue, question, session=state.id if state else "")
+    state, _, question, _ = _asking(workspace, session, transcript, agent)
+    return models.requests(workspace, question, session=state.id if state else "")
 
 
 def _asking(
-    segue: Segue, session: Session | str | None, transcript: Path | None, agent: str
+    workspace: Workspace, session: SessionHandle | str | None, transcript: Path | None, agent: str
 ) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
-    state = state_of(segue, session or None)
-    told = tell(segue, state, transcript, agent)
-    material = gather(segue, state, told, _path(segue, told, transcript))
-    return state, told, models.claims_question(segue, "brief", material.sources, material.about), material
+    state = state_of(workspace, session or None)
+    told = tell(workspace, state, transcript, agent)
+    material = gather(workspace, state, told, _path(workspace, told, transcript))
+    return state, told, models.claims_question(workspace, "brief", material.sources, material.about), material
 
 
 def refine(
-    segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | None = None,
+    workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
+    transcript: Path | None = None,
     agent: str = "", here: bool = False, say: Telling | None = None,
 ) -> Refinement:  # fmt: skip
     """Prepare without a model, ask one, ground what it says, and prepare again with what held."""
     start = time.monotonic()
-    ladders.wanted(segue)
+    ladders.wanted(workspace)
     options: dict[str, Any] = {"reason": reason, "transcript": transcript, "agent": agent, "here": here}
-    done = prepare(segue, session or None, **options)
-    state, told, _, material = _asking(segue, session, transcript, agent)
+    done = prepare(workspace, session or None, **options)
+    state, told, _, material = _asking(workspace, session, transcript, agent)
     refined = Refined(fell_back="there is no run of an agent to ask about")
     if material.sources:
         refined = models.claims(
-            segue, "brief", material.sources, material.facts, about=material.about,
+            workspace, "brief", material.sources, material.facts, about=material.about,
             session=state.id if state else "", tell=say,
         )  # fmt: skip
     kept = masked(refined.grounded.kept)
     asked = refined.asked
     if kept and told.run and asked is not None:
-        keep(segue, KeptClaims(told.run, asked.model, now(), material.steps, kept))
-        done = prepare(segue, session or None, **options)
+        keep(workspace, KeptClaims(told.run, asked.model, now(), material.steps, kept))
+        done = prepare(workspace, session or None, **options)
     saved = 1 - done.tokens / max(1, material.chars // 4) if material.chars else 0.0
     return Refinement(
         done, asked.model if asked else "", kept, refined.grounded.reasons,
@@ -161,18 +167,18 @@ def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 # -- other uses
 
 
-def summary(segue: Segue, session: Session, *, say: Telling | None = None) -> Refined:
+def summary(workspace: Workspace, session: SessionHandle, *, say: Telling | None = None) -> Refined:
     """What a session decided and learnt, from its journal and its newest run."""
     state = session.state
-    told = tell(segue, state)
-    material = gather(segue, state, told, _path(segue, told, None), "summary")
+    told = tell(workspace, state)
+    material = gather(workspace, state, told, _path(workspace, told, None), "summary")
     declared = [(f"d{n}", "user", f"{one.text}. {one.why}") for n, one in enumerate(state.decisions, 1)]
     declared += [(f"f{n}", "user", one.text) for n, one in enumerate(state.findings, 1)]
     sources = [*models.masked(prompt.texts_as_sources(declared)), *material.sources]
     if not sources:
         return Refined(fell_back="there is nothing to sum up")
     return models.claims(
-        segue, "summary", sources, observed(picture(list(told.digests), state)), about=material.about,
+        workspace, "summary", sources, observed(picture(list(told.digests), state)), about=material.about,
         session=state.id, tell=say,
     )  # fmt: skip
 
@@ -184,30 +190,34 @@ def summary_text(refined: Refined) -> str:
 
 
 def condensed(
-    segue: Segue, texts: Sequence[tuple[str, str, str]], *, session: str = "", say: Telling | None = None
+    workspace: Workspace,
+    texts: Sequence[tuple[str, str, str]],
+    *,
+    session: str = "",
+    say: Telling | None = None,
 ) -> Refined:
     """What will still matter of (id, voice, text): notes that are put away, memories that are pruned."""
-    room = prompt.room_for(ladders.wanted(segue).window, "history")
+    room = prompt.room_for(ladders.wanted(workspace).window, "history")
     sources: list[ClaimSource] = []
     for source in models.masked(prompt.texts_as_sources(texts)):
         room -= len(prompt.line_of(source).encode()) + 1
         if room < 0:
             break
         sources.append(source)
-    return models.claims(segue, "history", sources, ObservedFacts(), session=session, tell=say)
+    return models.claims(workspace, "history", sources, ObservedFacts(), session=session, tell=say)
 
 
 def condensed_memories(
-    segue: Segue, group: Sequence[Memory], *, session: str = "", say: Telling | None = None
+    workspace: Workspace, group: Sequence[Memory], *, session: str = "", say: Telling | None = None
 ) -> str:
     """Lines that a model kept of memories, each with the memory that it rests on; empty without any."""
     voices = {"user": "user", "agent": "agent"}
     texts = [(memory.id, voices.get(memory.trust, "tool"), memory.content) for memory in group]
-    kept = masked(condensed(segue, texts, session=session, say=say).grounded.kept)
+    kept = masked(condensed(workspace, texts, session=session, say=say).grounded.kept)
     return "\n".join(f"- by a model, of {', '.join(one.evidence)}: {one.text}" for one in kept)
 
 
-def condensed_notes(segue: Segue, notes: Mapping[str, str], *, say: Telling | None = None) -> str:
+def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Telling | None = None) -> str:
     """The same of notes by their names, paragraph by paragraph; what talks to its reader is left out."""
     texts = [
         (f"{name}#{number}", "agent", part)
@@ -215,7 +225,7 @@ def condensed_notes(segue: Segue, notes: Mapping[str, str], *, say: Telling | No
         for number, part in enumerate(_prose(text).split("\n\n"), 1)
         if part.strip() and not gives_orders(part)
     ]
-    kept = masked(condensed(segue, texts, say=say).grounded.kept)
+    kept = masked(condensed(workspace, texts, say=say).grounded.kept)
     return "\n".join(f"- {one.text} ({', '.join(one.evidence)})" for one in kept)
 
 
@@ -224,16 +234,16 @@ def _prose(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not line.startswith(("<!--", "#")))
 
 
-def reflections(segue: Segue, run: str = "", *, say: Telling | None = None) -> tuple[str, Refined]:
+def reflections(workspace: Workspace, run: str = "", *, say: Telling | None = None) -> tuple[str, Refined]:
     """(run, lessons from what failed in it), from its excerpts."""
-    capture = segue.observed.capture()
+    capture = runs_of(workspace).capture()
     found = capture.find_run(run) if run else capture.newest()
-    told = tell(segue, None, Path(found.path), found.agent)
-    material = gather(segue, None, told, Path(found.path), "reflection")
+    told = tell(workspace, None, Path(found.path), found.agent)
+    material = gather(workspace, None, told, Path(found.path), "reflection")
     if not material.sources:
         return found.native, Refined(fell_back="that run says nothing")
     asked = models.claims(
-        segue, "reflection", material.sources, material.facts, about=material.about, tell=say
+        workspace, "reflection", material.sources, material.facts, about=material.about, tell=say
     )
     return found.native, asked
 

@@ -20,13 +20,13 @@ from ...core.features.verdict import had_passed
 from ...core.journal import event as ev
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
+from ...effects.clock import now
 from ...effects.git import scene as effect
 from ...errors import SegueError, UsageError
-from ..workspace.data_folder import now
 from . import prepare
 
 if TYPE_CHECKING:
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
 
 EVERY_SECONDS, LOOK_SECONDS, NOTICE_SECONDS = 900.0, 60.0, 3600.0
 CHANGES_MAX = 50
@@ -62,7 +62,8 @@ class Checkpointer:
     """Saves a session now and then; see the module."""
 
     def __init__(
-        self, session: Session, *, every_seconds: float = EVERY_SECONDS, look_seconds: float = LOOK_SECONDS,
+        self, session: SessionHandle, *, every_seconds: float = EVERY_SECONDS,
+        look_seconds: float = LOOK_SECONDS,
         changes_max: int = CHANGES_MAX, triggers: Iterable[str] = (),
         notice: Callable[[Checkpointed], None] | None = None, **agents: Callable[[], Any],
     ) -> None:  # fmt: skip
@@ -215,8 +216,8 @@ class Checkpointer:
         """What tells one state of the files from another, where git can say it."""
         if window_pressure.FILE_MODIFIED not in self.triggers:
             return None
-        segue = self._session._segue
-        found = effect.look(segue.place.root, seconds=5.0, skip=(segue.home.path,))
+        workspace = self._session.workspace
+        found = effect.look(workspace.working_tree.root, seconds=5.0, skip=(workspace.home.path,))
         return (found.head, found.dirty) if found.git else tuple(sorted(found.files.items()))
 
     def _save(self, reason: str, *, always: bool = False) -> Checkpointed:
@@ -241,7 +242,7 @@ class Checkpointer:
 
     def _write(self, pending: list[str], reason: str, always: bool) -> bool:
         session = self._session
-        session._segue.brake.check()
+        session.workspace.pause_file.check()
         wrote = 0
         texts = [do.Note(text) for text in pending if text.strip()]
         if texts:
@@ -250,7 +251,7 @@ class Checkpointer:
         for name, give in self._agents.items():
             wrote += session.save_agent(name, give()).events
         if wrote or pending or always:
-            prepare.prepare(session._segue, session, reason=reason)
+            prepare.prepare(session.workspace, session, reason=reason)
         return bool(wrote or pending or always)
 
     def _tell(self, done: Checkpointed) -> None:

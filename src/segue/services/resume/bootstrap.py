@@ -25,10 +25,13 @@ from ...effects.git import scene as effect
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError, UsageError
+from ..features.features import Features
+from ..runs.observed import runs_of
+from ..workspace.open_session import find_session
 from . import prepare, scenes
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 SECONDS_MAX = 30.0
 MARGIN_SECONDS = 2.0
@@ -86,7 +89,7 @@ class _Desk:
 
 
 def bootstrap(
-    segue: Segue, *, path: Path | None = None, seconds: float = SECONDS_MAX, checks: bool = True,
+    workspace: Workspace, *, path: Path | None = None, seconds: float = SECONDS_MAX, checks: bool = True,
     session: str = "",
 ) -> Boot:  # fmt: skip
     """Load the newest manifest here (or of a file), verify the surroundings, say what to do next."""
@@ -95,7 +98,7 @@ def bootstrap(
     start = time.monotonic()
     desk = _Desk()
     deadline = start + max(0.5, seconds - MARGIN_SECONDS)
-    looking = _Looking(segue, desk, deadline, path, session, checks)
+    looking = _Looking(workspace, desk, deadline, path, session, checks)
     worker = threading.Thread(target=looking.run, name="segue bootstrap", daemon=True)
     worker.start()
     worker.join(max(0.0, deadline + MARGIN_SECONDS / 2 - time.monotonic()))
@@ -120,15 +123,21 @@ class _Looking:
     """One look, in its own thread."""
 
     def __init__(
-        self, segue: Segue, desk: _Desk, deadline: float, path: Path | None, session: str, checks: bool
+        self,
+        workspace: Workspace,
+        desk: _Desk,
+        deadline: float,
+        path: Path | None,
+        session: str,
+        checks: bool,
     ) -> None:
-        self.segue = segue
+        self.workspace = workspace
         self.desk = desk
         self.deadline = deadline
         self.path = path
         self.wanted = session
         self.checks = checks
-        self.root = segue.place.root
+        self.root = workspace.working_tree.root
         self.state: SessionState | None = None
         self.manifest = Manifest()
         self.runner: Any = None
@@ -173,14 +182,14 @@ class _Looking:
     # -- the manifest --------------------------------------------------------------------------
 
     def _load(self) -> None:
-        source = self.path or newest_file(self.segue)
+        source = self.path or newest_file(self.workspace)
         found = _read(source) if source else None
         if self.path is not None and found is None:
             raise UsageError(f"{self.path} holds no manifest", hint="`segue prepare --here` writes one")
         asked = self.wanted or (
             found.prepared.session if found and isinstance(found.prepared, Preparation) else ""
         )
-        self.state = _state(self.segue, asked)
+        self.state = _state(self.workspace, asked)
         if found is None or (self.path is None and self._is_older(source, found)):
             found, source = self._composed(), None
         self.manifest = found
@@ -194,14 +203,16 @@ class _Looking:
         if self.state is not None and seconds_of(self.state.updated) > written + slack:
             return True
         newest = next(
-            (one for one in self.segue.observed.capture().found() if not one.parent and one.size), None
+            (one for one in runs_of(self.workspace).capture().found() if not one.parent and one.size), None
         )
         return newest is not None and newest.changed > written + slack
 
     def _composed(self) -> Manifest:
-        told = prepare.tell(self.segue, self.state)
-        scene = scenes.take(self.segue, self.state, digests=told.digests, seconds=min(5.0, self.left))
-        return read(prepare.composed(self.segue, self.state, told, scene, "put together now")) or Manifest()
+        told = prepare.tell(self.workspace, self.state)
+        scene = scenes.take(self.workspace, self.state, digests=told.digests, seconds=min(5.0, self.left))
+        return (
+            read(prepare.composed(self.workspace, self.state, told, scene, "put together now")) or Manifest()
+        )
 
     def _describe(self, source: Path | None) -> None:
         manifest, state, about = self.manifest, self.state, self.desk.about
@@ -222,7 +233,9 @@ class _Looking:
             steps = [*hints_of(state).next_actions, *steps]
         about.update(
             project=meta.project
-            or self.segue.place.project_name(self.segue.place.project_key(self.segue.settings)[0]),
+            or self.workspace.working_tree.project_name(
+                self.workspace.working_tree.project_key(self.workspace.settings)[0]
+            ),
             session=state.id if state else "",
             goal=state.goal if state else meta.goal,
             phase=phase or "not said",
@@ -242,7 +255,7 @@ class _Looking:
         parts = [
             f"{branch or 'detached'} @ {head[:9]}" if head else "no commit yet" if repository else "no git"
         ]
-        python = surroundings.interpreter(self.root, self.segue.environment)
+        python = surroundings.interpreter(self.root, self.workspace.environment)
         if python:
             place, _, version = python.rpartition(" ")
             parts.append(f"Python {version} ({place})")
@@ -315,10 +328,10 @@ class _Looking:
         from .since import since
 
         session = self.state.id if self.state else ""
-        kept = scenes.kept(self.segue, session)
+        kept = scenes.kept(self.workspace, session)
         if kept is None or not kept.dirty or kept.folder != str(self.root):
             return Readiness("changes", None, "none were left uncommitted") if kept else None
-        told = since(self.segue, session, seconds=min(5.0, self.left))
+        told = since(self.workspace, session, seconds=min(5.0, self.left))
         lost = [one.path for one in told.uncommitted if one.now in ("gone", "discarded")]
         if lost:
             where = "they may be in a stash: `git stash list`" if told.stashed else "see `segue since`"
@@ -330,7 +343,7 @@ class _Looking:
         names = self.about.tools
         if not names:
             return None
-        path = self.segue.environment.get("PATH")
+        path = self.workspace.environment.get("PATH")
         missing = [name for name in names if not shutil.which(name, path=path)]
         if not missing:
             return Readiness("tools", True, ", ".join(names))
@@ -339,7 +352,7 @@ class _Looking:
         )
 
     def _interpreter(self) -> Readiness | None:
-        then, environment = self.about.interpreter, self.segue.environment
+        then, environment = self.about.interpreter, self.workspace.environment
         place = surroundings.environment_folder(self.root, environment)
         if place is None:
             if not then:
@@ -363,7 +376,7 @@ class _Looking:
         return Readiness("interpreter", True, f"Python {version} in {place}")
 
     def _dependencies(self) -> Readiness | None:
-        found = surroundings.dependencies(self.root, self.segue.environment)
+        found = surroundings.dependencies(self.root, self.workspace.environment)
         wrong = [one for one in found if not one.ok]
         now = surroundings.locks(self.root)
         moved = [name for name, hash in self.about.locks.items() if now.get(name) != hash]
@@ -388,7 +401,7 @@ class _Looking:
             names = self.about.checks
             return Readiness("checks", None, f"no session here for {', '.join(names)}") if names else None
         until = min(self.deadline, time.monotonic() + CHECKS_SECONDS)
-        features = self.segue.attach(self.state.id).features
+        features = Features(find_session(self.workspace, self.state.id))
         told = recheck(features, self.state, until, self)
         if not (told.passed or told.failed or told.late or told.untrusted):
             return Readiness("checks", None, "no check had passed")
@@ -402,12 +415,12 @@ class _Looking:
         return Readiness("checks", ok, "; ".join(says), mend)
 
 
-def newest_file(segue: Segue) -> Path | None:
+def newest_file(workspace: Workspace) -> Path | None:
     """The manifest of this project that was written last: ours, or a file in the project."""
     places = [
-        scenes.folder_of(segue) / prepare.LATEST,
-        segue.place.root / prepare.HERE,
-        segue.folder / prepare.HERE,
+        scenes.folder_of(workspace) / prepare.LATEST,
+        workspace.working_tree.root / prepare.HERE,
+        workspace.folder / prepare.HERE,
     ]
     found = [path for path in dict.fromkeys(places) if path.is_file()]
     return max(found, key=lambda path: path.stat().st_mtime, default=None)
@@ -425,8 +438,8 @@ def _read(path: Path) -> Manifest | None:
     return read(redact_bytes(text.encode()))
 
 
-def _state(segue: Segue, session: str) -> SessionState | None:
+def _state(workspace: Workspace, session: str) -> SessionState | None:
     try:
-        return scenes.state_of(segue, session or None)
+        return scenes.state_of(workspace, session or None)
     except SegueError:
         return None

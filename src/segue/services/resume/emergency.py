@@ -29,14 +29,15 @@ from ...core.sessions import commands as do
 from ...core.sessions import snapshot
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
+from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.processes.identity import start_of
 from ...errors import ConflictError, RefusedError, SegueError, StoreError, UsageError
-from ..workspace.data_folder import now
+from ..workspace.open_session import find_session
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 _COMMANDS: tuple[type[Command], ...] = tuple(
@@ -129,7 +130,7 @@ def state_in(emergency: Emergency) -> SessionState | None:
         return None
 
 
-def merge(segue: Segue, path: Path) -> list[str]:
+def merge(workspace: Workspace, path: Path) -> list[str]:
     """Bring a file's content into the store, then remove it; says in words what was done."""
     emergency = read(path)
     if emergency is None:
@@ -139,7 +140,7 @@ def merge(segue: Segue, path: Path) -> list[str]:
         os.rename(path, claimed)
     except FileNotFoundError:
         return []
-    session = segue.attach(emergency.session_id)
+    session = find_session(workspace, emergency.session_id)
     did = _replay(session, emergency.unsaved)
     states = session.state.agents
     for name, value in emergency.agents.items():
@@ -152,7 +153,7 @@ def merge(segue: Segue, path: Path) -> list[str]:
     return did
 
 
-def _replay(session: Session, unsaved: list[Any]) -> list[str]:
+def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
     """All commands in one commit; if they cannot be, each that can."""
     commands: list[Command] = []
     for raw in unsaved:
@@ -182,7 +183,7 @@ def do_union() -> Any:
 class Guard:
     """Watches over a session until its end; see the module."""
 
-    def __init__(self, session: Session, agents: dict[str, Callable[[], Any]]) -> None:
+    def __init__(self, session: SessionHandle, agents: dict[str, Callable[[], Any]]) -> None:
         self._session = session
         self._agents = agents
         self._unsaved: list[Command] = []
@@ -193,7 +194,7 @@ class Guard:
 
     def __enter__(self) -> Guard:
         self._active = True
-        self._session._guard = self
+        self._session.keeper = self
         if threading.current_thread() is threading.main_thread():
             for name in SIGNALS:
                 number = getattr(signal, name, None)
@@ -215,7 +216,7 @@ class Guard:
 
     def _stop(self) -> None:
         self._active = False
-        self._session._guard = None
+        self._session.keeper = None
         atexit.unregister(self._at_exit)
         for number, handler in self._before.items():
             if signal.getsignal(number) == self._on_signal:
@@ -235,13 +236,15 @@ class Guard:
     def save(self, reason: str) -> Path | None:
         """Write the emergency file; never raises."""
         try:
-            self._path = write(self._session._segue.home.emergency, self._content(reason))
+            self._path = write(self._session.workspace.home.emergency, self._content(reason))
         except (OSError, SegueError, TypeError, ValueError):
             return None
         return self._path
 
     def _content(self, reason: str) -> Emergency:
-        state = self._session._book.cached(self._session.id) or SessionState(id=self._session.id)
+        state = self._session.workspace.repository.cached(self._session.id) or SessionState(
+            id=self._session.id
+        )
         agents: dict[str, str] = {}
         for name, give in self._agents.items():
             with contextlib.suppress(Exception):

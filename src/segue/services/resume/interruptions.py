@@ -22,16 +22,17 @@ from ...core.sessions.budget import Option, SetBudget, Spend, Standing, standing
 from ...core.sessions.commands import PAUSE_CAUSES
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import hints_of
+from ...effects.clock import now
 from ...effects.processes import identity
 from ...errors import SegueError, StoreError, UsageError
+from ..runs.observed import runs_of
 from ..sessions.repository import Saved
-from ..workspace.data_folder import now
 from . import prepare, scenes
 from .emergency import Guard
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 STOP_SECONDS = 3.0
 """How long a process of an agent may take to end."""
@@ -73,12 +74,12 @@ class Interruption(Saved, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-def interrupt(session: Session, cause: str, reason: str = "", **more: Any) -> Interruption:
+def interrupt(session: SessionHandle, cause: str, reason: str = "", **more: Any) -> Interruption:
     """Stop a session for now: save, say why, end what is ours, leave all that the next run needs."""
     if cause not in PAUSE_CAUSES:
         raise UsageError(f"unknown cause: {cause}", hint="one of " + ", ".join(PAUSE_CAUSES))
-    segue = session._segue
-    bare = segue.place.bare  # a server: the processes and the files are those of other machines
+    workspace = session.workspace
+    bare = not workspace.sees_tree  # a server: the processes and the files are those of other machines
     seen = _seen(session) if cause == "user" and not bare else None
     wishes: list[do.Command] = [do.Pause(reason, cause)]
     if seen is not None and seen.git and not seen.cut:
@@ -91,7 +92,7 @@ def interrupt(session: Session, cause: str, reason: str = "", **more: Any) -> In
         return _emergency(session, cause, reason, fault, more)
     trip("interrupt.after_pause")
     agents = {} if bare else stop_agents(session)
-    left = "" if bare else leave(segue, session, reason=reason or cause, seen=seen)
+    left = "" if bare else leave(workspace, session, reason=reason or cause, seen=seen)
     state = session.state
     return Interruption(
         session=session.id, version=state.version, events=saved.events, warnings=saved.warnings,
@@ -102,13 +103,13 @@ def interrupt(session: Session, cause: str, reason: str = "", **more: Any) -> In
 
 
 def _emergency(
-    session: Session, cause: str, reason: str, fault: BaseException, more: dict[str, Any]
+    session: SessionHandle, cause: str, reason: str, fault: BaseException, more: dict[str, Any]
 ) -> Interruption:
     """The store is at fault: what is known goes into a file beside it."""
-    guard = session._guard or Guard(session, {})
+    guard = session.keeper or Guard(session, {})
     guard.keep_unsaved([do.Pause(reason, cause)], fault)
     path = guard.save(f"{cause}: {reason}" if reason else cause)
-    cached = session._book.cached(session.id)
+    cached = session.workspace.repository.cached(session.id)
     return Interruption(
         session=session.id, version=cached.version if cached else 0, events=0,
         status="emergency" if path else "not saved", session_id=session.id, cause=cause, reason=reason,
@@ -134,14 +135,14 @@ def summary_of(state: SessionState) -> Summary:
     )  # fmt: skip
 
 
-def _seen(session: Session) -> Scene | None:
+def _seen(session: SessionHandle) -> Scene | None:
     """The world, if the session goes on until now: a user who pauses can wait for one look."""
-    segue = session._segue
-    if not segue.home.path.is_dir():
+    workspace = session.workspace
+    if not workspace.home.path.is_dir():
         return None
     with suppress(SegueError, OSError):
         if session.state.status in ("created", "active"):
-            return scenes.look(segue, LEAVE_SECONDS)
+            return scenes.look(workspace, LEAVE_SECONDS)
     return None
 
 
@@ -151,12 +152,12 @@ def _changes(seen: Scene) -> tuple[tuple[str, str], ...]:
     return tuple((one.path, kinds.get(one.kind, one.kind)) for one in seen.dirty)
 
 
-def leave(segue: Segue, session: Session, *, reason: str, seen: Scene | None = None) -> str:
+def leave(workspace: Workspace, session: SessionHandle, *, reason: str, seen: Scene | None = None) -> str:
     """Keep scene and manifest; gives the manifest's path. Never raises: all that must be durable is."""
-    if not segue.home.path.is_dir():
+    if not workspace.home.path.is_dir():
         return ""  # nothing is kept on this disk
     try:
-        return prepare.prepare(segue, session, reason=reason, seconds=LEAVE_SECONDS, seen=seen).path
+        return prepare.prepare(workspace, session, reason=reason, seconds=LEAVE_SECONDS, seen=seen).path
     except (SegueError, OSError):
         return ""
 
@@ -164,7 +165,7 @@ def leave(segue: Segue, session: Session, *, reason: str, seen: Scene | None = N
 # -- processes of agents ---------------------------------------------------------------------------
 
 
-def stop_agents(session: Session) -> dict[str, str]:
+def stop_agents(session: SessionHandle) -> dict[str, str]:
     """End the processes of this session's agents that are certainly the ones that were recorded.
 
     Ours are those on this machine with the start that was noted. This process and those that it runs in
@@ -189,16 +190,16 @@ def stop_agents(session: Session) -> dict[str, str]:
 # -- budget ----------------------------------------------------------------------------------------
 
 
-def budget_of(session: Session, state: SessionState | None = None) -> Standing:
+def budget_of(session: SessionHandle, state: SessionState | None = None) -> Standing:
     """What was spent, against the session's limits or those of the settings."""
-    settings = session._segue.settings
+    settings = session.workspace.settings
     return standing(
         state or session.state, limit_cost=settings.number("budget_usd"),
         limit_tokens=int(settings.number("budget_tokens")),
     )  # fmt: skip
 
 
-def spend(session: Session, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:
+def spend(session: SessionHandle, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:
     """Count what was spent; at a limit the session is saved and paused, unless it goes on sparingly."""
     session.apply(Spend(cost, tokens))
     found = budget_of(session)
@@ -220,7 +221,11 @@ def _over(found: Standing) -> str:
 
 
 def set_budget(
-    session: Session, *, cost: float | None = None, tokens: int | None = None, limited: bool | None = None
+    session: SessionHandle,
+    *,
+    cost: float | None = None,
+    tokens: int | None = None,
+    limited: bool | None = None,
 ) -> Standing:
     """Set limits (0: none), or let it go on sparingly."""
     if limited is None and (cost is not None or tokens is not None) and session.state.budget.limited:
@@ -232,14 +237,14 @@ def set_budget(
 # -- timeout ---------------------------------------------------------------------------------------
 
 
-def notice(session: Session) -> Interruption | None:
+def notice(session: SessionHandle) -> Interruption | None:
     """Record that a session was left alone for too long, if it was; whoever comes next calls this."""
-    segue = session._segue
-    limit = segue.settings.number("idle_minutes") * 60
+    workspace = session.workspace
+    limit = workspace.settings.number("idle_minutes") * 60
     state = session.state
-    if state.status != "active" or limit <= 0 or segue.holds.living(session.id):
+    if state.status != "active" or limit <= 0 or workspace.holds.living(session.id):
         return None
-    last = max(seconds_of(state.updated), _last_run(segue, session.id))
+    last = max(seconds_of(state.updated), _last_run(workspace, session.id))
     silent = time.time() - last
     if silent <= limit:
         return None
@@ -253,10 +258,10 @@ def notice(session: Session) -> Interruption | None:
     )  # fmt: skip
 
 
-def _last_run(segue: Segue, session: str) -> float:
+def _last_run(workspace: Workspace, session: str) -> float:
     """When a run of the session was last heard of."""
-    capture = segue.observed.capture()
-    newest = max((row.last for row in segue.observed.runs.rows(session=session)), default=0.0)
+    capture = runs_of(workspace).capture()
+    newest = max((row.last for row in runs_of(workspace).runs.rows(session=session)), default=0.0)
     for one in capture.found():
         row = capture.row(one)
         if row is not None and row.session == session:
@@ -279,7 +284,7 @@ class Watch:
 
     SIGNALS = ("SIGTERM", "SIGHUP")
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: SessionHandle) -> None:
         self._session = session
         self._before: dict[int, Any] = {}
         self.interruption: Interruption | None = None

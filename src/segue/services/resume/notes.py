@@ -8,33 +8,36 @@ from typing import TYPE_CHECKING
 from ...effects.notes import Library
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 
-def library_of(segue: Segue) -> Library:
+def library_of(workspace: Workspace) -> Library:
     """The notes of a place: where its settings and its conventions say."""
-    root = segue.place.root
-    key, _ = segue.place.project_key(segue.settings)
+    root = workspace.working_tree.root
+    key, _ = workspace.working_tree.project_key(workspace.settings)
     name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
-    cache = None if segue.brake.in_force() else segue.home.path / "cache" / f"notes-{name}"
+    cache = None if workspace.pause_file.in_force() else workspace.home.path / "cache" / f"notes-{name}"
     return Library(
-        root, _folders(segue), cache, organization=segue.settings.text("organization"),
-        project=segue.place.project_name(key),
+        root, _folders(workspace), cache, organization=workspace.settings.text("organization"),
+        project=workspace.working_tree.project_name(key),
     )  # fmt: skip
 
 
-def _folders(segue: Segue) -> list[str]:
+def _folders(workspace: Workspace) -> list[str]:
     """The folders of the setting; a project's own file cannot name one outside the project."""
-    own = next((one for one in segue.settings.origins() if one.name == "notes"), None)
+    own = next((one for one in workspace.settings.origins() if one.name == "notes"), None)
     if own is None or not own.value:
         return []
-    from_project = own.origin == str(segue.place.project_file)
+    from_project = own.origin == str(workspace.working_tree.project_file)
     found = []
     for folder in [part.strip() for part in str(own.value).split(",") if part.strip()]:
-        full = (segue.place.root / folder).resolve()
-        inside = full == segue.place.root.resolve() or segue.place.root.resolve() in full.parents
+        full = (workspace.working_tree.root / folder).resolve()
+        inside = (
+            full == workspace.working_tree.root.resolve()
+            or workspace.working_tree.root.resolve() in full.parents
+        )
         if inside:
-            found.append(full.relative_to(segue.place.root.resolve()).as_posix())
+            found.append(full.relative_to(workspace.working_tree.root.resolve()).as_posix())
         elif not from_project:
             found.append(str(full))
     return found

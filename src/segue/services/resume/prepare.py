@@ -27,17 +27,19 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError
 from ..brief import brief as briefs
 from ..brief.model_claims import claims_of
+from ..runs.masking import masked
+from ..runs.observed import runs_of
 from ..runs.read_transcript import final, read, recognised
 from . import scenes
 from .scenes import state_of
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...api.segue import Segue
-    from ...api.session import Session
     from ...core.runs.digest import RunDigest
     from ...effects.git.scene import SceneQuery
     from ..runs.discovery import RunFinder
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 LATEST = "latest.json"
 HERE = "session_recovery_latest.json"
@@ -72,7 +74,8 @@ class RunsSummary(Value):
 
 
 def prepare(
-    segue: Segue, session: Session | str | None = None, *, reason: str, transcript: Path | str | None = None,
+    workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
+    transcript: Path | str | None = None,
     agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
     seen: Scene | None = None, begun: SceneQuery | None = None,
 ) -> Prepared:  # fmt: skip
@@ -82,44 +85,44 @@ def prepare(
     one that asks. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
     the world was ``seen`` just now."""
     start = time.monotonic()
-    segue.brake.check()
+    workspace.pause_file.check()
     if here:
-        check_writable(segue.place.root / HERE)
-    state = state_of(segue, session)
-    told = tell(segue, state, Path(transcript) if transcript else None, agent)
+        check_writable(workspace.working_tree.root / HERE)
+    state = state_of(workspace, session)
+    told = tell(workspace, state, Path(transcript) if transcript else None, agent)
     scene = scenes.take(
-        segue, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen, begun=begun
+        workspace, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen, begun=begun
     )
-    body = composed(segue, state, told, scene, reason, budget)
-    path = segue.place.root / HERE if here else scenes.own_folder(segue) / LATEST
+    body = composed(workspace, state, told, scene, reason, budget)
+    path = workspace.working_tree.root / HERE if here else scenes.own_folder(workspace) / LATEST
     trip("prepare.before_manifest")
     write_whole(path, body)
     trip("prepare.after_manifest")
-    scenes.keep(segue, scene)
+    scenes.keep(workspace, scene)
     took = time.monotonic() - start
     tokens = -(-len(body) // TOKEN_BYTES)
     return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
 
 
 def tell(
-    segue: Segue, state: SessionState | None, transcript: Path | None = None, agent: str = ""
+    workspace: Workspace, state: SessionState | None, transcript: Path | None = None, agent: str = ""
 ) -> RunsSummary:
     """The newest runs of a session, masked; a run that cannot be read is left out."""
-    if segue.place.bare:
-        from ..server.sent_runs import runs_of
+    if not workspace.sees_tree:
+        from ..runs.sent_runs import sent_runs_of
 
-        sent = runs_of(segue, state.id) if state is not None else []
+        sent = sent_runs_of(workspace, state.id) if state is not None else []
         first = sent[0][0] if sent else None
         return RunsSummary(
             tuple(digest for _, digest in sent), first.agent if first else "", first.native if first else ""
         )
-    capture = segue.observed.capture()
+    capture = runs_of(workspace).capture()
     session = state.id if state else ""
     try:
         found = newest_of(capture, session, transcript, agent)
         if found is None and transcript is not None:
             one = recognised(transcript, agent)
-            digest = briefs.masked(final(read(transcript, one), one))
+            digest = masked(final(read(transcript, one), one))
             return RunsSummary((digest,), one.name, digest.native)
         if found is None:
             return RunsSummary()
@@ -148,7 +151,7 @@ def newest_of(
 
 
 def composed(
-    segue: Segue, state: SessionState | None, told: RunsSummary, scene: Scene, reason: str,
+    workspace: Workspace, state: SessionState | None, told: RunsSummary, scene: Scene, reason: str,
     budget: int = BYTES_DEFAULT,
 ) -> bytes:  # fmt: skip
     """The manifest of where the work stands."""
@@ -158,11 +161,13 @@ def composed(
         scene.at, scene.branch, scene.head, tuple(one.path for one in scene.dirty[:40]), (), scene.cut
     )
     digests = list(told.digests)
-    shown = picture(digests, state, probe, bearing(segue, state, digests), agent=told.agent, covered=None)
+    shown = picture(digests, state, probe, bearing(workspace, state, digests), agent=told.agent, covered=None)
     shown.when = shown.when or scene.at
-    shown.claims = claims_of(segue.home, told.run, shown)
-    shown.project = shown.project or segue.place.project_name(segue.place.project_key(segue.settings)[0])
-    about = _about(segue, state, told.digests, scene, reason)
+    shown.claims = claims_of(workspace.home, told.run, shown)
+    shown.project = shown.project or workspace.working_tree.project_name(
+        workspace.working_tree.project_key(workspace.settings)[0]
+    )
+    about = _about(workspace, state, told.digests, scene, reason)
     more = (
         f"segue show {short_run(told.run)} --timeline"
         if told.run
@@ -179,21 +184,21 @@ def composed(
 
 
 def _about(
-    segue: Segue, state: SessionState | None, digests: Sequence[RunDigest], scene: Scene, reason: str
+    workspace: Workspace, state: SessionState | None, digests: Sequence[RunDigest], scene: Scene, reason: str
 ) -> Preparation:
-    key, _ = segue.place.project_key(segue.settings)
+    key, _ = workspace.working_tree.project_key(workspace.settings)
     checks = [id for id, one in state.features.items() if had_passed(one)] if state else []
     names = [word for digest in digests for word in programs(digest)]
     if state is not None:
         names += [
             check.command[0] for one in state.features.values() for check in one.checks if check.command
         ]
-    root = segue.place.root
+    root = workspace.working_tree.root
     return Preparation(
         reason=reason, session=scene.session, key=key, host=scene.host, folder=scene.folder,
         head=scene.head[:12],
-        tools=surroundings.tools(names, segue.environment.get("PATH"))[:TOOLS_MAX],
-        interpreter=surroundings.interpreter(root, segue.environment),
+        tools=surroundings.tools(names, workspace.environment.get("PATH"))[:TOOLS_MAX],
+        interpreter=surroundings.interpreter(root, workspace.environment),
         locks=surroundings.locks(root), checks=checks[:CHECKS_MAX],
     )  # fmt: skip
 

@@ -30,11 +30,14 @@ from ...effects.git.probe import begun, probe
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
 from ..brief import brief as brief_service
+from ..features.features import Features
+from ..runs.observed import runs_of
+from ..workspace.open_session import find_session
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ...effects.git.hunks import Changes, HunkQuery
     from ...effects.notes import Library, ProjectNote
+    from ..workspace.workspace import Workspace
 
 BRIEF_BYTES = (600, 1_024, 2_048)
 DECISIONS_MAX, DECISION_DAYS = 5, 30
@@ -47,10 +50,10 @@ MEMORY_SCORE_MIN = 0.12
 class Gathered:
     """What there is to tell of a session here."""
 
-    def __init__(self, segue: Segue, state: SessionState | None, *, quotes: bool = True) -> None:
-        self.segue = segue
+    def __init__(self, workspace: Workspace, state: SessionState | None, *, quotes: bool = True) -> None:
+        self.workspace = workspace
         self.state = state
-        self.root: Path = segue.place.root
+        self.root: Path = workspace.working_tree.root
         self.digests: list[RunDigest] = []
         self.agent = ""
         self.run = ""
@@ -64,10 +67,10 @@ class Gathered:
         from ..runs.quoting import blocks_of
         from .prepare import newest_of
 
-        if self.segue.place.bare:
+        if not self.workspace.sees_tree:
             self._look_at_sent()
             return
-        capture = self.segue.observed.capture()
+        capture = runs_of(self.workspace).capture()
         try:
             found = newest_of(capture, self.state.id if self.state else "")
             if found is None:
@@ -83,9 +86,9 @@ class Gathered:
             return
 
     def _look_at_sent(self) -> None:
-        from ..server.sent_runs import runs_of
+        from ..runs.sent_runs import sent_runs_of
 
-        sent = runs_of(self.segue, self.state.id) if self.state is not None else []
+        sent = sent_runs_of(self.workspace, self.state.id) if self.state is not None else []
         self.digests = [digest for _, digest in sent]
         if sent:
             self.agent, self.run = sent[0][0].agent, sent[0][0].native
@@ -110,9 +113,9 @@ class Gathered:
         last = self.digests[0].last if self.digests else 0.0
         covered = None
         if self.state is not None and self.state.features:
-            covered = self.segue.attach(self.state.id).features.covered(self.state)
+            covered = Features(find_session(self.workspace, self.state.id)).covered(self.state)
         asked = self._world or (lambda: probe(self.root, last))
-        world = Probe(now=time.time()) if self.segue.place.bare else asked()
+        world = Probe(now=time.time()) if not self.workspace.sees_tree else asked()
         return picture(self.digests, self.state, world, memories, agent=self.agent, covered=covered)
 
     @cached_property
@@ -120,7 +123,7 @@ class Gathered:
         """The notes of the place."""
         from .notes import library_of
 
-        return library_of(self.segue)
+        return library_of(self.workspace)
 
     @cached_property
     def query(self) -> str:
@@ -137,7 +140,7 @@ class Gathered:
 
 
 def restore(
-    segue: Segue, session: str = "", *, budget: str | int = "balanced", notes: Iterable[str] = (),
+    workspace: Workspace, session: str = "", *, budget: str | int = "balanced", notes: Iterable[str] = (),
     decisions: int = DECISIONS_MAX, count: Counter | None = None,
     priorities: Mapping[str, float] | None = None, since: str = "", record: bool = False,
 ) -> Restoration:  # fmt: skip
@@ -146,33 +149,37 @@ def restore(
     ``notes`` are asked for by id, title or path; ``since`` is a report of what changed meanwhile;
     ``record`` notes with the session what was loaded. ``count`` counts as the reading model does."""
     level, tokens = core.budget_of(budget)
-    state = _state(segue, session)
-    known = Gathered(segue, state)
-    recalled = _recalled(segue, known)
+    state = _state(workspace, session)
+    known = Gathered(workspace, state)
+    recalled = _recalled(workspace, known)
     shown = known.picture([" ".join(text.split())[:240] for _, text, _ in recalled[:4]])
     more = known.more()
     forms = [redact(compose(shown, size, more)) for size in BRIEF_BYTES]
-    found = list(_candidates(segue, known, recalled, tuple(notes), decisions, since))
+    found = list(_candidates(workspace, known, recalled, tuple(notes), decisions, since))
     quotes: Iterable[Passage] = ()
     if known.blocks and tokens > estimate(forms[-1]):
         quotes = passages(known.blocks, known.digests[0], forms[-1])
     restored = core.restore(
         forms, found, quotes, budget=tokens, level=level, count=count, priorities=priorities
     )
-    if record and state is not None and not segue.brake.in_force():
-        _record(segue, state, restored, found, known.library)
+    if record and state is not None and not workspace.pause_file.in_force():
+        _record(workspace, state, restored, found, known.library)
     return restored
 
 
-def brief_of(segue: Segue, session: str = "", *, budget: int = BRIEF_BYTES[-1]) -> str:
+def brief_of(workspace: Workspace, session: str = "", *, budget: int = BRIEF_BYTES[-1]) -> str:
     """The brief of a session, or of where the work here stands."""
-    known = Gathered(segue, _state(segue, session), quotes=False)
-    memories = [" ".join(text.split())[:240] for _, text, _ in _recalled(segue, known)[:4]]
+    known = Gathered(workspace, _state(workspace, session), quotes=False)
+    memories = [" ".join(text.split())[:240] for _, text, _ in _recalled(workspace, known)[:4]]
     return redact(compose(known.picture(memories), budget, known.more()))
 
 
 def _record(
-    segue: Segue, state: SessionState, restored: Restoration, found: Sequence[Candidate], library: Library
+    workspace: Workspace,
+    state: SessionState,
+    restored: Restoration,
+    found: Sequence[Candidate],
+    library: Library,
 ) -> None:
     """Note with the session what was loaded: ids, paths and hashes."""
     from ...core.sessions import commands as do
@@ -195,41 +202,41 @@ def _record(
     if used:
         paths = {id: notes[id].path for id in used if id in notes}
         wishes.append(do.LoadNotes(tuple(used), 0, paths))
-    segue.session(state.id).apply(*wishes)
+    find_session(workspace, state.id).apply(*wishes)
 
 
-def _state(segue: Segue, session: str) -> SessionState | None:
+def _state(workspace: Workspace, session: str) -> SessionState | None:
     from .scenes import state_of
 
-    return state_of(segue, session or None)
+    return state_of(workspace, session or None)
 
 
 def _candidates(
-    segue: Segue, known: Gathered, recalled: list[tuple[str, str, str]], wanted: tuple[str, ...],
+    workspace: Workspace, known: Gathered, recalled: list[tuple[str, str, str]], wanted: tuple[str, ...],
     decisions: int, since: str,
 ) -> Iterator[Candidate]:  # fmt: skip
     if since:
         yield _candidate("since", "since you left", "essential", "what changed meanwhile", since, "agent")
-    bare = segue.place.bare
+    bare = not workspace.sees_tree
     if bare:
         yield from _nowhere(wanted)
     else:
         yield from _changes(known)
     if known.state is not None:
-        yield from _failing(segue, known.state)
+        yield from _failing(workspace, known.state)
         yield from _decided(known.state, decisions)
     if not bare:
-        yield from _notes(segue, known, wanted)
+        yield from _notes(workspace, known, wanted)
     for id, text, trust in recalled:
         yield _candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
-    yield from _strategies(segue, known, {id for id, _, _ in recalled})
+    yield from _strategies(workspace, known, {id for id, _, _ in recalled})
     if not bare:
         yield from _related(known)
 
 
 def _nowhere(wanted: tuple[str, ...]) -> Iterator[Candidate]:
     """What a server cannot tell, for the log."""
-    from ..server.sent_runs import WHY
+    from ..runs.sent_runs import WHY
 
     for id, kind, priority in (
         ("changes", "work under way", "essential"), ("notes", "related notes", "recommended"),
@@ -286,23 +293,23 @@ def _within(path: str, cwd: str, root: Path) -> str:
         return path
 
 
-def _failing(segue: Segue, state: SessionState) -> Iterator[Candidate]:
+def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
     """Checks that fail, with what they said."""
     from ...core.features.evidence import CheckRan
     from ...core.journal import event as ev
     from ...effects.files.check_outputs import Outputs
     from ..sessions.repository import stream_of
 
-    outputs = Outputs(segue.home.evidence)
+    outputs = Outputs(workspace.home.evidence)
     for id, feature in state.features.items():
         for check in feature.checks:
             ran = feature.ran.get(check.hash)
             if ran is None or ran.ok:
                 continue
             text = ran.first
-            events = segue.journal.read(stream_of(state.id), after=ran.version - 1, limit=1)
+            events = workspace.store.read(stream_of(state.id), after=ran.version - 1, limit=1)
             body = ev.read_body(events[0]) if events else None
-            if isinstance(body, CheckRan) and body.output and not segue.place.bare:
+            if isinstance(body, CheckRan) and body.output and workspace.sees_tree:
                 kept = outputs.read(body.output)
                 text = (
                     _end(kept.decode("utf-8", "replace"))
@@ -333,7 +340,7 @@ def _decided(state: SessionState, most: int) -> Iterator[Candidate]:
 # -- notes
 
 
-def _notes(segue: Segue, known: Gathered, wanted: tuple[str, ...]) -> Iterator[Candidate]:
+def _notes(workspace: Workspace, known: Gathered, wanted: tuple[str, ...]) -> Iterator[Candidate]:
     library = known.library
     seen: set[str] = set()
     for note in library.index_notes():
@@ -411,13 +418,13 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
 # -- memories
 
 
-def _recalled(segue: Segue, known: Gathered) -> list[tuple[str, str, str]]:
+def _recalled(workspace: Workspace, known: Gathered) -> list[tuple[str, str, str]]:
     """(id, text, trust) of the memories that bear on the work; by full text unless a model is set."""
     query = known.query
     if not query:
         return []
     try:
-        service = _service(segue)
+        service = _service(workspace)
         found = service.search(query, top_k=MEMORIES_MAX * 2, session=known.state.id if known.state else "")
     except (SegueError, OSError):
         return []
@@ -425,25 +432,25 @@ def _recalled(segue: Segue, known: Gathered) -> list[tuple[str, str, str]]:
     return [(one.id, one.content, _trust(one.memory.trust)) for one in good]
 
 
-def _service(segue: Segue) -> Any:
+def _service(workspace: Workspace) -> Any:
     from ...effects.vectors.embedder import TextOnly
-    from ..memories.remembering import memories_of
+    from ..memories.service import PlaceMemories, memories_of
 
-    if segue._embedder is not None or segue.settings.text("embedder") in ("minilm", "endpoint"):
-        return segue.memories
-    return memories_of(segue, TextOnly())
+    if workspace.embedder is not None or workspace.settings.text("embedder") in ("minilm", "endpoint"):
+        return memories_of(workspace)
+    return PlaceMemories(workspace, TextOnly())
 
 
 def _trust(trust: str) -> str:
     return {"user": "yours", "agent": "agent"}.get(trust, "data")
 
 
-def _strategies(segue: Segue, known: Gathered, seen: set[str]) -> Iterator[Candidate]:
+def _strategies(workspace: Workspace, known: Gathered, seen: set[str]) -> Iterator[Candidate]:
     query = known.query
     if not query:
         return
     try:
-        found = _service(segue).playbook(query, top_k=PLAYBOOKS_MAX)
+        found = _service(workspace).playbook(query, top_k=PLAYBOOKS_MAX)
     except (SegueError, OSError):
         return
     for one in found:

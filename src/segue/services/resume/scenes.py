@@ -22,22 +22,23 @@ from ...effects.files.atomic import write_whole
 from ...effects.git import scene as effect
 from ...errors import UnknownSession
 from ..features.features import stream_of_tree
+from ..workspace.open_session import find_session
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
     from ...core.runs.digest import RunDigest
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 TOUCHED_MAX = 400
 OWNER = "project"
 
 
-def folder_of(segue: Segue) -> Path:
+def folder_of(workspace: Workspace) -> Path:
     """Where what is prepared for this project stands: named after it, and after its key if that is taken."""
     import hashlib
 
-    key, _ = segue.place.project_key(segue.settings)
-    plain = segue.home.manifests / segue.place.project_name(key)
+    key, _ = workspace.working_tree.project_key(workspace.settings)
+    plain = workspace.home.manifests / workspace.working_tree.project_name(key)
     owner = plain / OWNER
     try:
         if owner.read_text(errors="replace") in ("", key):
@@ -47,29 +48,29 @@ def folder_of(segue: Segue) -> Path:
     return plain.with_name(f"{plain.name}-{hashlib.sha256(key.encode()).hexdigest()[:8]}")
 
 
-def own_folder(segue: Segue) -> Path:
+def own_folder(workspace: Workspace) -> Path:
     """The same, made ours."""
-    folder = folder_of(segue)
+    folder = folder_of(workspace)
     if not (folder / OWNER).is_file():
-        key, _ = segue.place.project_key(segue.settings)
+        key, _ = workspace.working_tree.project_key(workspace.settings)
         write_whole(folder / OWNER, key.encode())
     return folder
 
 
-def path_of(segue: Segue, session: str) -> Path:
+def path_of(workspace: Workspace, session: str) -> Path:
     """The scene of a session, or of the working tree."""
-    name = clean_name(session) if session else f"tree-{stream_of_tree(segue.place.root)}"
-    return segue.home.scenes / f"{name}.json"
+    name = clean_name(session) if session else f"tree-{stream_of_tree(workspace.working_tree.root)}"
+    return workspace.home.scenes / f"{name}.json"
 
 
 def take(
-    segue: Segue, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
+    workspace: Workspace, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
     seconds: float = effect.TIME_SECONDS, seen: Scene | None = None, begun: effect.SceneQuery | None = None,
 ) -> Scene:  # fmt: skip
     """The world now, or as it was ``seen`` just now, with what this work is about."""
-    root = segue.place.root
-    found = seen or look(segue, seconds, begun)
-    mask = segue.book.mask
+    root = workspace.working_tree.root
+    found = seen or look(workspace, seconds, begun)
+    mask = workspace.repository.mask
     focus = effect.focus_of(root, state.focus.file, state.focus.position) if state else None
     return replace(
         found,
@@ -77,28 +78,32 @@ def take(
         session=state.id if state else "",
         version=state.version if state else 0,
         focus=focus,
-        notes=notes_outside(segue),
+        notes=notes_outside(workspace),
         touched=touched(root, state, digests),
     )
 
 
-def notes_outside(segue: Segue) -> dict[str, str]:
+def notes_outside(workspace: Workspace) -> dict[str, str]:
     """Notes that no look at the tree sees."""
     from .notes import library_of
 
-    return library_of(segue).outside()
+    return library_of(workspace).outside()
 
 
-def look(segue: Segue, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
+def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
     """The world around this project, without the data folder."""
     return effect.look(
-        segue.place.root, seconds=seconds, cache=cache_of(segue), skip=(segue.home.path,), begun=begun
+        workspace.working_tree.root,
+        seconds=seconds,
+        cache=cache_of(workspace),
+        skip=(workspace.home.path,),
+        begun=begun,
     )
 
 
-def cache_of(segue: Segue) -> Path:
+def cache_of(workspace: Workspace) -> Path:
     """What was read of a tree without git; features use the same."""
-    return segue.home.evidence / "trees" / f"{stream_of_tree(segue.place.root)}.tree"
+    return workspace.home.evidence / "trees" / f"{stream_of_tree(workspace.working_tree.root)}.tree"
 
 
 def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]) -> tuple[str, ...]:
@@ -118,29 +123,29 @@ def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]
     return tuple(names)[:TOUCHED_MAX]
 
 
-def keep(segue: Segue, scene: Scene) -> Path:
+def keep(workspace: Workspace, scene: Scene) -> Path:
     """Make a scene the newest of its session."""
-    segue.brake.check()
-    path = path_of(segue, scene.session)
+    workspace.pause_file.check()
+    path = path_of(workspace, scene.session)
     trip("scene.keep.before")
     write_whole(path, encode(scene))
     trip("scene.keep.after")
     return path
 
 
-def kept(segue: Segue, session: str) -> Scene | None:
+def kept(workspace: Workspace, session: str) -> Scene | None:
     """The newest scene of a session, or of the tree; None if there is none that can be read."""
     try:
-        return decode(path_of(segue, session).read_bytes())
+        return decode(path_of(workspace, session).read_bytes())
     except OSError:
         return None
 
 
-def state_of(segue: Segue, session: Session | str | None) -> SessionState | None:
+def state_of(workspace: Workspace, session: SessionHandle | str | None) -> SessionState | None:
     """The session that is meant; without one, the current one if it is not over; None if there is none."""
     try:
         if session is None or isinstance(session, str):
-            state = segue.session(session or "").state
+            state = find_session(workspace, session or "").state
         else:
             state = session.state
     except UnknownSession:

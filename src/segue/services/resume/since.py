@@ -42,17 +42,19 @@ from ...effects.git import scene as effect
 from ...effects.git.history import Way
 from ...effects.processes.identity import host_name
 from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
-from ..features.features import patterns_of
+from ..features.features import Features, patterns_of
 from ..memories.reader import reader_of
+from ..runs.observed import runs_of
 from ..runs.run import run_in
+from ..workspace.open_session import find_session
 from . import scenes
 from .notes import library_of
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...api.segue import Segue
     from ...stores.base import Memories
     from ..runs.discovery import RunFinder
+    from ..workspace.workspace import Workspace
 
 SLACK_SECONDS = 60.0
 """An agent writes its last lines a little after it told us that it stops."""
@@ -70,18 +72,18 @@ _UNITS = {"m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def since(
-    segue: Segue, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS,
+    workspace: Workspace, session: str = "", *, start: str = "", seconds: float = history.TIME_SECONDS,
     begun: effect.SceneQuery | None = None,
 ) -> Delta:  # fmt: skip
     """What changed since the session was left, or since ``start``: a time, an age such as 2h, a commit."""
-    state = scenes.state_of(segue, session or None)
-    capture = segue.observed.capture()
-    then = given(segue, state, start) if start else left(segue, state, capture)
-    way = Way(then, segue.place.root, seconds=seconds)
-    runs = list(_runs(segue, capture, then))
-    events = _events(segue, state, then)
-    memories = _memories(segue, then)
-    now = scenes.look(segue, seconds, begun)
+    state = scenes.state_of(workspace, session or None)
+    capture = runs_of(workspace).capture()
+    then = given(workspace, state, start) if start else left(workspace, state, capture)
+    way = Way(then, workspace.working_tree.root, seconds=seconds)
+    runs = list(_runs(workspace, capture, then))
+    events = _events(workspace, state, then)
+    memories = _memories(workspace, then)
+    now = scenes.look(workspace, seconds, begun)
     then = _as_it_was(then, now)
     told = way.history()
     present = _present(then, now)
@@ -89,12 +91,12 @@ def since(
     changed = _paths(files_of(kinds))
     beside = Beside(
         events=events,
-        features=_features(segue, state, then, changed) if state else (),
+        features=_features(workspace, state, then, changed) if state else (),
         memories=memories,
         runs=tuple(runs),
-        locks=_locks(segue.place.root, then, changed),
-        notes=frozenset(filter(library_of(segue).is_place, changed)),
-        outside=tuple(_outside(then.notes, scenes.notes_outside(segue))),
+        locks=_locks(workspace.working_tree.root, then, changed),
+        notes=frozenset(filter(library_of(workspace).is_place, changed)),
+        outside=tuple(_outside(then.notes, scenes.notes_outside(workspace))),
         present=present,
     )
     return delta(then, now, told, beside, kinds)
@@ -103,18 +105,20 @@ def since(
 # -- the scene of then -----------------------------------------------------------------------------
 
 
-def left(segue: Segue, state: SessionState | None, capture: RunFinder) -> Scene:
+def left(workspace: Workspace, state: SessionState | None, capture: RunFinder) -> Scene:
     """The world when the work was left, as it was kept or as far as it can be put together."""
-    kept = scenes.kept(segue, state.id if state else "")
+    kept = scenes.kept(workspace, state.id if state else "")
     last = _last_run(capture, state)
     if kept is not None and (last is None or last.changed <= kept.at + SLACK_SECONDS):
         return kept
     if last is not None:
-        return _of_run(segue, state, capture, last, kept)
+        return _of_run(workspace, state, capture, last, kept)
     if state is not None:
         moment = datetime.fromisoformat(state.paused or state.updated or state.created).timestamp()
-        touched = scenes.touched(segue.place.root, state, ())
-        return derived(segue, state, moment, "the session's journal and git's log of heads", touched=touched)
+        touched = scenes.touched(workspace.working_tree.root, state, ())
+        return derived(
+            workspace, state, moment, "the session's journal and git's log of heads", touched=touched
+        )
     raise UnknownSession(
         "nobody has left this project yet: there is no session, no run and no scene here",
         hint="`segue prepare` keeps a scene to compare with",
@@ -133,7 +137,7 @@ def _last_run(capture: RunFinder, state: SessionState | None) -> Found | None:
 
 
 def _of_run(
-    segue: Segue, state: SessionState | None, capture: RunFinder, found: Found, kept: Scene | None
+    workspace: Workspace, state: SessionState | None, capture: RunFinder, found: Found, kept: Scene | None
 ) -> Scene:
     from ..brief.brief import of_found
 
@@ -142,9 +146,9 @@ def _of_run(
     except (SegueError, OSError, UnknownRun):
         digest = None
     moment = min(found.changed, digest.last or found.changed) if digest else found.changed
-    touched = scenes.touched(segue.place.root, state, [digest] if digest else ())
+    touched = scenes.touched(workspace.working_tree.root, state, [digest] if digest else ())
     source = "the transcript of the last run and git's log of heads"
-    scene = derived(segue, state, moment, source, touched=touched)
+    scene = derived(workspace, state, moment, source, touched=touched)
     if kept is None:
         return scene
     return replace(
@@ -154,15 +158,15 @@ def _of_run(
 
 
 def derived(
-    segue: Segue, state: SessionState | None, moment: float, source: str, *, head: str = "",
+    workspace: Workspace, state: SessionState | None, moment: float, source: str, *, head: str = "",
     touched: Sequence[str] = (),
 ) -> Scene:  # fmt: skip
     """A scene of a moment at which nobody kept one."""
-    root = segue.place.root
+    root = workspace.working_tree.root
     repository = git.find(root)
     bare = Scene(
         at=moment, host=host_name(), folder=str(root), session=state.id if state else "",
-        version=_version_at(segue, state, moment), touched=tuple(touched), derived=source,
+        version=_version_at(workspace, state, moment), touched=tuple(touched), derived=source,
     )  # fmt: skip
     if repository is None:
         return replace(bare, cut=True)
@@ -177,36 +181,36 @@ def derived(
     )  # fmt: skip
 
 
-def _version_at(segue: Segue, state: SessionState | None, moment: float) -> int:
+def _version_at(workspace: Workspace, state: SessionState | None, moment: float) -> int:
     """The version that a session had."""
     if state is None:
         return 0
     at = iso(moment + 1)
-    return sum(event.at <= at for event in segue.attach(state.id).log())
+    return sum(event.at <= at for event in find_session(workspace, state.id).log())
 
 
-def given(segue: Segue, state: SessionState | None, start: str) -> Scene:
+def given(workspace: Workspace, state: SessionState | None, start: str) -> Scene:
     """The scene of a moment or a commit that somebody named."""
-    kept = scenes.kept(segue, state.id if state else "")
-    touched = kept.touched if kept else scenes.touched(segue.place.root, state, ())
+    kept = scenes.kept(workspace, state.id if state else "")
+    touched = kept.touched if kept else scenes.touched(workspace.working_tree.root, state, ())
     age = _AGO.fullmatch(start.strip())
     if age:
         moment = max(1.0, time.time() - float(age[1]) * _UNITS[age[2]])  # there was no git before 1970
-        return derived(segue, state, moment, f"git's log of heads, {start} ago", touched=touched)
+        return derived(workspace, state, moment, f"git's log of heads, {start} ago", touched=touched)
     try:
         moment = datetime.fromisoformat(start).timestamp()
-        return derived(segue, state, moment, f"git's log of heads at {start}", touched=touched)
+        return derived(workspace, state, moment, f"git's log of heads at {start}", touched=touched)
     except ValueError:
         pass
     asked = effect.run(
-        segue.place.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0
+        workspace.working_tree.root, "log", "-1", "--format=%H %ct", "--end-of-options", start, seconds=5.0
     )
     if not asked:
         raise UsageError(
             f"{start!r} is no time, no age and no commit", hint="for example 2h, 3d, 2026-11-14 or HEAD~3"
         )
     head, at = asked.decode().split()
-    return derived(segue, state, float(at), f"the commit {head[:12]}", head=head, touched=touched)
+    return derived(workspace, state, float(at), f"the commit {head[:12]}", head=head, touched=touched)
 
 
 def _as_it_was(then: Scene, now: Scene) -> Scene:
@@ -248,7 +252,7 @@ def _paths(files: Files) -> list[str]:
     return [*files.created, *files.modified, *files.deleted, *renamed]
 
 
-def _runs(segue: Segue, capture: RunFinder, then: Scene) -> Iterable[Mention]:
+def _runs(workspace: Workspace, capture: RunFinder, then: Scene) -> Iterable[Mention]:
     """Runs that were active since, not counting the one that asks and sub-agents."""
     seen: set[str] = set()
     for found in capture.found():
@@ -262,12 +266,12 @@ def _runs(segue: Segue, capture: RunFinder, then: Scene) -> Iterable[Mention]:
         yield Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
 
 
-def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Mention, ...]:
+def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tuple[Mention, ...]:
     """What was written into the session since."""
     if state is None or state.version <= then.version:
         return ()
     found = []
-    for event in segue.attach(state.id).log(after=then.version):
+    for event in find_session(workspace, state.id).log(after=then.version):
         body = ev.read_body(event)
         if body is None or event.kind in _QUIET:
             continue
@@ -276,13 +280,13 @@ def _events(segue: Segue, state: SessionState | None, then: Scene) -> tuple[Ment
     return tuple(found[-EVENTS_MAX:])
 
 
-def _memories(segue: Segue, then: Scene) -> tuple[Mention, ...]:
+def _memories(workspace: Workspace, then: Scene) -> tuple[Mention, ...]:
     """Memories that are new or changed since, for who may read them."""
-    kept: Memories | None = getattr(segue.journal, "memories", None)
+    kept: Memories | None = getattr(workspace.store, "memories", None)
     if kept is None:
         return ()
     try:
-        reader, start = reader_of(segue), iso(then.at)
+        reader, start = reader_of(workspace), iso(then.at)
         found: dict[str, Mention] = {}
         for trace in kept.trail(reader, limit=200):
             if trace.at <= start:
@@ -296,16 +300,16 @@ def _memories(segue: Segue, then: Scene) -> tuple[Mention, ...]:
 
 
 def _features(
-    segue: Segue, state: SessionState, then: Scene, changed: Sequence[str]
+    workspace: Workspace, state: SessionState, then: Scene, changed: Sequence[str]
 ) -> tuple[FeatureDelta, ...]:
     """Features that are not as they were."""
     before: Mapping[str, Feature] = {}
     if then.version:
-        before = segue.book.state_at(state.id, then.version).features
+        before = workspace.repository.state_at(state.id, then.version).features
     if not before and not state.features:
         return ()
     found: list[FeatureDelta] = []
-    verdicts = {one.id: one for one in segue.attach(state.id).features.verdicts(state)}
+    verdicts = {one.id: one for one in Features(find_session(workspace, state.id)).verdicts(state)}
     for id, feature in state.features.items():
         old, verdict = before.get(id), verdicts[id]
         if old is None:

@@ -17,35 +17,43 @@ from ...core.runs.window_pressure import THRESHOLD_DEFAULT, Pressure, pressure_o
 from ...effects.files.atomic import write_whole
 from ...errors import BadSettings, SegueError, UsageError
 from ...settings import Settings
+from ..runs.observed import runs_of
 from ..workspace.data_folder import DataFolder
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 LEARNT_MAX = 256
 
 
 def pressure(
-    segue: Segue, run: str = "", *, tokens_used: int | None = None, window: int = 0, threshold: float = 0.0
+    workspace: Workspace,
+    run: str = "",
+    *,
+    tokens_used: int | None = None,
+    window: int = 0,
+    threshold: float = 0.0,
 ) -> Pressure:
     """How full a window is: of so many tokens, of a run, or of the newest run here."""
-    limit = _threshold(threshold or segue.settings.number("pressure_threshold"))
+    limit = _threshold(threshold or workspace.settings.number("pressure_threshold"))
     if tokens_used is not None:
-        return pressure_of(tokens_used, window or _any(segue.settings), limit, source="given")
+        return pressure_of(tokens_used, window or _any(workspace.settings), limit, source="given")
     from ...agents import agent as agent_of
     from ..runs.read_transcript import final
 
-    capture = segue.observed.capture()
+    capture = runs_of(workspace).capture()
     found = capture.find_run(run) if run else next((one for one in capture.found() if not one.parent), None)
     if found is None:
-        return pressure_of(0, window or _any(segue.settings), limit, source="default")
+        return pressure_of(0, window or _any(workspace.settings), limit, source="default")
     digest = final(capture.reading(found), agent_of(found.agent))
     if window:
         return pressure_of(
             digest.context, window, limit, model=digest.model, run=found.native, agent=found.agent,
             source="given",
         )  # fmt: skip
-    return of_digest(digest, segue.settings, segue.home, run=found.native, agent=found.agent, threshold=limit)
+    return of_digest(
+        digest, workspace.settings, workspace.home, run=found.native, agent=found.agent, threshold=limit
+    )
 
 
 def of_digest(

@@ -21,8 +21,8 @@ from ...errors import SegueError
 from . import scenes
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 OPEN_MAX = 50
 
@@ -89,15 +89,15 @@ class Working(Value):
     agents: tuple[AgentNow, ...]
 
 
-def working(session: Session) -> Working:
+def working(session: SessionHandle) -> Working:
     """Look."""
-    segue, state = session._segue, session.state
-    kept = scenes.kept(segue, session.id)
-    now = effect.look(segue.place.root, seconds=2.0, skip=(segue.home.path,), hashes=False)
+    workspace, state = session.workspace, session.state
+    kept = scenes.kept(workspace, session.id)
+    now = effect.look(workspace.working_tree.root, seconds=2.0, skip=(workspace.home.path,), hashes=False)
     threads = sorted(state.threads.values(), key=lambda one: (one.status != "in_progress", one.last_activity))
     return Working(
         session=session.id,
-        focus=_focus(segue, state, kept),
+        focus=_focus(workspace, state, kept),
         threads=tuple(
             OpenThread(one.topic, one.status, one.last_activity, one.notes)
             for one in threads
@@ -109,13 +109,13 @@ def working(session: Session) -> Working:
     )
 
 
-def _focus(segue: Segue, state: SessionState, kept: Scene | None) -> FocusNow:
+def _focus(workspace: Workspace, state: SessionState, kept: Scene | None) -> FocusNow:
     focus = state.focus
     file, position = focus.file, focus.position
     now = FocusNow(file, position, focus.note_id, focus.note_title, file, position)
     if not file:
         return now
-    root = segue.place.root
+    root = workspace.working_tree.root
     held = kept.focus if kept and kept.focus and (kept.focus.file == file) else None
     same = held is not None and _position(held) == position
     if not (root / file).is_file() and kept is not None:
@@ -140,12 +140,19 @@ def _focus(segue: Segue, state: SessionState, kept: Scene | None) -> FocusNow:
             focus.file,
             position,
             None,
-            _text(segue, body, line),
+            _text(workspace, body, line),
         )
     line, exact = moved(held, body)
     place = f"{line}:{held.rest}" if held.rest else str(line)
     return FocusNow(
-        file, place, focus.note_id, focus.note_title, focus.file, position, exact, _text(segue, body, line)
+        file,
+        place,
+        focus.note_id,
+        focus.note_title,
+        focus.file,
+        position,
+        exact,
+        _text(workspace, body, line),
     )
 
 
@@ -153,13 +160,13 @@ def _position(held: Anchor) -> str:
     return f"{held.line}:{held.rest}" if held.rest else str(held.line)
 
 
-def _text(segue: Segue, body: bytes, line: int) -> str:
+def _text(workspace: Workspace, body: bytes, line: int) -> str:
     from ...core.base.text import clean_text
 
     lines = body.split(b"\n")
     if not 0 < line <= len(lines):
         return ""
-    text = clean_text(lines[line - 1][:400].decode("utf-8", "replace"), mask=segue.book.mask)
+    text = clean_text(lines[line - 1][:400].decode("utf-8", "replace"), mask=workspace.repository.mask)
     return text.strip()[:200]
 
 

@@ -21,16 +21,16 @@ from ...core.journal.event import Draft
 from ...core.sessions import commands as do
 from ...core.sessions.commands import Refusal, decide_all
 from ...core.sessions.state import OPEN, SessionState
+from ...effects.clock import now
 from ...effects.processes.identity import ancestors
 from ...errors import StaleVersion
 from ...stores.base import Append
 from ..sessions.repository import stream_of
-from ..workspace.data_folder import now
 from ..workspace.working_tree import WorkingTree
 from .run import Run
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 OBSERVER = "segue"
 CONTINUED_DAYS = 7.0
@@ -51,8 +51,10 @@ class Trail(msgspec.Struct):
 class Attaching:
     """Finds or makes the sessions of runs; nothing is written before ``commit``."""
 
-    def __init__(self, segue: Segue, roots: Iterable[Path], known: Iterable[Run], *, given: str = "") -> None:
-        self._segue = segue
+    def __init__(
+        self, workspace: Workspace, roots: Iterable[Path], known: Iterable[Run], *, given: str = ""
+    ) -> None:
+        self._workspace = workspace
         self._roots = [str(root) for root in roots]
         self._given = given
         self._sessions: dict[tuple[str, str], str] = {}
@@ -113,9 +115,9 @@ class Attaching:
 
     def _is_held(self, session: str, run: Run) -> bool:
         """Whether another run holds it, and did while this one was active."""
-        if not self._segue.journal.head(f"hold/{session}").version:
+        if not self._workspace.store.head(f"hold/{session}").version:
             return False
-        others = (h for h in self._segue.holds.living(session) if h.run not in (run.id, run.key))
+        others = (h for h in self._workspace.holds.living(session) if h.run not in (run.id, run.key))
         return any(h.since <= run.last for h in others if not _launched(h.pid, run))
 
     def _follow(self, run: Run, session: str) -> None:
@@ -136,18 +138,18 @@ class Attaching:
 
     def _place(self, root: str) -> WorkingTree:
         if root not in self._places:
-            self._places[root] = WorkingTree(Path(root), self._segue.journal)
+            self._places[root] = WorkingTree(Path(root), self._workspace.store)
         return self._places[root]
 
     def _exists(self, session: str) -> bool:
         return session in self._appends or self._state(session) is not None or self._is_archived(session)
 
     def _is_archived(self, session: str) -> bool:
-        return self._segue.home.archived(session).is_file()
+        return self._workspace.home.archived(session).is_file()
 
     def _state(self, session: str) -> SessionState | None:
         if session not in self._states:
-            book = self._segue.book
+            book = self._workspace.repository
             self._states[session] = book.state(session) if book.exists(session) else None
         return self._states[session]
 
@@ -155,25 +157,25 @@ class Attaching:
         if session in self._appends:
             return True
         if session not in self._undeclared:
-            events = self._segue.journal.read(stream_of(session))
+            events = self._workspace.store.read(stream_of(session))
             self._undeclared[session] = bool(events) and all(event.actor == OBSERVER for event in events)
         return self._undeclared[session]
 
     # -- what is made --------------------------------------------------------------------------
 
     def _new(self, run: Run) -> str:
-        segue = self._segue
-        name = segue.place.project_name(run.project)
-        kind = segue.settings.text("type")
+        workspace = self._workspace
+        name = workspace.working_tree.project_name(run.project)
+        kind = workspace.settings.text("type")
         session = f"{(run.began or now())[:10]}-{kind}-{name}-{run.key[:6]}"
         if self._exists(session):
             return session
         told = f"observed: the first prompt of {run.agent} run {run.id}; nobody declared this session"
         wishes = [
-            do.Create(session, run.goal, segue.settings.text("organization"), run.project, kind, name),
+            do.Create(session, run.goal, workspace.settings.text("organization"), run.project, kind, name),
             do.Note(told),
         ]
-        clean = [clean_command(wish, segue.book.mask) for wish in wishes]
+        clean = [clean_command(wish, workspace.repository.mask) for wish in wishes]
         outcome = decide_all(SessionState(), clean, at=run.began or now(), actor=OBSERVER, run="")
         assert not isinstance(outcome, Refusal)
         self._appends[session] = list(outcome.drafts)
@@ -182,16 +184,18 @@ class Attaching:
     def commit(self) -> list[str]:
         """Write the sessions that are new, all or none, and let working trees without a session of their
         own mean the newest; the ids of the new ones."""
-        journal = self._segue.journal
+        journal = self._workspace.store
         made = list(self._appends)
         while self._appends:
             appends = [Append(stream_of(id), 0, drafts) for id, drafts in self._appends.items()]
             try:
                 journal.append(*appends)
-                self._segue.backups.written(sum(map(len, self._appends.values())))
+                self._workspace.backups.written(sum(map(len, self._appends.values())))
                 break
             except StaleVersion:  # another process saw the same runs
-                self._appends = {i: d for i, d in self._appends.items() if not self._segue.book.exists(i)}
+                self._appends = {
+                    i: d for i, d in self._appends.items() if not self._workspace.repository.exists(i)
+                }
         self._appends, self._states = {}, {}
         for root in {trail.root for trail in self._trails} & set(self._roots):
             self._bind(root)
@@ -205,15 +209,15 @@ class Attaching:
             return
         if current and self._state(current) is not None and not self._is_undeclared(current):
             return
-        key, root_commit = place.project_key(self._segue.settings)
+        key, root_commit = place.project_key(self._workspace.settings)
         append = place.bind(key, root_commit, newest.session, at=now(), actor=OBSERVER)
         if append is not None:
             try:
-                self._segue.journal.append(append)
+                self._workspace.store.append(append)
             except StaleVersion:
                 return  # somebody chose one meanwhile
-            if root == str(self._segue.place.root):
-                self._segue.place.tree(fresh=True)
+            if root == str(self._workspace.working_tree.root):
+                self._workspace.working_tree.tree(fresh=True)
 
 
 def _launched(pid: int, run: Run) -> bool:

@@ -17,10 +17,12 @@ from ...agents import agents
 from ...core.base.values import Value
 from ...effects.processes.identity import ancestors, began_at, command_of
 from ...errors import SegueError
+from .observed import runs_of
+from .sync import sync
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
     from .discovery import RunFinder
 
 _LOOKS_MAX = 64
@@ -34,10 +36,10 @@ class Caller(Value):
     session: str = ""
 
 
-def asker(segue: Segue) -> Caller:
+def asker(workspace: Workspace) -> Caller:
     """The run that asks, and its session."""
-    given = segue.environment.get("SEGUE_SESSION", "")
-    capture = segue.observed.capture()
+    given = workspace.environment.get("SEGUE_SESSION", "")
+    capture = runs_of(workspace).capture()
     runs = islice(capture.found(), _LOOKS_MAX)
     found = next((one for one in runs if not one.parent and capture.asks(one)), None)
     if found is None:
@@ -45,7 +47,7 @@ def asker(segue: Segue) -> Caller:
         found = _written_since(capture, name, began) if name else None
         if found is None:
             return Caller(name, session=given)
-    return Caller(found.agent, found.native, given or _session(segue, capture, found))
+    return Caller(found.agent, found.native, given or _session(workspace, capture, found))
 
 
 def parent_agent() -> tuple[str, float]:
@@ -66,17 +68,17 @@ def _written_since(capture: RunFinder, agent: str, began: float) -> Found | None
     return newest if newest is not None and newest.changed >= began else None
 
 
-def _session(segue: Segue, capture: RunFinder, found: Found) -> str:
+def _session(workspace: Workspace, capture: RunFinder, found: Found) -> str:
     row = capture.row(found)
     if row is not None and row.session:
         return row.session
-    if segue.brake.in_force():
+    if workspace.pause_file.in_force():
         return ""
     try:
         if agent_of(found.agent).form == "database":
-            segue.sync(agent=found.agent)
+            sync(workspace, agent=found.agent, shares=True)
         else:
-            segue.sync(paths=[Path(found.path)])
+            sync(workspace, paths=[Path(found.path)], shares=True)
     except SegueError:
         return ""
     row = capture.row(found)

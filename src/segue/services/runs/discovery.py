@@ -60,7 +60,7 @@ def _elsewhere(home: DataFolder, where: str, key: str) -> tuple[Runs, SharedCopi
     from .shared_copies import SharedCopies
 
     journal = open_store(home, where, key=key)
-    runs: Runs = journal.runs  # type: ignore[attr-defined]
+    runs: Runs = journal.runs
     try:
         runs.get("")
     except StoreUnavailable:

@@ -17,19 +17,22 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError
 from . import cursor
 from .discovery import RunFinder, found_of
+from .observed import runs_of
 from .read_transcript import final
 from .run import Run, facts_of, run_in, run_of, seen
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 
-def list_runs(segue: Segue, *, agent: str = "", everywhere: bool = False, limit: int = 0) -> list[Run]:
+def list_runs(
+    workspace: Workspace, *, agent: str = "", everywhere: bool = False, limit: int = 0
+) -> list[Run]:
     """The runs of a project, or of all, the newest first; those that cannot be read are left out."""
-    capture = segue.observed.capture(everywhere=everywhere)
-    archived = segue.observed.archive.sessions()
-    rows = {row.key: row for row in segue.observed.runs.rows()}
-    keys = set(segue.place.project_keys(segue.settings))
+    capture = runs_of(workspace).capture(everywhere=everywhere)
+    archived = runs_of(workspace).archive.sessions()
+    rows = {row.key: row for row in runs_of(workspace).runs.rows()}
+    keys = set(workspace.working_tree.project_keys(workspace.settings))
     listed: dict[str, Run] = {}
     for found in capture.found(agent):
         if limit and len(listed) >= limit:
@@ -66,14 +69,14 @@ def _as_it_stands(capture: RunFinder, found: Found, known: bool) -> Run | None:
     return replace(run, project=row.project, session=row.session)
 
 
-def one_run(segue: Segue, id: str) -> Run:
+def one_run(workspace: Workspace, id: str) -> Run:
     """A run by its id, or the beginning of it."""
-    capture = segue.observed.capture()
+    capture = runs_of(workspace).capture()
     found = capture.find_run(id)
     key = capture.key(found)
-    archived = key in segue.observed.archive.sessions()
+    archived = key in runs_of(workspace).archive.sessions()
     shared = capture.shelf is not None and capture.shelf.has(key)
-    row = segue.observed.runs.get(key)
+    row = runs_of(workspace).runs.get(key)
     present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
     known = run_in(row) if row is not None else None
     if not present and known is not None:
@@ -84,9 +87,9 @@ def one_run(segue: Segue, id: str) -> Run:
     return replace(run, archived=archived, shared=shared, present=present)
 
 
-def steps_of(segue: Segue, run: Run) -> list[Step]:
+def steps_of(workspace: Workspace, run: Run) -> list[Step]:
     """What a run did, step by step, masked, from its transcript or its copy."""
-    capture = segue.observed.capture()
+    capture = runs_of(workspace).capture()
     found = Found(run.agent, run.path, run.id, 0.0, 0, run.cwd)
-    mask = redact_bytes if segue.settings["redact"] else None
+    mask = redact_bytes if workspace.settings["redact"] else None
     return list(capture.steps(found, mask))

@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ...effects.files.archive import Archive
     from ...stores.base import Runs
+    from ..workspace.workspace import Workspace
     from .discovery import RunFinder
     from .shared_copies import SharedCopies
 
@@ -21,35 +21,30 @@ if TYPE_CHECKING:
 class ObservedRuns:
     """The observed side of a data folder."""
 
-    def __init__(self, segue: Segue) -> None:
-        self._segue = segue
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
         self._looked: RunFinder | None = None
 
-    @cached_property
+    @property
     def runs(self) -> Runs:
-        """The rows of runs; in memory, if the store keeps nothing of the kind."""
-        kept: Runs | None = getattr(self._segue.journal, "runs", None)
-        if kept is not None:
-            return kept
-        from ...stores.memory.journal import VolatileRuns
-
-        return VolatileRuns()
+        """The rows of runs."""
+        return self._workspace.store.runs
 
     @cached_property
     def archive(self) -> Archive:
         """The copies of transcripts."""
         from ...effects.files.archive import Archive
 
-        return Archive(self._segue.home.transcripts)
+        return Archive(self._workspace.home.transcripts)
 
     @property
     def shelf(self) -> SharedCopies | None:
         """Copies in a store that machines share; None for one of this machine."""
-        if not self._segue.home.elsewhere:
+        if not self._workspace.home.elsewhere:
             return None
         from .shared_copies import SharedCopies
 
-        return SharedCopies(self._segue.journal)
+        return SharedCopies(self._workspace.store)
 
     def capture(self, *, everywhere: bool = False) -> RunFinder:
         """The runs that agents left on this machine: of this project, or of all."""
@@ -57,9 +52,9 @@ class ObservedRuns:
             return self._looked
         from .discovery import RunFinder
 
-        segue = self._segue
+        workspace = self._workspace
         return RunFinder(
-            segue.folder, segue.environment, runs=self.runs, archive=self.archive, shelf=self.shelf,
+            workspace.folder, workspace.environment, runs=self.runs, archive=self.archive, shelf=self.shelf,
             everywhere=everywhere,
         )  # fmt: skip
 
@@ -74,3 +69,12 @@ class ObservedRuns:
             yield
         finally:
             self._looked = before
+
+
+def runs_of(workspace: Workspace) -> ObservedRuns:
+    """The runs that a workspace knows: those on this machine, on a server those that were sent to it."""
+    if workspace.sees_tree:
+        return workspace.part(ObservedRuns)
+    from .sent_runs import SentRuns
+
+    return workspace.part(SentRuns)

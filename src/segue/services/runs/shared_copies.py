@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING
 from ...core.journal import event as ev
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
+from ...effects.clock import now
 from ...effects.files.archive import Archive, Copy, squeeze, unsqueeze
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal
-from ..workspace.data_folder import now
 from ..workspace.on_off import is_off
+from .observed import runs_of
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 SHARED_BYTES_MAX = 64 << 20
 """Of one transcript, compressed; a larger one is not shared."""
@@ -46,23 +47,23 @@ Unshared = tuple[str, str, str]
 
 
 def share_runs(
-    segue: Segue, archive: Archive | None, project: str, changed: Collection[str]
+    workspace: Workspace, archive: Archive | None, project: str, changed: Collection[str]
 ) -> tuple[int, list[Unshared]]:
     """Bring the store up to what the archive has of a project's runs: how many copies grew, and what is not
     shared. ``changed``: keys of runs of which something was read just now."""
-    if not segue.home.elsewhere:
+    if not workspace.home.elsewhere:
         return 0, []
     if archive is None:
         return 0, [("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
-    if not segue.settings["redact"]:
+    if not workspace.settings["redact"]:
         return 0, [("", "", "nothing is shared: secrets are not masked (redact is off)")]
-    there = dict(segue.journal.streams(PREFIX))
+    there = dict(workspace.store.streams(PREFIX))
     weights: dict[str, int] = {}
     shared, unshared = 0, []
-    for copy in _to_share(segue, archive, project):
+    for copy in _to_share(workspace, archive, project):
         about = copy.about
         version = there.get(stream_of(about.key), 0)
-        if version and about.key not in changed and _is_shared(segue.journal, copy, version):
+        if version and about.key not in changed and _is_shared(workspace.store, copy, version):
             continue
         weights = weights or archive.weights()
         weight = weights.get(about.key, 0)
@@ -73,23 +74,23 @@ def share_runs(
             unshared.append((about.agent, about.path, reason))
             continue
         try:
-            shared += _share_copy(segue, archive, copy)
+            shared += _share_copy(workspace, archive, copy)
         except DamagedError as fault:
             unshared.append((about.agent, about.path, f"not shared: {fault.message}"))
     return shared, unshared
 
 
-def _to_share(segue: Segue, archive: Archive, project: str) -> Iterator[Copy]:
+def _to_share(workspace: Workspace, archive: Archive, project: str) -> Iterator[Copy]:
     """Copies of this project's runs in this store that nobody switched off."""
     known: dict[str, bool] = {"": True}
     for copy in archive.copies():
         about, session = copy.about, copy.session
-        if about.project != project or about.store != str(segue.home.database):
+        if about.project != project or about.store != str(workspace.home.database):
             continue
-        if is_off(segue.home, Path(about.cwd) if about.cwd else segue.place.root, session):
+        if is_off(workspace.home, Path(about.cwd) if about.cwd else workspace.working_tree.root, session):
             continue
         if session not in known:
-            known[session] = segue.book.exists(session)
+            known[session] = workspace.repository.exists(session)
         if known[session]:
             yield copy
 
@@ -102,11 +103,11 @@ def _is_shared(journal: Journal, copy: Copy, version: int) -> bool:
     return bool(last) and last[-1].size == copy.about.size + len(copy.about.torn)
 
 
-def _share_copy(segue: Segue, archive: Archive, copy: Copy) -> bool:
+def _share_copy(workspace: Workspace, archive: Archive, copy: Copy) -> bool:
     text = b"".join(archive.read(copy.about.key))
     for left in reversed(range(_TRIES)):
         try:
-            return share(segue.journal, copy, text, actor=segue.book.actor)
+            return share(workspace.store, copy, text, actor=workspace.repository.actor)
         except StaleVersion:  # another machine has the same run
             if not left:
                 return False
@@ -302,16 +303,16 @@ def forget(journal: Journal, key: str) -> None:
         journal.drop(Append(stream_of(key), events[-1].version), pieces=named(events))
 
 
-def leaving(segue: Segue, session: str) -> tuple[list[Append], list[str]]:
+def leaving(workspace: Workspace, session: str) -> tuple[list[Append], list[str]]:
     """The streams and pieces that leave the store with a session."""
-    there = dict(segue.journal.streams(PREFIX))
+    there = dict(workspace.store.streams(PREFIX))
     if not there:
         return [], []
     streams, pieces = [], []
-    for row in segue.observed.runs.rows(session=session):
+    for row in runs_of(workspace).runs.rows(session=session):
         name = stream_of(row.key)
         if name in there:
-            events = segue.journal.read(name)
+            events = workspace.store.read(name)
             streams.append(Append(name, events[-1].version))
             pieces += named(events)
     return streams, pieces

@@ -29,12 +29,13 @@ from ..workspace.on_off import refuse_if_off, session_mark
 from . import cursor
 from .assign_session import Attaching
 from .cursor import FileStamp
+from .observed import runs_of
 from .read_transcript import recognised
 from .run import Run, facts_of, row_of, seen
 from .sync_workers import Job, Shares, Taken, Taker, Worker
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 Progress = Callable[[int, int, str], None]
 WAIT_SECONDS = 300.0
@@ -85,32 +86,32 @@ def deletes(agent: str, days: int, *, kept: bool) -> str:
 
 
 def sync(
-    segue: Segue, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
+    workspace: Workspace, *, agent: str = "", paths: Sequence[Path] = (), session: str = "",
     progress: Progress | None = None, workers: int = 1, found: Sequence[Found] = (),
     wait_seconds: float = WAIT_SECONDS, shares: bool = False,
 ) -> Synced:  # fmt: skip
     """Take in all runs of the project, or the transcripts at these paths, or those that were found.
     ``shares``: and put copies into a store that others share, if that is set."""
-    segue.brake.check()
-    refuse_if_off(segue.home, segue.place.root, session)
-    lock = segue.home.path / "sync.lock"
+    workspace.pause_file.check()
+    refuse_if_off(workspace.home, workspace.working_tree.root, session)
+    lock = workspace.home.path / "sync.lock"
     with only_one(lock, timeout_seconds=wait_seconds, what="segue sync"):
-        return _Sync(segue, session, progress, shares).run(agent, paths, workers, found)
+        return _Sync(workspace, session, progress, shares).run(agent, paths, workers, found)
 
 
 class _Sync:
     """One sync, from discovery to the limits of the archive."""
 
-    def __init__(self, segue: Segue, session: str, progress: Progress | None, shares: bool) -> None:
-        self.segue = segue
+    def __init__(self, workspace: Workspace, session: str, progress: Progress | None, shares: bool) -> None:
+        self.workspace = workspace
         self.shares = shares
         self.session = session
         self.progress = progress
-        keeps = segue.settings.number("archive_bytes_max") > 0
-        self.archive = segue.observed.archive if keeps else None
-        self.capture = segue.observed.capture()
-        self.rows = {row.key: row for row in segue.observed.runs.rows()}
-        self.project = segue.place.project_key(segue.settings)[0]
+        keeps = workspace.settings.number("archive_bytes_max") > 0
+        self.archive = runs_of(workspace).archive if keeps else None
+        self.capture = runs_of(workspace).capture()
+        self.rows = {row.key: row for row in runs_of(workspace).runs.rows()}
+        self.project = workspace.working_tree.project_key(workspace.settings)[0]
         self.new = 0
         self.unreadable: list[Unreadable] = []
 
@@ -118,7 +119,7 @@ class _Sync:
         found = list(given) or (self._given(paths, agent) if paths else list(self.capture.found(agent)))
         found = [one for one in found if not self._is_off(one)]
         jobs, same = self._jobs(found)
-        taker = Taker(self.capture.host, self.archive, self._about, bool(self.segue.settings["redact"]))
+        taker = Taker(self.capture.host, self.archive, self._about, bool(self.workspace.settings["redact"]))
         read = self._take(jobs, taker, workers)
         names, known = sorted({one.agent for one in found}), {row.agent for row in self.rows.values()}
         kept = {name: agent_of(name).retention(self.capture.where) for name in names}
@@ -137,7 +138,9 @@ class _Sync:
     def _is_off(self, found: Found) -> bool:
         """Whether the run belongs to a session that was switched off."""
         row = self.rows.get(self.capture.key(found))
-        return row is not None and bool(row.session) and session_mark(self.segue.home, row.session).exists()
+        return (
+            row is not None and bool(row.session) and session_mark(self.workspace.home, row.session).exists()
+        )
 
     # -- what there is to do -------------------------------------------------------------------
 
@@ -187,7 +190,7 @@ class _Sync:
                 if cursor.is_unchanged(facts.stamp, stamp, agent_of(one.agent)):
                     same.append((one, row, facts.run))
                     continue
-                full = self.segue.observed.runs.get(key)
+                full = runs_of(self.workspace).runs.get(key)
                 jobs.append(Job(one, stamp, full.reading if full else None, stamp.size))
             else:
                 jobs.append(Job(one, stamp, None, stamp.size))
@@ -196,8 +199,8 @@ class _Sync:
     def _about(self, found: Found, run: Run) -> CopyOwner:
         return CopyOwner(
             key=run.key, agent=found.agent, native=found.native, path=found.path, cwd=run.cwd,
-            project=self.project, project_name=self.segue.place.project_name(self.project),
-            store=str(self.segue.home.database), parent=run.parent if run.side else "",
+            project=self.project, project_name=self.workspace.working_tree.project_name(self.project),
+            store=str(self.workspace.home.database), parent=run.parent if run.side else "",
         )  # fmt: skip
 
     # -- reading -------------------------------------------------------------------------------
@@ -248,7 +251,7 @@ class _Sync:
 
     def _save(self, taken: list[Taken]) -> None:
         """Rows without sessions, in between; those that had one keep it."""
-        self.segue.observed.runs.put(
+        runs_of(self.workspace).runs.put(
             [self._row(one, self._session_before(one.run)) for one in taken if one.run]
         )
 
@@ -274,7 +277,7 @@ class _Sync:
         unattached = {key: run for key, run in stands.items() if not run.session and run.goal}
         known = (facts.run for row in self.rows.values() if (facts := facts_of(row)) is not None)
         settled = [stands.get(run.key, run) for run in known if run.key not in runs]
-        attaching = Attaching(self.segue, self.capture.where.roots, settled, given=self.session)
+        attaching = Attaching(self.workspace, self.capture.where.roots, settled, given=self.session)
         wanted = sorted(
             [*runs.values(), *unattached.values()], key=lambda run: (run.side, run.began, run.key)
         )
@@ -286,7 +289,7 @@ class _Sync:
             if now_stands != run:
                 rows.append(msgspec.structs.replace(_restamped(row, now_stands), reading=None))
         if rows:
-            self.segue.observed.runs.put(rows)
+            runs_of(self.workspace).runs.put(rows)
         if self.archive:
             told = {key: s for key, s in sessions.items() if key in named or key in runs}
             self.archive.name_sessions({k: s for k, s in told.items() if named.get(k, "") != s})
@@ -294,19 +297,19 @@ class _Sync:
 
     def _share(self, taken: list[Taken]) -> tuple[int, list[Unreadable]]:
         """Copies for others, if that is set."""
-        if not (self.shares and self.segue.settings["share_transcripts"]):
+        if not (self.shares and self.workspace.settings["share_transcripts"]):
             return 0, []
         from .shared_copies import share_runs
 
         changed = {one.run.key for one in taken if one.run is not None}
-        shared, unshared = share_runs(self.segue, self.archive, self.project, changed)
+        shared, unshared = share_runs(self.workspace, self.archive, self.project, changed)
         return shared, [Unreadable(*one) for one in unshared]
 
     def _limit(self) -> int:
         """Copies that must go, so that the archive keeps to its limits."""
         if self.archive is None:
             return 0
-        settings = self.segue.settings
+        settings = self.workspace.settings
         most, days = settings.number("archive_bytes_max"), settings.number("archive_days_max")
         copies = self.archive.copies()
         oldest = copies[0].last if copies else time.time()
@@ -322,7 +325,7 @@ class _Sync:
         return len(gone)
 
     def _is_open(self, session: str) -> bool:
-        book = self.segue.book
+        book = self.workspace.repository
         return book.exists(session) and book.state(session).status in OPEN
 
 

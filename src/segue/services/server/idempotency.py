@@ -14,11 +14,11 @@ from contextvars import ContextVar
 from typing import Any
 
 from ...core.journal import event as ev
+from ...effects.clock import moment, now
 from ...errors import AlreadyDone, SegueError, StaleVersion
 from ...stores.base import Append, MemoryChange
 from ...stores.postgres import PostgresJournal
 from ...stores.sqlite import SqliteJournal
-from ..workspace.data_folder import moment, now
 
 PREFIX = "once/"
 KEPT_HOURS = 24

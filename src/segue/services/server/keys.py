@@ -11,9 +11,9 @@ from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.server import access as core
 from ...core.server.access import ALL_PROJECTS, Access, AuditLine, KeyRecord
+from ...effects.clock import moment, now
 from ...errors import UnknownKey, UsageError
 from ...stores.base import Desk
-from ..workspace.data_folder import moment, now
 
 LOCAL = "local"
 """Whoever has the store itself, as in the audit."""

@@ -15,18 +15,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...api.segue import Segue
 from ...core.base.text import clean_name, clean_text
 from ...core.server.access import DEFAULT_PROJECT, Access, clean_project
 from ...errors import BadSettings, DamagedError
-from ...settings import Settings
-from ...stores.base import Append, Desk
+from ...settings import resolve
+from ...stores.base import Desk
 from ...stores.postgres.address import Address, is_postgres, shown
+from ..memories.service import keep_what_is_learnt
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_store import check_kind
-from ..workspace.working_tree import TreeRecord, WorkingTree
+from ..workspace.server import ServerWorkspace
 from .idempotency import OncePostgres, OnceSqlite
-from .sent_runs import SentRuns
 from .session_index import SessionIndex
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ class Projects:
         self._lock = threading.Lock()
         self._stores: dict[str, Store] = {}
         self._indexes: dict[str, SessionIndex] = {}
-        self._handles: OrderedDict[tuple[str, str, str, str], Segue] = OrderedDict()
+        self._handles: OrderedDict[tuple[str, str, str, str], ServerWorkspace] = OrderedDict()
         self.main = self.store(DEFAULT_PROJECT)
         self.folder = self.home.path / "server"
         """Where the server stands: no project's working tree."""
@@ -112,7 +111,9 @@ class Projects:
             return self.home
         return DataFolder(self.home.path / "projects" / project)
 
-    def segue(self, access: Access, *, actor: str = "", run: str = "", repository: str = "") -> Segue:
+    def workspace(
+        self, access: Access, *, actor: str = "", run: str = "", repository: str = ""
+    ) -> ServerWorkspace:
         """The handle for a request: in its project, as its agent or as it says; ``repository`` is the key by
         which working trees know theirs, so that what was kept there for the project is seen."""
         name = access.act_as(clean_text(actor, what="actor", limit=256)) or "user"
@@ -130,13 +131,17 @@ class Projects:
                 self._handles.popitem(last=False)
         return kept
 
-    def _made(self, project: str, actor: str, run: str, repository: str) -> Segue:
-        store, home = self.store(project), self._home_of(project)
+    def _made(self, project: str, actor: str, run: str, repository: str) -> ServerWorkspace:
+        store, home, key = self.store(project), self._home_of(project), repository or project
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        return _Served(
-            home, store, folder=self.folder, actor=actor, run=run, project=repository or project,
-            whole=project, embedder=self.embedder, **self._settings,
+        settings = resolve(flags={**self._settings, "actor": actor, "project": key}, environment={})
+        made = ServerWorkspace(
+            store, home=home, folder=self.folder, project=key, whole=project, settings=settings, run=run,
+            embedder=self.embedder,
         )  # fmt: skip
+        made.repository.sessions_max = SESSIONS_MAX
+        keep_what_is_learnt(made)
+        return made
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -151,57 +156,17 @@ class Projects:
         with self._lock:
             handles = list(self._handles.items())
         looked: set[str] = set()
-        for (project, *_), segue in handles:
-            if segue.backups.waits and project not in looked:
+        for (project, *_), workspace in handles:
+            if workspace.backups.waits and project not in looked:
                 looked.add(project)
-                segue.backups.if_due()
-            segue.backups.looked()
+                workspace.backups.if_due()
+            workspace.backups.looked()
 
     def close(self) -> None:
         """Let go of all stores."""
         with self._lock:
-            for segue in self._handles.values():
-                if "memories" in segue.__dict__:
-                    segue.memories.flush()
+            for workspace in self._handles.values():
+                for finish in workspace.at_close:
+                    finish()
             for store in self._stores.values():
                 store.close()
-
-
-class _Nowhere(WorkingTree):
-    """Where a server is: in no working tree; no session is current, and no file of a project counts."""
-
-    bare = True
-
-    def __init__(self, folder: Path, project: str, whole: str) -> None:
-        self.folder = self.root = folder
-        self.repository = None
-        self._project = project
-        self._whole = whole
-
-    def trusted(self) -> bool:
-        return False
-
-    def tree(self, *, fresh: bool = False) -> TreeRecord:
-        return TreeRecord(str(self.root), 0, tuple(dict.fromkeys((self._whole, self._project))))
-
-    def project_key(self, settings: Settings) -> tuple[str, str]:
-        return self._project, ""
-
-    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
-        return None
-
-
-class _Served(Segue):
-    """Sessions of a project, for a request: what concerns a working tree is none of the server's."""
-
-    def __init__(
-        self, home: DataFolder, store: Store, *, folder: Path, project: str, whole: str, **more: Any
-    ) -> None:
-        self._at = _Nowhere(folder, project, whole)
-        super().__init__(store, home=home, folder=folder, project=project, **more)
-        self.observed = SentRuns(self)
-        self.book.sessions_max = SESSIONS_MAX
-        self.backups.later = True
-
-    def _placed(self) -> WorkingTree:
-        return self._at

@@ -16,7 +16,7 @@ from ...errors import BadName, UnknownSession
 from .aegis.progress import Label, label_of
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 _PREFIX = "session/"
 
@@ -38,35 +38,37 @@ class SessionIndex:
         self._entries: dict[str, IndexedSession] = {}
         self._lock = threading.Lock()
 
-    def sessions(self, segue: Segue) -> dict[str, IndexedSession]:
+    def sessions(self, workspace: Workspace) -> dict[str, IndexedSession]:
         """Every session as of now."""
         with self._lock:
-            there = dict(segue.journal.streams(_PREFIX))
+            there = dict(workspace.store.streams(_PREFIX))
             for stream, version in there.items():
                 session = stream.removeprefix(_PREFIX)
                 known = self._entries.get(session)
                 if known is None or known.version != version:
-                    self._look(segue, session)
+                    self._look(workspace, session)
             for session in [one for one in self._entries if _PREFIX + one not in there]:
                 del self._entries[session]
             return dict(self._entries)
 
-    def _look(self, segue: Segue, session: str) -> None:
+    def _look(self, workspace: Workspace, session: str) -> None:
         try:
-            state = segue.book.state(session)
+            state = workspace.repository.state(session)
         except (UnknownSession, BadName):  # a stream of a name that no session has is none
             self._entries.pop(session, None)
             return
         self._entries[session] = IndexedSession(
-            state.version, state.updated, state.status, tuple(state.features), label_of(segue, state)
+            state.version, state.updated, state.status, tuple(state.features), label_of(workspace, state)
         )
 
-    def home_of(self, segue: Segue, feature: str, namespace: str = "", *, strict: bool = False) -> str:
+    def home_of(
+        self, workspace: Workspace, feature: str, namespace: str = "", *, strict: bool = False
+    ) -> str:
         """The session of a feature, the one that was worked on last if there are several; empty if none.
 
         Those of the namespace come first; unless ``strict``, then those that others made for their own."""
         own = home_for(namespace)
-        if self._has(segue, own, feature):
+        if self._has(workspace, own, feature):
             return own
         with self._lock:
             known = [
@@ -74,9 +76,9 @@ class SessionIndex:
                 for name, entry in self._entries.items()
                 if feature in entry.features and entry.label.namespace == namespace
             ]
-        if len(known) == 1 and self._has(segue, known[0], feature):
+        if len(known) == 1 and self._has(workspace, known[0], feature):
             return known[0]
-        there = {name: entry for name, entry in self.sessions(segue).items() if feature in entry.features}
+        there = {name: entry for name, entry in self.sessions(workspace).items() if feature in entry.features}
         found = [(one.updated, name) for name, one in there.items() if one.label.namespace == namespace]
         if not found and not strict:
             found = [
@@ -85,9 +87,9 @@ class SessionIndex:
         newest: tuple[str, str] = max(found, default=("", ""))
         return newest[1]
 
-    def _has(self, segue: Segue, session: str, feature: str) -> bool:
+    def _has(self, workspace: Workspace, session: str, feature: str) -> bool:
         try:
-            return feature in segue.book.state(session).features
+            return feature in workspace.repository.state(session).features
         except UnknownSession:
             return False
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
 from ...core.server.access import ALL_PROJECTS
+from ...effects.clock import now
 from ...effects.files.atomic import private_folder
 from ...errors import RefusedError, SegueError
 from ...settings import data_folder, resolve, user_file
-from ..workspace.data_folder import DataFolder, is_remote, now
+from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import open_store
 from .keys import Keys
 from .projects import Projects

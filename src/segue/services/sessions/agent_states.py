@@ -8,8 +8,9 @@ else changed it in between, gets StaleVersion and loses nothing: load it, then s
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -18,9 +19,6 @@ from ...core.journal import pieces
 from ...core.sessions.commands import SaveAgent, merges
 from ...errors import DamagedError, StaleVersion, UnknownAgent
 from .repository import Saved, SessionRepository, stream_of
-
-if TYPE_CHECKING:
-    from ...api.session import Session
 
 _CACHED_ROPES = 16
 
@@ -41,44 +39,47 @@ class _Kept(Value):
 class AgentStates:
     """The states of all agents of all sessions of a store."""
 
-    def __init__(self, book: SessionRepository) -> None:
-        self._book = book
+    def __init__(self, repository: SessionRepository) -> None:
+        self._repository = repository
         self._kept: dict[tuple[str, str], _Kept] = {}
         self._lock = threading.RLock()
 
-    def save(self, session: Session, agent: str, value: Any, *, since: int | None = None) -> Saved:
-        """Store what is new of a value; ``since`` is the session's version at which it was last seen."""
+    def save(
+        self, session: str, agent: str, value: Any, *, commit: Callable[..., Saved], since: int | None = None
+    ) -> Saved:
+        """Store what is new of a value by ``commit``; ``since`` is the session's version at which it was last
+        seen."""
         with self._lock:
-            kept = self._kept.get((session.id, agent))
-            if kept is None or kept.version != self._book.known_version(session.id):
-                kept = self._newest(session.id, agent, kept)
+            kept = self._kept.get((session, agent))
+            if kept is None or kept.version != self._repository.known_version(session):
+                kept = self._newest(session, agent, kept)
             if since is not None:
-                self._check_since(session.id, agent, since)
+                self._check_since(session, agent, since)
             saving = pieces.save(kept.rope if kept.cuts is None else pieces.Rope(), value)
             splices, fresh = saving.splices, saving.fresh
             if kept.cuts is not None:
                 splices, fresh = pieces.resplice(kept.cuts, saving.settle())
             if kept.rope.sections and not splices:
-                return Saved(session.id, self._newest(session.id, agent, kept).version, 0)
+                return Saved(session, self._newest(session, agent, kept).version, 0)
             save = SaveAgent(agent, saving.size, splices)
-            saved = session._commit((save,), fresh, kept.version)
-            self._kept.pop((session.id, agent), None)  # what is only half settled is not to be believed
+            saved = commit((save,), pieces=fresh, since=kept.version)
+            self._kept.pop((session, agent), None)  # what is only half settled is not to be believed
             rope = saving.settle() if kept.cuts is None else saving.rope
-            self._remember(session.id, agent, _Kept(rope, None, saved.version))
+            self._remember(session, agent, _Kept(rope, None, saved.version))
             return saved
 
     def _check_since(self, session: str, agent: str, since: int) -> None:
         """StaleVersion if somebody changed the agent behind a version."""
         stream = stream_of(session)
         wish = SaveAgent(agent, 0, ())
-        version = self._book.journal.head(stream).version
-        between = self._book.journal.read(stream, after=since) if since < version else []
+        version = self._repository.journal.head(stream).version
+        between = self._repository.journal.read(stream, after=since) if since < version else []
         if since > version or not all(merges(wish, event) for event in between):
             raise StaleVersion(f"agent {agent} of {stream}", since, version)
 
     def _newest(self, session: str, agent: str, seen: _Kept | None) -> _Kept:
         """What a save is compared with, as the store has it now; StaleVersion if it was changed."""
-        state = self._book.state(session)
+        state = self._repository.state(session)
         held = state.agents.get(agent)
         stored = held.pieces if held else ()
         if seen is not None and seen.addresses() != stored:
@@ -93,21 +94,21 @@ class AgentStates:
         """What was seen of a session's agents no longer counts: we went back ourselves."""
         self._kept = {place: kept for place, kept in self._kept.items() if place[0] != session}
 
-    def load(self, session: Session, agent: str) -> Any:
+    def load(self, session: str, agent: str) -> Any:
         """The newest value."""
         with self._lock:
-            state = self._book.state(session.id)
+            state = self._repository.state(session)
             held = state.agents.get(agent)
             if held is None or not held.pieces:
                 hint = "see `segue agent list`"
-                raise UnknownAgent(f"no state of agent {agent!r} in {session.id}", hint=hint)
-            return self._kept_for(session.id, agent, held.pieces, state.version).rope.value()
+                raise UnknownAgent(f"no state of agent {agent!r} in {session}", hint=hint)
+            return self._kept_for(session, agent, held.pieces, state.version).rope.value()
 
     def _kept_for(self, session: str, agent: str, addresses: tuple[str, ...], version: int) -> _Kept:
         kept = self._kept.get((session, agent))
         if kept is not None and kept.addresses() == addresses:
             return self._remember(session, agent, msgspec.structs.replace(kept, version=version))
-        found = self._book.journal.pieces(addresses)
+        found = self._repository.journal.pieces(addresses)
         missing = sum(address not in found for address in addresses)
         source = f"the state of agent {agent}"
         if missing:

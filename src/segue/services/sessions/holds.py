@@ -16,11 +16,11 @@ from ...core.base.text import clean_name, clean_text
 from ...core.journal import event as ev
 from ...core.sessions import holds as core
 from ...core.sessions.holds import Holder, HoldState
+from ...effects.clock import moment, now
+from ...effects.pause_file import PauseFile
 from ...effects.processes.identity import host_name, is_dead, start_of
 from ...errors import SegueError, SessionHeld, StaleVersion, UsageError
 from ...stores.base import Append, Journal
-from ..workspace.data_folder import moment, now
-from ..workspace.working_tree import PauseFile
 
 
 def hold_stream(session: str) -> str:
@@ -37,10 +37,10 @@ class Holds:
     """The ledgers of all sessions of a store."""
 
     def __init__(
-        self, journal: Journal, *, brake: PauseFile, lease_seconds: float = core.LEASE_SECONDS
+        self, journal: Journal, *, pause_file: PauseFile, lease_seconds: float = core.LEASE_SECONDS
     ) -> None:
         self.journal = journal
-        self.brake = brake
+        self.pause_file = pause_file
         self.lease_seconds = lease_seconds
 
     def state(self, session: str) -> HoldState:
@@ -66,7 +66,7 @@ class Holds:
         pid: int | None = None, host: str | None = None,
     ) -> Hold:  # fmt: skip
         """The hold for a run, or SessionHeld. Of another ``host`` the lease alone tells how long."""
-        self.brake.check()
+        self.pause_file.check()
         lease = lease_seconds if lease_seconds is not None else self.lease_seconds
         if not 0 <= lease <= 1e9:
             raise UsageError(f"a lease of {lease:g} seconds", hint="give a number of seconds")

@@ -25,10 +25,10 @@ from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merge
 from ...core.sessions.fold import fold, fold_body
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import Card, card_of
+from ...effects.clock import now
+from ...effects.pause_file import PauseFile
 from ...errors import SegueError, StaleVersion, StoreError, UnknownSession
 from ...stores.base import Append, Journal, MemoryChange, Snapshot
-from ..workspace.data_folder import now
-from ..workspace.working_tree import PauseFile
 
 SNAPSHOT_EVENTS_READ = 64
 """Whoever had to fold more than this leaves a snapshot for the next."""
@@ -110,13 +110,13 @@ class SessionRepository:
     """Sessions of one store, as one actor sees and writes them."""
 
     def __init__(
-        self, journal: Journal, *, actor: str, run: str = "", brake: PauseFile | None = None,
+        self, journal: Journal, *, actor: str, run: str = "", pause_file: PauseFile | None = None,
         mask: Callable[[str], str] | None = None, after_write: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
         self.journal = journal
         self.actor = actor
         self.run = run
-        self.brake = brake or PauseFile([])
+        self.pause_file = pause_file or PauseFile([])
         self.mask = mask
         self._clean = partial(clean_command, mask=mask)
         self._after_write = after_write
@@ -220,7 +220,7 @@ class SessionRepository:
 
     def _snap(self, session: str, state: SessionState) -> None:
         """Leave a snapshot; it is a cache, so a store that cannot take it is no fault."""
-        if self.brake.in_force():
+        if self.pause_file.in_force():
             return
         with suppress(StoreError, errors.AccessError, OverflowError):
             made = snapshot_of(session, state)
@@ -260,7 +260,7 @@ class SessionRepository:
         version = expect = state.version + count
         if since is not None and since != version:
             return None
-        self.brake.check()
+        self.pause_file.check()
         at, drafts, more = now(), [], []
         for command in commands:
             outcome = apart(state, command, self._clean)
@@ -297,7 +297,7 @@ class SessionRepository:
         ``since`` is the version that the commands were made for, if they were made for one, and with
         ``exact`` the only one; ``actor`` is who declares them, if that is another one than usual; what
         happens to ``memories`` happens with them."""
-        self.brake.check()
+        self.pause_file.check()
         commands = tuple(map(self._clean, commands))
         texts = [command.text for command in commands if type(command) is Learn]
         if texts and self.learnt is not None:
@@ -354,7 +354,7 @@ class SessionRepository:
         """Make durable what ``make`` wishes for in the state that it is given, all or none; and the state
         then. If somebody else was faster it is made anew, in what is there by now: so it merges with
         anything. ``look`` begins with the newest state; else the last one seen is tried first."""
-        self.brake.check()
+        self.pause_file.check()
         stream, cached = stream_of(session), None if look else self.cached(session)
         state = cached or self.state(session)
         for _ in range(_RETRIES):

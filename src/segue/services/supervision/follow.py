@@ -19,11 +19,12 @@ from ...core.runs.steps import Compact, Fault, Say, Step, Usage
 from ...core.runs.window_pressure import window_of, windows_set
 from ...core.supervision.decide import Trouble, trouble_of
 from ...errors import SegueError
+from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, final, read_on
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 _LOOK_SECONDS = 0.5
 
@@ -51,8 +52,10 @@ class Look(Value):
 class Following:
     """One run, from its launch on."""
 
-    def __init__(self, segue: Segue, agent: str, native: str, *, began: float, known: frozenset[str]) -> None:
-        self._segue, self._agent = segue, agent_of(agent)
+    def __init__(
+        self, workspace: Workspace, agent: str, native: str, *, began: float, known: frozenset[str]
+    ) -> None:
+        self._workspace, self._agent = workspace, agent_of(agent)
         self.native = native
         self._began, self._known = began, known
         self._reading: Reading | None = None
@@ -96,7 +99,7 @@ class Following:
             return False
         self._searched = time.monotonic() + _LOOK_SECONDS
         found = next(
-            (one for one in self._segue.observed.capture().found(self._agent.name) if self._is(one)), None
+            (one for one in runs_of(self._workspace).capture().found(self._agent.name) if self._is(one)), None
         )
         if found is None:
             return False
@@ -134,7 +137,7 @@ class Following:
 
     def _seen(self, digest: RunDigest) -> Look:
         assert self._reading is not None
-        set_to = windows_set(self._segue.settings.text("windows"))
+        set_to = windows_set(self._workspace.settings.text("windows"))
         window = window_of(digest.model, said=digest.window, set_to=set_to, seen=digest.context)
         return Look(
             native=self.native,
@@ -153,6 +156,6 @@ class Following:
         )
 
 
-def known_runs(segue: Segue, agent: str) -> frozenset[str]:
+def known_runs(workspace: Workspace, agent: str) -> frozenset[str]:
     """The runs that an agent has in this project before a launch."""
-    return frozenset(one.native for one in segue.observed.capture().found(agent))
+    return frozenset(one.native for one in runs_of(workspace).capture().found(agent))

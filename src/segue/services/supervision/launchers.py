@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...agents import agents
 from ...errors import NotInstalled, UsageError
+from ..runs.listing import list_runs
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 
 def launchable() -> dict[str, str]:
@@ -18,12 +19,12 @@ def launchable() -> dict[str, str]:
     return {one.name: one.launcher.command for one in agents() if hasattr(one, "launcher")}
 
 
-def chosen(segue: Segue, wanted: Sequence[str]) -> tuple[str, ...]:
+def chosen(workspace: Workspace, wanted: Sequence[str]) -> tuple[str, ...]:
     """The agents that were asked for; else the one that worked here last, else the first that is
     installed."""
     known = launchable()
     by_word = {**{command: name for name, command in known.items()}, **{name: name for name in known}}
-    path = segue.environment.get("PATH")
+    path = workspace.environment.get("PATH")
     there = [name for name, command in known.items() if shutil.which(command, path=path)]
     for word in wanted:
         if word not in by_word:
@@ -34,7 +35,7 @@ def chosen(segue: Segue, wanted: Sequence[str]) -> tuple[str, ...]:
             )
     if wanted:
         return tuple(dict.fromkeys(by_word[word] for word in wanted))
-    last = next((run.agent for run in segue.runs(limit=8) if run.agent in there), "")
+    last = next((run.agent for run in list_runs(workspace, limit=8) if run.agent in there), "")
     if not last and not there:
         raise NotInstalled("no agent is on PATH", hint="install one of " + ", ".join(known.values()))
     return (last or there[0],)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
+from ..features.features import session_status
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
-    from ...api.session import Session
     from ...effects.processes.launch import LeftBehind
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 ITEMS_MAX = 20
 NOT_PROVEN = "not proven"
@@ -24,9 +25,9 @@ PROOF = (
 )
 
 
-def first_prompt(segue: Segue, session: Session) -> str:
+def first_prompt(workspace: Workspace, session: SessionHandle) -> str:
     """The goal, the plan, and what must be proven; with a brief if there was work before."""
-    state, status = session.state, session.status()
+    state, status = session.state, session_status(session)
     lines = [state.goal]
     items = [*status.active, *status.next]
     if items:
@@ -38,14 +39,14 @@ def first_prompt(segue: Segue, session: Session) -> str:
             lines.append(f"- {feature.description}" + (f" ({checks})" if checks else ""))
     text = "\n".join([*lines, "", PROOF])
     if status.done or state.decisions:
-        return f"{_brief(segue)}\n\n{text}"
+        return f"{_brief(workspace)}\n\n{text}"
     return text
 
 
-def next_prompt(segue: Segue, session: Session, why: str, left: Sequence[LeftBehind]) -> str:
+def next_prompt(workspace: Workspace, session: SessionHandle, why: str, left: Sequence[LeftBehind]) -> str:
     """For a fresh window: the brief, and how it came to be."""
     told = f"Go on with this work where it stopped. Why there is a new run: {why or 'the last one stopped'}."
-    brief = _brief(segue) or session.state.goal
+    brief = _brief(workspace) or session.state.goal
     return "\n\n".join([brief, "\n".join([told, *_left(left), PROOF])])
 
 
@@ -64,10 +65,10 @@ def _left(left: Sequence[LeftBehind]) -> list[str]:
     return [f"Still running from it, look before you start the same again: {names}."]
 
 
-def _brief(segue: Segue) -> str:
+def _brief(workspace: Workspace) -> str:
     from ..brief import brief as briefs
 
     try:
-        return briefs.of_place(segue.folder, segue.environment)
+        return briefs.of_place(workspace.folder, workspace.environment)
     except SegueError:
         return ""

@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...core.supervision.decide import Policy, Tally, Waiting
 
 if TYPE_CHECKING:
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
 
 NAME = "supervisor"
 LAUNCHES_MAX = 50
@@ -83,7 +83,7 @@ class Supervision(Value):
         return msgspec.structs.replace(self, launches=(*others, launch)[-LAUNCHES_MAX:])
 
 
-def load(session: Session) -> Supervision | None:
+def load(session: SessionHandle) -> Supervision | None:
     """What is known of a session's supervision; None if there was none, or another version wrote it."""
     if NAME not in session.state.agents:
         return None
@@ -93,7 +93,7 @@ def load(session: Session) -> Supervision | None:
         return None
 
 
-def save(session: Session, kept: Supervision) -> None:
+def save(session: SessionHandle, kept: Supervision) -> None:
     """Make it durable."""
     session.save_agent(NAME, msgspec.to_builtins(kept))
 

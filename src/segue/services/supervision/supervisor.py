@@ -18,6 +18,7 @@ import msgspec
 from ...agents import agent as agent_of
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
+from ...core.sessions import commands as do
 from ...core.supervision.decide import (
     End,
     Gone,
@@ -34,6 +35,10 @@ from ...core.supervision.decide import (
 )
 from ...effects.processes.launch import UNKNOWN_EXIT, Child, LeftBehind, found_again, kill, left_behind, spawn
 from ...errors import NotInstalled, SegueError, UsageError
+from ..features.features import Features, complete_session, session_status
+from ..features.verify import verify
+from ..resume.interruptions import interrupt
+from ..runs.sync import sync
 from . import record, waits
 from .follow import Following, Look, known_runs
 from .prompts import first_prompt, next_prompt, resume_prompt
@@ -43,8 +48,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...agents.base import Heard, Launcher
-    from ...api.segue import Segue
-    from ...api.session import Session
+    from ..workspace.session_handle import SessionHandle
+    from ..workspace.workspace import Workspace
 
 TICK_SECONDS = 0.1
 TELL_SECONDS = 1.0
@@ -93,12 +98,12 @@ class Supervisor:
     """One piece of supervised work on a session."""
 
     def __init__(
-        self, segue: Segue, session: Session, policy: Policy, options: Options = Options(),  # noqa: B008
+        self, workspace: Workspace, session: SessionHandle, policy: Policy, options: Options = Options(),  # noqa: B008
         tell: Tell = lambda notice: None,
     ) -> None:  # fmt: skip
         for name in policy.agents:
             launcher_of(name)
-        self.segue, self.session, self._tell = segue, session, tell
+        self.workspace, self.session, self._tell = workspace, session, tell
         kept = record.load(session)
         going_on = kept is not None and not kept.outcome
         before = kept if kept is not None and going_on else Supervision(policy)
@@ -182,9 +187,13 @@ class Supervisor:
                 prompt, native="" if resume else launch.native, resume=resume,
                 full_access=options.full_access, more=options.more,
             )  # fmt: skip
-        environment = {**self.segue.environment, "SEGUE_SESSION": self.session.id, "SEGUE_SUPERVISED": "1"}
+        environment = {
+            **self.workspace.environment,
+            "SEGUE_SESSION": self.session.id,
+            "SEGUE_SUPERVISED": "1",
+        }
         return spawn(
-            words, folder=self.segue.place.root, environment=environment, mark=launch.mark,
+            words, folder=self.workspace.working_tree.root, environment=environment, mark=launch.mark,
             output=self._output(launch.mark), screen=options.screen,
         )  # fmt: skip
 
@@ -210,7 +219,7 @@ class Supervisor:
                 silent_seconds=now - max(changed, following.changed), in_call=look.in_call, share=look.share,
                 trouble=look.trouble,
                 troubled_seconds=now - following.troubled if following.troubled else 0.0,
-                asked_to_stop=self._asked_to_stop or bool(self.segue.brake.in_force()),
+                asked_to_stop=self._asked_to_stop or bool(self.workspace.pause_file.in_force()),
             )  # fmt: skip
             action = while_living(self.policy, self.kept.tally, seen)
             if isinstance(action, End):
@@ -229,7 +238,7 @@ class Supervisor:
             launch.native if chosen and not self.kept.options.screen else self._heard(launch, child).native
         )
         return Following(
-            self.segue, launch.agent, native, began=launch.began, known=frozenset(launch.known)
+            self.workspace, launch.agent, native, began=launch.began, known=frozenset(launch.known)
         )  # fmt: skip
 
     def _ended(self, launch: Launched, child: Child, following: Following, code: int) -> Gone:
@@ -303,7 +312,7 @@ class Supervisor:
 
     def _proven(self, gone: Gone) -> Gone:
         """Whether a "done" is one: checks are run, the plan is looked at."""
-        features = self.session.features
+        features = Features(self.session)
         state = self.session.state
         if state.features:
             self._say(
@@ -312,8 +321,8 @@ class Supervisor:
                 f"running the checks of {count(len(state.features), 'feature')}",
             )
             with suppress(SegueError):
-                features.verify()
-        gate, status = features.gate(), self.session.status()
+                verify(features)
+        gate, status = features.gate(), session_status(self.session)
         left = [*status.active, *status.next]
         if gate.ok and (not left or state.features):
             proven = (
@@ -337,7 +346,7 @@ class Supervisor:
 
     def _hand_over(self, action: Launch) -> None:
         with suppress(SegueError):
-            self.session.hand(action.agent, action.why)
+            self.session.apply(do.Hand(action.agent, action.why))
         self.kept = msgspec.structs.replace(
             self.kept, tally=msgspec.structs.replace(self.kept.tally, fruitless=0, waits=0)
         )
@@ -369,12 +378,12 @@ class Supervisor:
         with suppress(SegueError):
             self._save()
             if stop.outcome == "done":
-                self.session.complete(f"segue run: {stop.why}")
+                complete_session(self.session, f"segue run: {stop.why}")
             elif self.session.state.status == "active":
                 cause = (
                     "budget" if stop.outcome == "budget" else "user" if stop.outcome == "paused" else "error"
                 )
-                self.session.pause(f"segue run: {stop.outcome}: {stop.why}", cause=cause)
+                interrupt(self.session, cause, f"segue run: {stop.outcome}: {stop.why}")
         proven = bool(self.session.state.features) and stop.outcome == "done"
         if self.kept.launches:
             self._say("stopped", self.kept.launches[-1], f"{stop.outcome}: {stop.why}", tally.seconds)
@@ -387,10 +396,10 @@ class Supervisor:
 
     def _prompt(self, action: Launch) -> str:
         if not self.kept.launches:
-            return first_prompt(self.segue, self.session)
+            return first_prompt(self.workspace, self.session)
         if action.how == "resume":
             return resume_prompt(action.why, self._left)
-        return next_prompt(self.segue, self.session, action.why, self._left)
+        return next_prompt(self.workspace, self.session, action.why, self._left)
 
     def _take_in(self, launch: Launched, look: Look) -> None:
         """Digest, copy and manifest of what it left; none of it is worth losing the work for."""
@@ -400,12 +409,12 @@ class Supervisor:
 
         with suppress(SegueError, OSError):
             if look.path and agent_of(launch.agent).form != "database":
-                self.segue.sync(paths=[Path(look.path)], session=self.session.id)
+                sync(self.workspace, shares=True, paths=[Path(look.path)], session=self.session.id)
             elif look.path:
-                self.segue.sync(agent=launch.agent, session=self.session.id)
+                sync(self.workspace, shares=True, agent=launch.agent, session=self.session.id)
             path = look.path if look.path and not look.path.endswith(".db") else None
             prepare(
-                self.segue,
+                self.workspace,
                 self.session,
                 reason=window_pressure.BEFORE_EXIT,
                 transcript=path,
@@ -424,17 +433,17 @@ class Supervisor:
         if left:
             told = "; ".join(f"pid {one.pid}: {one.command[:100]}" for one in left[:5])
             with suppress(SegueError):
-                self.session.note(f"run {launch.number} left processes running: {told}")
+                self.session.apply(do.Note(f"run {launch.number} left processes running: {told}"))
         return left
 
     def _known(self, agent: str) -> tuple[str, ...]:
-        return tuple(sorted(known_runs(self.segue, agent)))[-200:]
+        return tuple(sorted(known_runs(self.workspace, agent)))[-200:]
 
     def _heard(self, launch: Launched, child: Child) -> Heard:
         return launcher_of(launch.agent).hear(child.tail())
 
     def _output(self, mark: str) -> Path:
-        return self.segue.home.path / "launches" / f"{mark}.out"
+        return self.workspace.home.path / "launches" / f"{mark}.out"
 
     def _spend(self, launch: Launched, look: Look) -> None:
         """What this run has cost so far, on top of those before it; a conversation that goes on counts

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
-from ...api.session import Session
 from ...core.base.values import Value
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.status import Card
@@ -42,9 +41,10 @@ from ..handoff.export import Parcel, deliver, named_pieces, pack, unpack
 from ..runs.shared_copies import leaving
 from ..sessions.holds import Hold, hold_stream, new_run
 from ..sessions.repository import fold_all, stream_of
+from ..workspace.session_handle import SessionHandle
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
+    from ..workspace.workspace import Workspace
 
 Progress = Callable[[int, int, str], None]
 Cards = list[Card]
@@ -68,23 +68,27 @@ class Archived(Value):
 class Cleanup:
     """The archive of a data folder."""
 
-    def __init__(self, seg: Segue) -> None:
-        self._seg = seg
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
 
     def candidates(self, days: float | None = None) -> Cards:
         """Sessions that were completed or abandoned longer ago than the settings say."""
-        age_days = self._seg.settings.number("cleanup_days") if days is None else days
+        age_days = self._workspace.settings.number("cleanup_days") if days is None else days
         if age_days < 0:
             raise UsageError(f"{age_days:g} days are no age", hint="0 means all sessions that are over")
         before = _text(datetime.now(UTC) - timedelta(days=age_days))
         over = ("completed", "abandoned")
-        return [card for card in self._seg.book.cards() if card.status in over and "" < card.ended < before]
+        return [
+            card
+            for card in self._workspace.repository.cards()
+            if card.status in over and "" < card.ended < before
+        ]
 
     def run(self, days: float | None = None, progress: Progress | None = None) -> builtins.list[Archived]:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
         what stands in the way of another is raised when all the rest is archived."""
-        self._seg.brake.check()
-        if self._seg.home.elsewhere:
+        self._workspace.pause_file.check()
+        if self._workspace.home.elsewhere:
             raise RefusedError(
                 "sessions of a shared store are not archived on one machine",
                 hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
@@ -109,18 +113,18 @@ class Cleanup:
 
     def list(self) -> builtins.list[Archived]:
         """All archives, by id."""
-        return [_described(path) for path in sorted(self._seg.home.archive.glob("*.jsonl.gz"))]
+        return [_described(path) for path in sorted(self._workspace.home.archive.glob("*.jsonl.gz"))]
 
-    def restore(self, id: str) -> Session:
+    def restore(self, id: str) -> SessionHandle:
         """Bring a session back into the store, then remove its archive."""
-        self._seg.brake.check()
-        path = self._seg.home.archived(id)
+        self._workspace.pause_file.check()
+        path = self._workspace.home.archived(id)
         if not path.is_file():
             raise UnknownSession(
                 f"no session {id!r} is archived", hint="`segue cleanup --list` names those that are"
             )
         with self._held(id) as hold, _file_faults(path):
-            session = deliver(self._seg, _read(path))
+            session = deliver(self._workspace, _read(path))
             trip("cleanup.after_restore")
             path.unlink()
             sync_folder(path.parent)
@@ -131,7 +135,7 @@ class Cleanup:
 
     @contextmanager
     def _held(self, id: str) -> Iterator[Hold]:
-        hold = self._seg.holds.take(id, holder=_HOLDER, run=new_run())
+        hold = self._workspace.holds.take(id, holder=_HOLDER, run=new_run())
         try:
             yield hold
         except BaseException:
@@ -139,12 +143,12 @@ class Cleanup:
             raise
 
     def _archive(self, id: str) -> Archived:
-        seg, path = self._seg, self._seg.home.archived(id)
-        seg.brake.check()
+        workspace, path = self._workspace, self._workspace.home.archived(id)
+        workspace.pause_file.check()
         with self._held(id), _file_faults(path):
-            ledger = Append(hold_stream(id), seg.journal.head(hold_stream(id)).version)
-            events = seg.journal.read(stream_of(id))
-            body = pack(id, events, seg.journal)
+            ledger = Append(hold_stream(id), workspace.store.head(hold_stream(id)).version)
+            events = workspace.store.read(stream_of(id))
+            body = pack(id, events, workspace.store)
             self._write(path, unpack(body), body)
             parcel = _read(path)
             if parcel.head != events[-1].hash:
@@ -152,7 +156,7 @@ class Cleanup:
             trip("cleanup.after_archive")
             self._drop(parcel, ledger)
             trip("cleanup.after_drop")
-            seg.book.forget(id)
+            workspace.repository.forget(id)
             return _described(path, parcel)
 
     def _write(self, path: Path, parcel: Parcel, body: bytes) -> None:
@@ -171,7 +175,7 @@ class Cleanup:
     def _drop(self, parcel: Parcel, ledger: Append) -> None:
         """Out of the store: the stream, its holds, pieces that no other session names, and the copies of
         its runs' transcripts."""
-        journal, stream = self._seg.journal, stream_of(parcel.session)
+        journal, stream = self._workspace.store, stream_of(parcel.session)
         whole = Append(stream, parcel.events[-1].version)
         while True:
             beside = {name: version for name, version in journal.streams("session/") if name != stream}
@@ -179,7 +183,7 @@ class Cleanup:
             for name in beside:
                 others.update(named_pieces(journal.read(name)))
             own = [address for address in parcel.pieces if address not in others]
-            copies, theirs = leaving(self._seg, parcel.session)
+            copies, theirs = leaving(self._workspace, parcel.session)
             try:
                 journal.drop(whole, ledger, *copies, pieces=[*own, *theirs], beside=beside)
                 return

@@ -22,16 +22,17 @@ from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.journal.event import Draft, Event
 from ...core.runs.shared_copies import PREFIX
+from ...effects.pause_file import PauseFile
 from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ...settings import Settings
-from ...stores.base import Append, Journal, Memories, MemoryChange, Runs
+from ...stores.base import Append, Memories, MemoryChange, Runs, Store
 from ..handoff.export import named_pieces
 from ..memories.service import searched
 from ..runs.shared_copies import named
 from ..sessions.repository import fold_all, snapshot_of
 from ..workspace.data_folder import DataFolder, is_remote
-from ..workspace.open_store import KINDS, check_kind, machine_of, open_store, shown
-from ..workspace.working_tree import TRUST_STREAM, PauseFile, tree_stream
+from ..workspace.open_store import KINDS, check_kind, open_store, shown
+from ..workspace.working_tree import TRUST_STREAM, tree_stream
 
 Progress = Callable[[int, int, str], None]
 BATCH_EVENTS = 400
@@ -88,7 +89,7 @@ def migrate(
     if dry_run and not places[1].has_store():
         from ...stores.memory.journal import VolatileJournal
 
-        here: Journal = VolatileJournal()
+        here: Store = VolatileJournal()
     else:
         here = open_store(places[1], target, busy_timeout_ms=timeout_ms)
     try:
@@ -108,7 +109,7 @@ def _must_exist(place: DataFolder, where: str) -> None:
 class _Move:
     """One migration."""
 
-    def __init__(self, source: Journal, target: Journal, dry_run: bool, progress: Progress | None) -> None:
+    def __init__(self, source: Store, target: Store, dry_run: bool, progress: Progress | None) -> None:
         self.source, self.target = source, target
         self.dry_run = dry_run
         self.progress = progress or (lambda *_: None)
@@ -118,7 +119,7 @@ class _Move:
 
     def all(self, source: str, target: str) -> Migrated:
         heads = self.source.streams()
-        owns = _owned(self.source, machine_of(self.source), machine_of(self.target))
+        owns = _owned(self.source, self.source.machine, self.target.machine)
         for done, (stream, version) in enumerate(heads):
             self.progress(done, len(heads), stream)
             if stream in owns:
@@ -265,7 +266,7 @@ class _Move:
 # -- what belongs to a machine ---------------------------------------------------------------------
 
 
-def _owned(source: Journal, theirs: str, ours: str) -> dict[str, str]:
+def _owned(source: Store, theirs: str, ours: str) -> dict[str, str]:
     """Streams of this machine in the source, and what they are called in the target."""
     if theirs == ours:
         return {}
@@ -279,7 +280,7 @@ def _owned(source: Journal, theirs: str, ours: str) -> dict[str, str]:
     return owns
 
 
-def _trees(journal: Journal) -> Iterator[tuple[str, str]]:
+def _trees(journal: Store) -> Iterator[tuple[str, str]]:
     for stream, _ in journal.streams("tree/"):
         for event in journal.read(stream):
             body = ev.read_body(event)
@@ -292,14 +293,14 @@ def _said(event: Event) -> tuple[Any, ...]:
     return event.kind, event.body, event.at, event.actor
 
 
-def _port(journal: Journal, name: str) -> Any:
+def _port(journal: Store, name: str) -> Any:
     return getattr(journal, name, None)
 
 
 # -- writing as it is ------------------------------------------------------------------------------
 
 
-def _copy_in(target: Journal, stream: str, after: int, events: Sequence[Event]) -> None:
+def _copy_in(target: Store, stream: str, after: int, events: Sequence[Event]) -> None:
     from ...stores.sqlite import SqliteJournal
 
     if isinstance(target, SqliteJournal):
@@ -315,7 +316,7 @@ def _copy_in(target: Journal, stream: str, after: int, events: Sequence[Event]) 
     copy_to_server(target, stream, after, events)
 
 
-def _copy_pieces(target: Journal, pieces: Mapping[str, bytes]) -> None:
+def _copy_pieces(target: Store, pieces: Mapping[str, bytes]) -> None:
     from ...stores.sqlite import SqliteJournal
 
     if isinstance(target, SqliteJournal):

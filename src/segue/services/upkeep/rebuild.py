@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...agents import agent as agent_of
-from ...api.segue import Segue
 from ...core.base.values import Value
 from ...core.runs.digest import encode
 from ...effects.redaction.redact import redact_bytes
@@ -14,9 +13,11 @@ from ...errors import DamagedError, SegueError
 from ...stores.base import RunRow
 from ..runs import cursor
 from ..runs.discovery import RunFinder, found_of, read_blocks
+from ..runs.observed import runs_of
 from ..runs.read_transcript import Reading, read
 from ..runs.run import facts_of, row_of
 from ..sessions.repository import fold_all, snapshot_of, stream_of
+from ..workspace.workspace import Workspace
 
 Progress = Callable[[int, int, str], None]
 
@@ -35,18 +36,18 @@ class Rebuilt(Value):
     """Ids of those of which the digest came out differently."""
 
 
-def rebuild(segue: Segue, *, check: bool = False, progress: Progress | None = None) -> Rebuilt:
+def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | None = None) -> Rebuilt:
     """Fold every session from its first event; compare with its snapshot, or replace that."""
     if not check:
-        segue.brake.check()
-    heads = segue.journal.streams("session/")
+        workspace.pause_file.check()
+    heads = workspace.store.streams("session/")
     same, missing, different = 0, 0, []
     for done, (stream, _) in enumerate(heads):
         session = stream.removeprefix("session/")
         if progress:
             progress(done, len(heads), session)
-        kept = segue.journal.snapshots([stream]).get(stream)
-        events = segue.journal.read(stream)
+        kept = workspace.store.snapshots([stream]).get(stream)
+        events = workspace.store.read(stream)
         if kept is None:
             missing += 1
         elif snapshot_of(session, fold_all(events[: kept.version])) == kept:
@@ -54,26 +55,26 @@ def rebuild(segue: Segue, *, check: bool = False, progress: Progress | None = No
         else:
             different.append(session)
         if not check:
-            segue.journal.keep(snapshot_of(session, fold_all(events)))
-            segue.book.forget(session)
-            after = segue.journal.snapshots([stream]).get(stream)
+            workspace.store.keep(snapshot_of(session, fold_all(events)))
+            workspace.repository.forget(session)
+            after = workspace.store.snapshots([stream]).get(stream)
             if after is None or after.version != len(events):
                 raise DamagedError("a snapshot", stream_of(session), "it was not replaced")
-    runs, other = _rebuild_runs(segue, check, progress)
+    runs, other = _rebuild_runs(workspace, check, progress)
     return Rebuilt(len(heads), same, different, missing, runs, other)
 
 
-def _rebuild_runs(segue: Segue, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
+def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
     """Read every run from its start; one that cannot be read as it was is left as it is."""
-    capture = segue.observed.capture()
-    rows = segue.observed.runs.rows()
+    capture = runs_of(workspace).capture()
+    rows = runs_of(workspace).runs.rows()
     read, different = 0, []
     for done, listed in enumerate(rows):
         if progress:
             progress(done, len(rows), listed.native)
-        row = segue.observed.runs.get(listed.key)
+        row = runs_of(workspace).runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
-        anew = _read_anew(segue, capture, listed, kept)
+        anew = _read_anew(workspace, capture, listed, kept)
         if row is None or anew is None:
             continue
         read += 1
@@ -83,23 +84,23 @@ def _rebuild_runs(segue: Segue, check: bool, progress: Progress | None) -> tuple
         facts = facts_of(row)
         if not check and facts is not None:
             body = cursor.packed(anew, kept.stamp if kept else cursor.FileStamp(), agent_of(row.agent))
-            segue.observed.runs.put([row_of(facts.run, facts.stamp, body)])
+            runs_of(workspace).runs.put([row_of(facts.run, facts.stamp, body)])
     return read, different
 
 
 def _read_anew(
-    segue: Segue, capture: RunFinder, row: RunRow, kept: cursor.StoredReading | None
+    workspace: Workspace, capture: RunFinder, row: RunRow, kept: cursor.StoredReading | None
 ) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)
-    copy = segue.observed.archive.find(row.key)
+    copy = runs_of(workspace).archive.find(row.key)
     try:
         if copy is not None and (kept is None or copy.about.offset == kept.offset):
-            blocks = segue.observed.archive.read(row.key)
+            blocks = runs_of(workspace).archive.read(row.key)
             reading = read_blocks(blocks, found, agent)
             reading.offset = copy.about.offset
             return reading
-        clean = redact_bytes if segue.settings["redact"] else None
+        clean = redact_bytes if workspace.settings["redact"] else None
         reading = read(Path(row.path), agent, row.native, clean)
         return reading if kept is None or reading.offset == kept.offset else None
     except SegueError:

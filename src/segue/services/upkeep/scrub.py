@@ -18,24 +18,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...api.segue import Segue
 from ...core.base import canonical
 from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.fold import fold
 from ...core.sessions.state import SessionState
+from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.files.check_outputs import Outputs
 from ...errors import SegueError, StaleVersion, UsageError
 from ...stores.base import Append, Carried, Journal, Memories, MemoryChange, Rewrite, RunRow, Runs
 from ...stores.sqlite import SqliteJournal
 from ...stores.sqlite.upkeep import compact
+from ..memories.service import memories_of
 from ..resume import emergency
 from ..runs import cursor
+from ..runs.observed import runs_of
 from ..runs.run import facts_of, row_of
 from ..runs.shared_copies import scrub_pieces
-from ..workspace.data_folder import now
+from ..workspace.workspace import Workspace
 
 SCRUBBED = "[scrubbed]"
 LENGTH_MIN = 4
@@ -63,49 +65,51 @@ class Scrubbed(Value):
     """Where it may be that is not ours to reach: of a server."""
 
 
-def scrub(segue: Segue, text: str, *, dry_run: bool = False, progress: Progress | None = None) -> Scrubbed:
+def scrub(
+    workspace: Workspace, text: str, *, dry_run: bool = False, progress: Progress | None = None
+) -> Scrubbed:
     """Erase a text wherever it is kept."""
     if len(text) < LENGTH_MIN:
         raise UsageError(f"a text of under {LENGTH_MIN} characters", hint="give the whole text that must go")
     if not dry_run:
-        segue.brake.check()
-    events, pieces, sessions = scrub_journal(segue.journal, text, segue.book.actor, dry_run)
-    runs = scrub_runs(segue.observed.runs, text, dry_run)
-    memories = scrub_memories(segue.memories.store, text, dry_run)
+        workspace.pause_file.check()
+    events, pieces, sessions = scrub_journal(workspace.store, text, workspace.repository.actor, dry_run)
+    runs = scrub_runs(runs_of(workspace).runs, text, dry_run)
+    memories = scrub_memories(memories_of(workspace).store, text, dry_run)
     found_any = bool(events or pieces or runs or memories)
     if not dry_run:
-        _compact(segue, found_any)
-    segue.forget()
-    if segue.offline is not None and not dry_run:
-        segue.offline.forget()
-    files = [path for path in _files(segue) if path.is_file()]
+        _compact(workspace, found_any)
+    workspace.forget()
+    if not dry_run:
+        workspace.forget_last_seen()
+    files = [path for path in _files(workspace) if path.is_file()]
     hit: list[str] = []
     for done, path in enumerate(files):
         if progress:
             progress(done, len(files), path.name)
-        whole_backup = path.parent == segue.home.backups and path.name.startswith("segue-")
+        whole_backup = path.parent == workspace.home.backups and path.name.startswith("segue-")
         scrubbed = _scrub_backup if whole_backup else _scrub_file
-        if scrubbed(path, text, segue.book.actor, dry_run):
+        if scrubbed(path, text, workspace.repository.actor, dry_run):
             hit.append(str(path))
-    hit += Outputs(segue.home.evidence).rewrite(partial(mask_all, text=text), dry_run=dry_run)
-    runs |= set(segue.observed.archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
-    originals = [path for path in segue.observed.runs.known() if _holds(path, text)]
-    stays = _stays(segue.journal, text)
+    hit += Outputs(workspace.home.evidence).rewrite(partial(mask_all, text=text), dry_run=dry_run)
+    runs |= set(runs_of(workspace).archive.rewrite(partial(mask_all, text=text), dry_run=dry_run))
+    originals = [path for path in runs_of(workspace).runs.known() if _holds(path, text)]
+    stays = _stays(workspace.store, text)
     server = "the server's write-ahead log, replicas and backups, until they are recycled"
-    beyond = [server] if segue.home.elsewhere and found_any else []
+    beyond = [server] if workspace.home.elsewhere and found_any else []
     return Scrubbed(events, pieces, hit, sessions, stays, len(runs), sorted(originals), memories, beyond)
 
 
-def _compact(segue: Segue, found_any: bool) -> None:
+def _compact(workspace: Workspace, found_any: bool) -> None:
     """What was erased is gone from the store's own files, too."""
-    if isinstance(segue.journal, SqliteJournal):
-        compact(segue.journal.database)
-    elif segue.home.elsewhere and found_any:
+    if isinstance(workspace.store, SqliteJournal):
+        compact(workspace.store.database)
+    elif workspace.home.elsewhere and found_any:
         from ...stores.postgres import PostgresJournal
         from ...stores.postgres.upkeep import compact as compact_server
 
-        if isinstance(segue.journal, PostgresJournal):
-            compact_server(segue.journal.database)
+        if isinstance(workspace.store, PostgresJournal):
+            compact_server(workspace.store.database)
 
 
 def _stays(journal: Journal, text: str) -> list[str]:
@@ -296,8 +300,8 @@ def _holds(path: str, text: str) -> bool:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def _files(segue: Segue) -> list[Path]:
-    home = segue.home
+def _files(workspace: Workspace) -> list[Path]:
+    home = workspace.home
     found = sorted(home.backups.glob("segue-*.db")) + sorted(home.backups.glob(".segue-*"))
     raw = home.evidence / "running"
     folders = [home.archive, home.emergency, home.damaged, home.manifests, home.scenes, raw]

@@ -3,47 +3,10 @@
 from __future__ import annotations
 
 import errno
-import time
-from functools import lru_cache
 from pathlib import Path
 
 from ...effects.files.atomic import keep_out, private_folder
 from ...errors import AccessError, StoreUnavailable
-
-_last: tuple[int, str] = (0, "")
-"""The second of the last moment, and how it is written."""
-
-
-def now() -> str:
-    """This moment, as events carry it: UTC, ISO 8601, microseconds, ``Z``."""
-    global _last
-    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
-    last, text = _last
-    if seconds != last:
-        text = _second(seconds)
-        _last = seconds, text
-    return f"{text}.{str(1_000_000 + rest // 1000)[1:]}Z"
-
-
-def moment(later_seconds: float) -> str:
-    """So many seconds from now, or with a negative number before now, as events carry it."""
-    seconds, rest = divmod(time.time_ns() + int(later_seconds * 1e9), 1_000_000_000)
-    return f"{_second(seconds)}.{rest // 1000:06d}Z"
-
-
-def days_between(earlier: str, later: str) -> float:
-    """How many days lie between two moments; 0 if one of them is none."""
-    from datetime import datetime
-
-    try:
-        return (datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds() / 86_400
-    except (ValueError, TypeError):
-        return 0.0
-
-
-@lru_cache(maxsize=4)
-def _second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def is_remote(where: str) -> bool:

@@ -19,10 +19,11 @@ from ...core.sessions import snapshot
 from ...core.sessions.commands import Command, DecidedBatch, decide_all
 from ...core.sessions.offline import waiting_union
 from ...core.sessions.state import SessionState
+from ...effects.clock import now
 from ...effects.files.atomic import private_folder, replace_quickly
 from ...effects.files.spool import Spool
 from ...effects.git import repository as git
-from .data_folder import DataFolder, now
+from .data_folder import DataFolder
 from .open_store import this_machine
 from .working_tree import TreeRecord, tree_stream
 
@@ -70,6 +71,13 @@ class LastSeenSession(Value):
     """As last seen, with what waits on top."""
     at: str
     pending: int
+
+
+class Brought(Value):
+    """What a drain did."""
+
+    saved: int = 0
+    refused: tuple[str, ...] = ()
 
 
 class LastSeen:

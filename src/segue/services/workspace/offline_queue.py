@@ -15,17 +15,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from ...core.base.text import clean_command
-from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...core.sessions import commands as do
 from ...core.sessions.command import Refusal
 from ...core.sessions.commands import Command, merges
 from ...core.sessions.offline import in_words, may_wait, spelt_out
+from ...effects.clock import now
 from ...effects.files.atomic import only_one
 from ...effects.files.log import log
 from ...effects.files.spool import PAYLOAD_BYTES_MAX, SpoolRecord
@@ -40,13 +39,9 @@ from ...errors import (
 )
 from ...stores.base import Append
 from ..sessions.repository import Saved, SessionRepository, refuse, stream_of
-from .data_folder import now
-from .last_seen import LastSeen, SpooledRecord, commands_of
-from .open_store import machine_of
+from .last_seen import Brought, LastSeen, SpooledRecord, commands_of
 from .working_tree import TreeRecord
-
-if TYPE_CHECKING:
-    from ...api.segue import Segue
+from .workspace import Workspace
 
 LEDGER = "ledger/offline"
 RANDOM_BYTES = 3
@@ -60,22 +55,14 @@ class QueuedCommand(Saved):
     pending: bool = True
 
 
-class Brought(Value):
-    """What a drain did."""
-
-    saved: int = 0
-    refused: tuple[str, ...] = ()
-
-
 class OfflineQueue:
-    """What one Segue does without its server."""
+    """What a workspace does without its server."""
 
-    def __init__(self, segue: Segue) -> None:
-        self._segue = segue
-        self._seen = LastSeen(segue.home, machine_of(segue.journal))
+    def __init__(self, workspace: Workspace, last_seen: LastSeen) -> None:
+        self._workspace = workspace
+        self._seen = last_seen
         self.spool = self._seen.spool
         self.waits, self.last = self._seen.waits, self._seen.last
-        self.tree_seen, self.trusted = self._seen.tree_seen, self._seen.trusted
         self.brought = Brought()
         """What was brought so far, by this one."""
         self._away = False
@@ -93,8 +80,8 @@ class OfflineQueue:
         state = last.state if last is not None else None
         if fault.doubt or not may_wait(commands, state):
             raise fault
-        self._segue.brake.check()
-        book = self._segue.book
+        self._workspace.pause_file.check()
+        book = self._workspace.repository
         told: list[Command] = []
         for command in commands:
             plain = spelt_out(state, clean_command(command, mask=book.mask))
@@ -113,16 +100,16 @@ class OfflineQueue:
         """Begin a session that the server does not know yet, under an id that nobody else can have."""
         if fault.doubt:
             raise fault
-        self._segue.brake.check()
+        self._workspace.pause_file.check()
         session = wish.id or f"{base}-x{os.urandom(RANDOM_BYTES).hex()}"
         create = msgspec.structs.replace(wish, id=session)
-        book, place = self._segue.book, self._segue.place
+        book, place = self._workspace.repository, self._workspace.working_tree
         record = SpooledRecord(
             session, now(), book.actor, book.run, create=msgspec.to_builtins(create), root_commit=root_commit,
             tree=str(place.root),
         )  # fmt: skip
         self._put(record, fault)
-        tree = self.tree_seen(str(place.root)) or TreeRecord(str(place.root))
+        tree = self._seen.tree_seen(str(place.root)) or TreeRecord(str(place.root))
         projects = (*(p for p in tree.projects if p != create.project), create.project)
         self._seen.keep_tree(TreeRecord(tree.path, tree.version, projects, root_commit, session))
         return session
@@ -143,13 +130,13 @@ class OfflineQueue:
         """Bring everything that waits; StoreUnavailable if the server still cannot be reached."""
         if not self.waits() or not self.spool.size():
             return Brought()
-        self._segue.brake.check()
+        self._workspace.pause_file.check()
         saved = 0
         refused: list[str] = []
         try:
             with only_one(self.spool.folder / "drain.lock", timeout_seconds=0.0, what="bringing what waits"):
                 known = self._known()
-                bringing = _Bringing(self._segue)
+                bringing = _Bringing(self._workspace)
                 for path in self.spool.take():
                     for record in self.spool.read(path):
                         if record.id not in known:
@@ -159,13 +146,13 @@ class OfflineQueue:
         except StoreBusy as busy:
             if "bringing" not in busy.message:
                 raise
-        self._segue.forget()
+        self._workspace.forget()
         self._away = False
         self.brought = Brought(self.brought.saved + saved, (*self.brought.refused, *refused))
         return Brought(saved, tuple(refused))
 
     def _known(self) -> set[str]:
-        events = self._segue.journal.read(ledger_of(self._segue))
+        events = self._workspace.store.read(ledger_of(self._workspace))
         bodies = (ev.read_body(event) for event in events)
         return {body.id for body in bodies if isinstance(body, ev.PendingBrought)}
 
@@ -175,7 +162,7 @@ class OfflineQueue:
 
     def remember(self) -> None:
         """Keep what this process saw, for when the server is gone; a cache, so nothing of it may fail."""
-        book, place = self._segue.book, self._segue.place
+        book, place = self._workspace.repository, self._workspace.working_tree
         with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
             if place.seen is not None and place.asked:
                 self._seen.keep_tree(place.seen, place.trusted_hash)
@@ -185,25 +172,25 @@ class OfflineQueue:
     def _remember(self, session: str) -> None:
         """A session as this process saw it last; while the server is away only if that is news."""
         with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
-            state, kept = self._segue.book.cached(session), self._seen.seen(session)
+            state, kept = self._workspace.repository.cached(session), self._seen.seen(session)
             if state is None or not state.version:
                 return
             if not self._away or kept is None or kept.version != state.version:
                 self._seen.keep_session(session, state)
 
 
-def ledger_of(segue: Segue) -> str:
+def ledger_of(workspace: Workspace) -> str:
     """Where this machine notes what it brought."""
-    return f"{LEDGER}/{machine_of(segue.journal) or 'here'}"
+    return f"{LEDGER}/{workspace.store.machine or 'here'}"
 
 
 class _Bringing:
     """One drain."""
 
-    def __init__(self, segue: Segue) -> None:
-        self._segue = segue
-        self._journal = segue.journal
-        self._ledger = ledger_of(segue)
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._journal = workspace.store
+        self._ledger = ledger_of(workspace)
         self._own: dict[str, set[int]] = {}
         self._books: dict[tuple[str, str], SessionRepository] = {}
 
@@ -225,13 +212,14 @@ class _Bringing:
             return self._refuse(record, waiting, commands, fault)
 
     def _book(self, waiting: SpooledRecord) -> SessionRepository:
-        segue, name = self._segue, (waiting.actor, waiting.run)
+        workspace, name = self._workspace, (waiting.actor, waiting.run)
         if name not in self._books:
             self._books[name] = SessionRepository(
-                self._journal, actor=waiting.actor, run=waiting.run, brake=segue.brake, mask=segue.book.mask,
-                after_write=segue.backups.written,
+                self._journal, actor=waiting.actor, run=waiting.run, pause_file=workspace.pause_file,
+                mask=workspace.repository.mask,
+                after_write=workspace.backups.written,
             )  # fmt: skip
-            self._books[name].learnt = segue.book.learnt
+            self._books[name].learnt = workspace.repository.learnt
         return self._books[name]
 
     def _commit(self, record: SpoolRecord, waiting: SpooledRecord, commands: Sequence[Command]) -> None:
@@ -251,7 +239,7 @@ class _Bringing:
         assert isinstance(create, do.Create)
         if self._journal.head(stream_of(waiting.session)).version:
             raise ConflictError(f"session {waiting.session} was begun by somebody else meanwhile")
-        place, mark = self._segue.place, self._marks(record, waiting)
+        place, mark = self._workspace.working_tree, self._marks(record, waiting)
 
         def guards() -> list[Append]:
             bind = place.bind_at(
@@ -295,5 +283,5 @@ class _Bringing:
                 continue
         if version:
             self._own.setdefault(waiting.session, set()).add(version + 1)
-        log(self._segue.home.path, f"pending in {waiting.session} was refused: {what}: {fault.message}")
+        log(self._workspace.home.path, f"pending in {waiting.session} was refused: {what}: {fault.message}")
         return f"{what}: {fault.message}"

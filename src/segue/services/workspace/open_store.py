@@ -12,7 +12,7 @@ from ...errors import BadSettings, DamagedError
 from .data_folder import DataFolder, is_remote
 
 if TYPE_CHECKING:
-    from ...stores.base import Journal
+    from ...stores.base import Store
     from ...stores.remote import Address
 
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
@@ -21,7 +21,7 @@ DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
 """For so long after a server was not reached, other processes try it only so long."""
 
 
-def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Journal:
+def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Store:
     """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``),
     ``key`` the one for a Segue server."""
     if is_remote(where):
@@ -112,8 +112,3 @@ def this_machine() -> str:
     except (OSError, KeyError):  # a user without a name, as in some containers
         user = ""
     return hashlib.sha256(f"{host_name()}\0{user}".encode()).hexdigest()[:16]
-
-
-def machine_of(journal: Journal) -> str:
-    """What makes a stream of this machine its own: empty where the whole store is."""
-    return str(getattr(journal, "machine", ""))

@@ -1,4 +1,4 @@
-"""The place where a command runs: working tree, project, current session, trust, PAUSE.
+"""The working tree that a command runs in: its project, its current session, whether its file is trusted.
 
 The working tree is git's, else the folder with ``segue.toml``, else a folder that is known
 already, else the folder itself. Its stream remembers which projects it was bound to (a remote
@@ -8,9 +8,7 @@ added later must not hide older sessions) and which session is current in it.
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import suppress
-from os import F_OK, access
 from pathlib import Path
 from typing import Protocol
 
@@ -18,13 +16,11 @@ from ...core.base.text import slug
 from ...core.base.values import Value
 from ...core.journal import event as ev
 from ...effects.git import repository as git
-from ...errors import Paused, StaleVersion, StoreUnavailable, UsageError
+from ...effects.pause_file import PauseFile, pause_paths
+from ...errors import StaleVersion, StoreUnavailable, UsageError
 from ...settings import PROJECT_FILE, Settings, content_hash
-from ...stores.base import Append, Journal
-from .open_store import machine_of
+from ...stores.base import Append, Store
 
-_FOLLOW = access not in os.supports_follow_symlinks
-"""A PAUSE that is a link to nowhere brakes too, where the platform can tell."""
 TRUST_STREAM = "ledger/trust"
 
 
@@ -45,10 +41,9 @@ def tree_stream(path: str, machine: str = "") -> str:
     return "tree/" + hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:24]
 
 
-def trust_stream(journal: Journal) -> str:
+def trust_stream(store: Store) -> str:
     """The ledger of what was accepted here: what a colleague accepts on another machine is not."""
-    machine = machine_of(journal)
-    return f"{TRUST_STREAM}/{machine}" if machine else TRUST_STREAM
+    return f"{TRUST_STREAM}/{store.machine}" if store.machine else TRUST_STREAM
 
 
 def fold_tree(tree: TreeRecord, event: ev.Event) -> TreeRecord:
@@ -71,13 +66,10 @@ class LastSeenTree(Protocol):
 
 
 class WorkingTree:
-    """Where we are. Everything is looked up when it is first asked for."""
+    """A working tree and its project. Everything is looked up when it is first asked for."""
 
-    bare: bool = False
-    """Whether there is no working tree here: a server's place. Nothing of its disk is told."""
-
-    def __init__(self, folder: Path, journal: Journal, last: LastSeenTree | None = None) -> None:
-        self._journal = journal
+    def __init__(self, folder: Path, store: Store, last: LastSeenTree | None = None) -> None:
+        self._store = store
         self._last = last
         self.folder = folder
         self.seen: TreeRecord | None = None
@@ -106,7 +98,7 @@ class WorkingTree:
 
     def _is_known(self, path: str) -> bool:
         try:
-            return self._journal.head(self._stream(path)).version > 0
+            return self._store.head(self._stream(path)).version > 0
         except StoreUnavailable:
             if self._last is None:
                 raise
@@ -120,7 +112,7 @@ class WorkingTree:
         """Whether the content of the project's file was accepted."""
         found = content_hash(self.project_file)
         try:
-            accepted = bool(found) and found in {t.hash for t in _trusted(self._journal)}
+            accepted = bool(found) and found in {t.hash for t in _trusted(self._store)}
         except StoreUnavailable:
             if self._last is None:
                 raise
@@ -128,16 +120,16 @@ class WorkingTree:
         self.trusted_hash = found if accepted else ""
         return accepted
 
-    def trust(self, brake: PauseFile, *, at: str, actor: str) -> str:
+    def trust(self, pause_file: PauseFile, *, at: str, actor: str) -> str:
         """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
-        brake.check()
+        pause_file.check()
         found = content_hash(self.project_file)
         while found and not self.trusted():
             body = ev.Trusted(str(self.project_file), found)
-            stream = trust_stream(self._journal)
-            version = self._journal.head(stream).version
+            stream = trust_stream(self._store)
+            version = self._store.head(stream).version
             with suppress(StaleVersion):
-                self._journal.append(Append(stream, version, [ev.draft(body, at=at, actor=actor)]))
+                self._store.append(Append(stream, version, [ev.draft(body, at=at, actor=actor)]))
         return found
 
     def tree(self, *, fresh: bool = False) -> TreeRecord:
@@ -154,7 +146,7 @@ class WorkingTree:
 
     def _read(self, path: str) -> TreeRecord:
         tree = TreeRecord(path)
-        for event in self._journal.read(self._stream(path)):
+        for event in self._store.read(self._stream(path)):
             tree = fold_tree(tree, event)
         return tree
 
@@ -216,7 +208,7 @@ class WorkingTree:
         return Append(self._stream(tree.path), tree.version, drafts)
 
     def _stream(self, path: str) -> str:
-        return tree_stream(path, machine_of(self._journal))
+        return tree_stream(path, self._store.machine)
 
 
 def _is_text(path: str) -> bool:
@@ -226,36 +218,11 @@ def _is_text(path: str) -> bool:
         return False
 
 
-def _trusted(journal: Journal) -> list[ev.Trusted]:
-    bodies = (ev.read_body(event) for event in journal.read(trust_stream(journal)))
+def _trusted(store: Store) -> list[ev.Trusted]:
+    bodies = (ev.read_body(event) for event in store.read(trust_stream(store)))
     return [body for body in bodies if isinstance(body, ev.Trusted)]
 
 
-def brakes(folder: Path, data: Path, pause_file: str = "") -> list[Path]:
-    """Where a PAUSE file brakes work in a folder; the project's root is found without a store."""
-    tops = (folder, *folder.parents)
-    root = next((t for t in tops if (t / ".git").exists() or (t / "segue.toml").is_file()), folder)
-    return [data / "PAUSE", root / "PAUSE", *([root / pause_file] if pause_file else [])]
-
-
-class PauseFile:
-    """The PAUSE file: while one exists, every service write is refused. Reads are not asked."""
-
-    def __init__(self, paths: list[Path]) -> None:
-        self.paths = [str(path) for path in paths]
-
-    def in_force(self) -> str:
-        """The PAUSE file that brakes, or nothing."""
-        for path in self.paths:
-            if access(path, F_OK, follow_symlinks=_FOLLOW):
-                return path
-        return ""
-
-    def check(self) -> None:
-        """Raise Paused if a PAUSE file exists."""
-        for path in self.paths:
-            if not access(path, F_OK, follow_symlinks=_FOLLOW):
-                continue
-            raise Paused(
-                f"{path} exists: nothing is written until it is gone", hint="ask whoever put it there"
-            )
+def check_pause(folder: Path, data: Path, pause_file: str = "") -> None:
+    """Raise Paused if a PAUSE file holds here; for what works without a workspace."""
+    PauseFile(pause_paths(folder, data, pause_file)).check()

@@ -28,6 +28,7 @@ class VolatileJournal:
         self._snapshots: dict[str, Snapshot] = {}
         self.runs = VolatileRuns()
         self._memories = VolatileMemories()
+        self.machine = ""
 
     @property
     def memories(self) -> VolatileMemories:

@@ -58,6 +58,7 @@ class SqliteJournal:
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
         self._memories: SqliteMemories | None = None
+        self.machine = ""
 
     @property
     def runs(self) -> SqliteRuns:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...api.segue import Segue
     from ...api.session import Session
     from ...services.sessions.repository import Saved
-    from ...services.workspace.offline_queue import Brought
+    from ...services.workspace.workspace import Workspace
     from .command import CliCommand
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class CommandContext:
         self.out: TextIO = sys.stdout if out is None else out
         self.err: TextIO = sys.stderr if err is None else err
         self._lent = segue
-        self.environment = environment_now() if segue is None else dict(segue.environment)
+        self.environment = environment_now() if segue is None else dict(segue.workspace.environment)
         if args.home:
             self.environment["SEGUE_HOME"] = args.home
         if args.store:
@@ -62,7 +62,7 @@ class CommandContext:
     def folder(self) -> Path:
         """Where the command acts."""
         if self._lent is not None:
-            return self._lent.folder
+            return self._lent.workspace.folder
         try:
             folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
         except FileNotFoundError as fault:
@@ -90,29 +90,31 @@ class CommandContext:
             run=clean_name(run, what="run id") if run else "",
         )  # fmt: skip
         self._drain(opened)
-        place = opened.place
+        place = opened.workspace.working_tree
         if self.command.name != "trust" and place.project_file.is_file() and not place.trusted():
             self.warn(UNTRUSTED)
         return opened
 
     def _drain(self, opened: Segue) -> None:
         """What hooks left in the spool goes into the store, if that can be done now."""
-        spool = opened.home.path / "spool"
+        spool = opened.workspace.home.path / "spool"
         hooked = spool.is_dir() and any(name != "drain.lock" for name in os.listdir(spool))
-        if not hooked and not (opened.offline is not None and opened.offline.waits()):
+        if not hooked and not opened.workspace.waits_offline():
             return
         from ...errors import SegueError
         from ...services.hooks.spool_drain import drain
 
         try:
-            drain(opened)
+            drain(opened.workspace)
         except (SegueError, OSError):
             pass  # it stays in the spool, and `segue doctor` says so
-        if opened.offline is not None:
-            self._tell_brought(opened.offline.brought)
+        self._tell_brought(opened.workspace)
 
-    def _tell_brought(self, brought: Brought) -> None:
+    def _tell_brought(self, workspace: Workspace) -> None:
         """What had waited for the server, and what became of it."""
+        brought = workspace.brought
+        if brought is None:
+            return
         if brought.saved:
             self.warn(f"{brought.saved} of what was pending is saved now")
         for text in brought.refused:
@@ -121,9 +123,11 @@ class CommandContext:
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
         if self._segue is None:
-            from ...services.workspace.looking import looking
+            from ...api.segue import Segue
+            from ...services.workspace.open_workspace import for_looking
 
-            self._segue = looking(self.folder, self.environment) or self.open()
+            found = for_looking(self.folder, self.environment)
+            self._segue = self.open() if found is None else Segue.of(found)
         return self._segue
 
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
@@ -136,11 +140,12 @@ class CommandContext:
         except (AccessError, DamagedError, StoreError) as fault:
             if self._segue is not None and self._segue is self._lent:
                 raise
-            from ...services.workspace.looking import storeless
+            from ...api.segue import Segue
+            from ...services.workspace.open_workspace import without_store
 
             if self._segue is not None:
                 self._segue.close()
-            self._segue = storeless(self.folder, self.environment)
+            self._segue = Segue.of(without_store(self.folder, self.environment))
             found = ask(self._segue)
             if found is None:
                 raise

@@ -13,9 +13,10 @@ from ...core.journal import chain
 from ...core.sessions import holds as hold
 from ...core.sessions import state, status
 from ...services.sessions import repository
-from ...services.upkeep import archive_sessions, backups, rebuild, scrub
+from ...services.upkeep import archive_sessions, rebuild, scrub
 from ...services.upkeep.doctor import checkup
 from ...services.upkeep.recover import ladder
+from ...services.workspace import backups
 from .command import find
 from .parser import Parser, flags, shown, usage
 from .table import GROUPS

@@ -103,7 +103,7 @@ class Calls:
         from ...services.runs.caller import asker
 
         with self._context() as context:
-            who = asker(context.look())
+            who = asker(context.look().workspace)
         self._agent = self._agent or who.agent
         self._session = self._session or who.session
 

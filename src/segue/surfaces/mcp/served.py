@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...core.server.access import Access
 from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
-from ...services.server import sent_runs
+from ...services.brief.brief import brief_of
 from ..cli.command import find
 from ..cli.run_in_process import run
 from ..render import as_json
@@ -85,7 +85,7 @@ class ServedCalls:
     def brief(self, asker: ServedCaller) -> str:
         """The brief as text, for prompts and resources."""
         try:
-            return sent_runs.brief_of(asker.segue, self._meant(asker))
+            return brief_of(asker.segue.workspace, self._meant(asker))
         except SegueError:
             return "Nothing is known of earlier work here."
 
@@ -104,8 +104,9 @@ class ServedCalls:
         restored = segue.restore(session, budget=budget) if budget else None
         told: dict[str, Any] = {name: getattr(saved, name) for name in saved.__struct_fields__}
         told |= {
-            "id": session, "status": segue.book.state(session).status, "restoration": restored,
-            "brief": "" if restored is not None else sent_runs.brief_of(segue, session),
+            "id": session, "status": segue.workspace.repository.state(session).status,
+            "restoration": restored,
+            "brief": "" if restored is not None else brief_of(segue.workspace, session),
         }  # fmt: skip
         return ToolOutcome(as_json(told))
 
@@ -117,9 +118,13 @@ class ServedCalls:
             return segue.attach(asker.session).id
         with self._lock:
             last = self._last.get(self._key(asker), "")
-        if last and segue.book.exists(last) and segue.book.state(last).status in OPEN:
+        if (
+            last
+            and segue.workspace.repository.exists(last)
+            and segue.workspace.repository.state(last).status in OPEN
+        ):
             return last
-        there = [card.id for card in segue.book.cards() if card.status in OPEN]
+        there = [card.id for card in segue.workspace.repository.cards() if card.status in OPEN]
         if not there:
             raise UnknownSession("no session is open here", hint="`plan` with a goal begins one")
         if len(there) > 1:
@@ -139,7 +144,7 @@ class ServedCalls:
 
     @staticmethod
     def _key(asker: ServedCaller) -> tuple[str, str]:
-        return asker.access.key, f"{asker.access.project}/{asker.segue.book.actor}"
+        return asker.access.key, f"{asker.access.project}/{asker.segue.workspace.repository.actor}"
 
 
 def _ran(segue: Segue, words: list[str]) -> ToolOutcome:

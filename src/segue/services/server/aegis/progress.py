@@ -21,9 +21,10 @@ from ....core.sessions import commands as do
 from ....core.sessions.commands import Command
 from ....core.sessions.state import OPEN, SessionState, key
 from ....errors import SessionOver, UnknownSession, UsageError
+from ...workspace.open_session import start_session
 
 if TYPE_CHECKING:
-    from ....api.segue import Segue
+    from ...workspace.workspace import Workspace
 
 LABEL = "aegis"
 """The agent state that holds what those clients say beyond what Segue knows: a `Label`."""
@@ -89,34 +90,36 @@ class ProgressUpdate(Value):
 
 
 def create(
-    segue: Segue, session: str, label: Label | None = None, update: ProgressUpdate | None = None
+    workspace: Workspace, session: str, label: Label | None = None, update: ProgressUpdate | None = None
 ) -> SessionProgress:
     """A session of this id; if there is one already, that one as it is, with what the update says."""
     update = update or ProgressUpdate()
     known_status(update.status)
     try:
-        if segue.book.cached(session) is not None:
-            return change(segue, session, update, label)
+        if workspace.repository.cached(session) is not None:
+            return change(workspace, session, update, label)
     except UnknownSession:
-        segue.book.forget(session)
-    segue.start(update.summary or session, id=session)
-    return change(segue, session, update, label)
+        workspace.repository.forget(session)
+    start_session(workspace, update.summary or session, id=session)
+    return change(workspace, session, update, label)
 
 
-def get(segue: Segue, session: str) -> SessionProgress:
+def get(workspace: Workspace, session: str) -> SessionProgress:
     """How far it is, as of now; UnknownSession."""
-    state = segue.book.state(session)
-    return shown(state, label_of(segue, state))
+    state = workspace.repository.state(session)
+    return shown(state, label_of(workspace, state))
 
 
-def change(segue: Segue, session: str, update: ProgressUpdate, label: Label | None = None) -> SessionProgress:
+def change(
+    workspace: Workspace, session: str, update: ProgressUpdate, label: Label | None = None
+) -> SessionProgress:
     """Bring a session to where it is said to be, in one commit; UnknownSession."""
     known_status(update.status)
     look = STATUSES.get(update.status or "") == "completed"
-    _, state = segue.book.commit_made(
-        session, lambda state: _wishes(segue, state, update, label or Label()), look=look
+    _, state = workspace.repository.commit_made(
+        session, lambda state: _wishes(workspace, state, update, label or Label()), look=look
     )
-    return shown(state, label_of(segue, state))
+    return shown(state, label_of(workspace, state))
 
 
 def known_status(status: str | None) -> None:
@@ -153,16 +156,16 @@ def _word(state: SessionState, label: Label) -> str:
 
 
 def _wishes(
-    segue: Segue, state: SessionState, update: ProgressUpdate, more: Label
+    workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
     wishes = _plan(state, update)
     if update.summary is not None and update.summary != state.summary:
         wishes.append(do.Describe(summary=update.summary))
     if update.last_action:
         wishes.append(do.Note(update.last_action))
-    fresh = _relabel(segue, state, update, more, wishes)
+    fresh = _relabel(workspace, state, update, more, wishes)
     if update.status is not None:
-        wishes += _move(segue, state, STATUSES[update.status], update.summary or "")
+        wishes += _move(workspace, state, STATUSES[update.status], update.summary or "")
     return wishes, fresh
 
 
@@ -199,7 +202,7 @@ def _status(state: SessionState, text: str) -> str:
     return state.items[place].status if place >= 0 else ""
 
 
-def _move(segue: Segue, state: SessionState, wanted: str, summary: str) -> list[Command]:
+def _move(workspace: Workspace, state: SessionState, wanted: str, summary: str) -> list[Command]:
     """What brings the lifecycle to where it is said to be."""
     now = state.status
     if wanted in ("active", "paused") and now not in OPEN:
@@ -214,11 +217,11 @@ def _move(segue: Segue, state: SessionState, wanted: str, summary: str) -> list[
         return []
     if not state.features:
         return [do.Complete(summary)]
-    from ....api.session import Session
     from ....core.features.verdict import gate
     from ...features.features import Features, unverified
+    from ...workspace.session_handle import SessionHandle
 
-    features = Features(Session(segue, state.id))
+    features = Features(SessionHandle(workspace, state.id))
     covered, attest = features.covered(state), features.attest_allowed
     found = gate(state, covered, attest=attest)
     if not found.ok:
@@ -232,14 +235,14 @@ _labels: OrderedDict[tuple[str, ...], Label] = OrderedDict()
 """Labels by the addresses of their pieces: those name what they hold, so it never grows old."""
 
 
-def label_of(segue: Segue, state: SessionState) -> Label:
+def label_of(workspace: Workspace, state: SessionState) -> Label:
     """What clients say of a session beyond what is known."""
     held = state.agents.get(LABEL)
     if held is None or not held.pieces:
         return Label()
     found = _labels.get(held.pieces)
     if found is None:
-        there = segue.journal.pieces(held.pieces)
+        there = workspace.store.pieces(held.pieces)
         found = Label()
         with suppress(KeyError, msgspec.MsgspecError):
             value = pieces.decode(b"".join(there[address] for address in held.pieces))
@@ -252,10 +255,10 @@ def label_of(segue: Segue, state: SessionState) -> Label:
 
 
 def _relabel(
-    segue: Segue, state: SessionState, update: ProgressUpdate, more: Label, wishes: list[Command]
+    workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label, wishes: list[Command]
 ) -> Mapping[str, bytes]:
     """Add the save of a label that is another one now; gives its pieces."""
-    old = label_of(segue, state)
+    old = label_of(workspace, state)
     told: dict[str, Any] = {name: value for name, value in msgspec.to_builtins(more).items() if value}
     if update.total is not None:
         told["total"] = max(0, update.total)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import Value
 from ....core.memories.model import Memory, MemoryFilter
+from ....effects.clock import now
 from ....errors import StaleVersion, UnknownMemory, UnknownRun
-from ...workspace.data_folder import now
 
 if TYPE_CHECKING:
-    from ...memories.service import MemoryService, Recalled
+    from ...memories.curation import delta
+from ...memories.service import MemoryService, Recalled
 
 INTERACTIONS, RUNS = "interactions:", "runs:"
 CHAIN_MAX = 1_000
@@ -154,7 +155,7 @@ class TrackedRuns:
             patch = {**came, "ended": now()}
             wish = {"type": "update", "memory_id": memory.id, "metadata_patch": patch}
             try:
-                self._memories.delta([wish], namespace=RUNS)
+                delta(self._memories, [wish], namespace=RUNS)
                 return self.get(run), True
             except StaleVersion:
                 if attempt == _RETRIES - 1:

@@ -23,6 +23,7 @@ from ....core.base.values import Value, count
 from ....effects.files.archive import Archive
 from ....effects.files.atomic import private_folder, too_open
 from ....effects.files.spool import SPOOL_BYTES_MAX, Spool
+from ....effects.pause_file import pause_paths
 from ....errors import RefusedError, SegueError, extra
 from ....settings import Settings, resolve
 from ....stores.base import Journal, RunRow
@@ -36,7 +37,7 @@ from ...hooks.install import read as installed
 from ...resume import emergency
 from ...runs.sync import deletes
 from ...workspace.data_folder import DataFolder, is_remote
-from ...workspace.working_tree import brakes
+from ...workspace.open_workspace import open_workspace
 from ..recover.ladder import Recovery, inspect, recover
 from ..refold import stale_snapshots
 
@@ -70,7 +71,7 @@ def examine(
         _emergency(home),
         _spool(home),
         _hooks(home),
-        _brake(home, settings, folder),
+        _pause_file(home, settings, folder),
         _space(home),
         _variables(environment),
     ]
@@ -302,10 +303,10 @@ def _hooks(home: DataFolder) -> Diagnosis:
     return Diagnosis("hooks", "ok", f"in {agents}")
 
 
-def _brake(home: DataFolder, settings: Settings, folder: Path | None) -> Diagnosis:
+def _pause_file(home: DataFolder, settings: Settings, folder: Path | None) -> Diagnosis:
     paths = [home.path / "PAUSE"]
     if folder is not None:
-        paths = brakes(folder, home.path, settings.text("pause_file"))
+        paths = pause_paths(folder, home.path, settings.text("pause_file"))
     there = " and ".join(str(path) for path in paths if os.path.lexists(path))
     if there:
         what = "exist" if " and " in there else "exists"
@@ -397,18 +398,17 @@ def prove(
 
 
 def _prove_one(home: DataFolder, folder: Path, name: str, damage: Damage) -> Diagnosis:
-    from ....api.segue import Segue
 
     copy = DataFolder(folder)
     if not home.database.exists():
         return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
-    with Segue(home=home.path, folder=home.path, store=f"sqlite://{home.database}") as segue:
-        if not segue.journal.streams("session/"):
+    with open_workspace(home=home.path, folder=home.path, store=f"sqlite://{home.database}") as workspace:
+        if not workspace.store.streams("session/"):
             return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
-        before = dict(segue.journal.streams())
-        assert isinstance(segue.journal, SqliteJournal)
+        before = dict(workspace.store.streams())
+        assert isinstance(workspace.store, SqliteJournal)
         private_folder(copy.path)
-        back_up(segue.journal.database, copy.database)
+        back_up(workspace.store.database, copy.database)
         if damage in _NEED_A_BACKUP:
             private_folder(copy.backups)
             file = f"segue-20000101T000000Z-{sum(before.values()):09d}.db"

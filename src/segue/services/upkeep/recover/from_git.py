@@ -20,12 +20,13 @@ from ....core.sessions import commands as do
 from ....core.sessions.command import Command, Refusal
 from ....core.sessions.commands import decide_all
 from ....core.sessions.state import SessionState
+from ....effects.clock import now
 from ....effects.git import repository as git
 from ....effects.redaction.redact import redact
 from ....errors import BadName, SegueError, StaleVersion
 from ....stores.base import Append, Journal
 from ...sessions.repository import stream_of
-from ...workspace.data_folder import DataFolder, now
+from ...workspace.data_folder import DataFolder
 
 ACTOR = "segue recover"
 STATE = Path("layer2") / "current-state.md"

@@ -26,6 +26,7 @@ from ....core.memories.words import words
 from ....core.sessions import commands as do
 from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.state import SessionState
+from ....effects.clock import now
 from ....effects.redaction.redact import redact
 from ....errors import BadName, SegueError, StaleVersion
 from ....stores.base import Append, Journal, MemoryChange, StoredMemory
@@ -33,7 +34,7 @@ from ....stores.sqlite import SqliteJournal
 from ....stores.sqlite.salvage import salvage
 from ...memories.service import said
 from ...sessions.repository import stream_of
-from ...workspace.data_folder import DataFolder, now
+from ...workspace.data_folder import DataFolder
 
 ACTOR = "segue recover"
 TEXT_CHARS = 300

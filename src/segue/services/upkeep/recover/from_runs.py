@@ -20,6 +20,7 @@ from ....core.runs.shared_copies import PREFIX, stream_of
 from ....core.sessions import commands as do
 from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.state import SessionState
+from ....effects.clock import now
 from ....effects.files.archive import Archive, Copy, CopyOwner
 from ....effects.redaction.redact import redact
 from ....errors import SegueError, StaleVersion
@@ -30,7 +31,7 @@ from ...runs.read_transcript import final
 from ...runs.run import goal_of, run_in
 from ...runs.shared_copies import SharedCopies
 from ...sessions.repository import stream_of as session_stream
-from ...workspace.data_folder import DataFolder, now
+from ...workspace.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from ....stores.base import Journal, Runs

@@ -35,7 +35,9 @@ from ....core.journal import event as ev
 from ....core.journal.chain import Missing, faults
 from ....core.sessions.rewind import difference
 from ....core.sessions.state import SessionState
+from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
+from ....effects.pause_file import PauseFile
 from ....effects.processes.identity import start_of
 from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
 from ....settings import Settings
@@ -44,9 +46,9 @@ from ....stores.sqlite import SqliteJournal, alone
 from ....stores.sqlite.upkeep import integrity
 from ...resume import emergency
 from ...sessions.repository import fold_all, stream_of
-from ...workspace.data_folder import DataFolder, now
-from ...workspace.working_tree import PauseFile
-from ..backups import Backups
+from ...workspace.backups import Backups
+from ...workspace.data_folder import DataFolder
+from ...workspace.open_workspace import open_workspace
 from ..refold import stale_snapshots
 from . import sources
 from .from_memories import gathered, put_back
@@ -337,13 +339,12 @@ def _emergency(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, bo
     detail = f"{len(whole)} of {len(files)} files are whole"
     if dry_run or not whole:
         return Rung("emergency", "damaged" if not whole else "ok", detail), False
-    from ....api.segue import Segue
 
     did: list[str] = []
-    with Segue(home=home.path, store=f"sqlite://{path}", folder=home.path) as segue:
+    with open_workspace(home=home.path, store=f"sqlite://{path}", folder=home.path) as workspace:
         for file, found in whole:
-            did += restore_state(segue.journal, found)
-            did += emergency.merge(segue, file)
+            did += restore_state(workspace.store, found)
+            did += emergency.merge(workspace, file)
     return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
 
 

@@ -7,7 +7,6 @@ transcripts still know, on this machine or in the store, are brought back.
 
 from __future__ import annotations
 
-from ....api.segue import Segue
 from ....core.base.values import count
 from ....core.journal.chain import Missing, faults
 from ....core.runs.shared_copies import PREFIX
@@ -16,6 +15,8 @@ from ....settings import Settings
 from ....stores.base import Journal
 from ...resume import emergency
 from ...workspace.data_folder import DataFolder
+from ...workspace.open_workspace import open_workspace
+from ...workspace.workspace import Workspace
 from ..refold import stale_snapshots
 from . import from_runs
 from .ladder import OF_A_STATE, Recovery, Rung, lost_pieces, restore_state
@@ -25,8 +26,8 @@ def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Re
     """Look, and mend what can be mended from here. Raises what opening the store raises."""
     where = settings.text("store")
     key = settings.text("api_key")
-    with Segue(home=home.path, store=where, folder=home.path, api_key=key or None) as segue:
-        journal = segue.journal
+    with open_workspace(home=home.path, store=where, folder=home.path, api_key=key or None) as workspace:
+        journal = workspace.store
         missing: list[Missing] = []
         trouble = _inspect(journal)
         detail = "; ".join(trouble[:3])
@@ -35,7 +36,7 @@ def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Re
         rungs = [Rung("store", "damaged" if trouble else "ok", detail)]
         if not trouble:
             rungs.append(_refold(journal, mend=not dry_run))
-        rungs.append(_emergency(segue, dry_run=dry_run))
+        rungs.append(_emergency(workspace, dry_run=dry_run))
         rung, told = _transcripts(home, journal, dry_run=dry_run)
         rungs.append(rung)
         missing += told
@@ -65,8 +66,8 @@ def _refold(journal: Journal, *, mend: bool) -> Rung:
     return Rung("refold", "used" if stale else "ok", detail)
 
 
-def _emergency(segue: Segue, *, dry_run: bool) -> Rung:
-    files = emergency.pending(segue.home.emergency)
+def _emergency(workspace: Workspace, *, dry_run: bool) -> Rung:
+    files = emergency.pending(workspace.home.emergency)
     whole = [(file, found) for file in files if (found := emergency.read(file)) is not None]
     if not files:
         return Rung("emergency", "none", "no emergency files")
@@ -75,8 +76,8 @@ def _emergency(segue: Segue, *, dry_run: bool) -> Rung:
         return Rung("emergency", "ok" if whole else "damaged", detail)
     did: list[str] = []
     for file, found in whole:
-        did += restore_state(segue.journal, found)
-        did += emergency.merge(segue, file)
+        did += restore_state(workspace.store, found)
+        did += emergency.merge(workspace, file)
     return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}")
 
 

@@ -13,10 +13,11 @@ from ....core.base.values import Value, count
 from ....core.journal.chain import Missing, assemble
 from ....core.journal.event import Event
 from ....core.memories.model import Memory
+from ....effects.clock import now
 from ....stores.sqlite.salvage import salvage
 from ....stores.sqlite.upkeep import restore
 from ...sessions.repository import fold_all
-from ...workspace.data_folder import DataFolder, now
+from ...workspace.data_folder import DataFolder
 
 ACTOR = "segue recover"
 _STAMP_DIGITS = 14

@@ -17,7 +17,7 @@ DIFFERENT = 70
 
 def backup(context: CommandContext) -> int:
     """Make one now, or list them."""
-    backups = context.segue.backups
+    backups = context.segue.workspace.backups
     if context.args.action == "list":
         found = backups.list()
         context.emit(found)
@@ -27,7 +27,7 @@ def backup(context: CommandContext) -> int:
             rows = [(str(b.path), b.at, f"{b.events:,}", bytes_words(b.size)) for b in found]
             context.say(*table(("file", "made", "events", "size"), rows, context.style, stretch=0))
         return 0
-    context.segue.brake.check()
+    context.segue.workspace.pause_file.check()
     made = backups.make()
     context.say(
         f"backed up {count(made.events, 'event')} to {one_line(str(made.path))} ({bytes_words(made.size)})"
@@ -40,7 +40,7 @@ def cleanup(context: CommandContext) -> int:
     """Archive what ended long ago, list archives, or bring one back."""
     from ....services.upkeep.archive_sessions import Cleanup
 
-    args, service = context.args, Cleanup(context.segue)
+    args, service = context.args, Cleanup(context.segue.workspace)
     if args.restore:
         session = service.restore(args.restore)
         context.say(f"brought back: {session.id}")
@@ -79,7 +79,7 @@ def rebuild(context: CommandContext) -> int:
 
     check = context.args.check
     with ProgressBar(context) as progress:
-        found = run(context.segue, check=check, progress=progress)
+        found = run(context.segue.workspace, check=check, progress=progress)
     context.emit(found)
     verb = "checked" if check else "rebuilt"
     context.say(

@@ -44,7 +44,7 @@ def _origins(context: CommandContext) -> list[Origin]:
     from ....settings import resolve, user_file
 
     try:
-        return context.segue.settings.origins()
+        return context.segue.workspace.settings.origins()
     except (BadSettings, UsageError):
         raise
     except SegueError as fault:
@@ -69,19 +69,19 @@ def _text(value: Any) -> str:
 
 def trust(context: CommandContext) -> int:
     """Accept this project's segue.toml as it is now."""
+    from ....effects.clock import now
     from ....handover.declared import workflow
-    from ....services.workspace.data_folder import now
     from ....settings import content_hash, resolve, table_of
 
     segue = context.segue
-    file = segue.place.project_file
+    file = segue.workspace.working_tree.project_file
     hash = content_hash(file)
     if not hash:
         raise UsageError(f"there is no {file}", hint="nothing to trust here")
     content = file.read_bytes().decode("utf-8", "replace")
-    if segue.place.trusted():
+    if segue.workspace.working_tree.trusted():
         return _trusted(context, content, f"{file} is trusted already")
-    segue.brake.check()
+    segue.workspace.pause_file.check()
     resolve(project_file=file, project_trusted=True)
     workflow(*table_of("handover", file))
     context.say(f"{file}:", "", *(f"  {line}" for line in safe(content).splitlines()), "")
@@ -92,14 +92,16 @@ def trust(context: CommandContext) -> int:
         )
     if content_hash(file) != hash:
         raise UsageError(f"{file} changed while it was looked at", hint="look at it again")
-    segue.place.trust(segue.brake, at=now(), actor=segue.book.actor)
+    segue.workspace.working_tree.trust(
+        segue.workspace.pause_file, at=now(), actor=segue.workspace.repository.actor
+    )
     return _trusted(context, content, f"trusted, until its content changes: {file}")
 
 
 def _trusted(context: CommandContext, content: str, line: str) -> int:
     from ....settings import content_hash
 
-    file = context.segue.place.project_file
+    file = context.segue.workspace.working_tree.project_file
     context.emit({"file": str(file), "hash": content_hash(file), "trusted": True, "content": content})
     context.say(line)
     return 0

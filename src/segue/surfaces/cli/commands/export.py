@@ -20,7 +20,7 @@ def export(context: CommandContext) -> int:
     args, session = context.args, context.session()
     name = args.output or "-"
     format = args.format or ("yaml" if name.endswith((".yaml", ".yml")) else "json")
-    body = export_session(context.segue, session.id, format)
+    body = export_session(context.segue.workspace, session.id, format)
     if name == "-":
         sys.stdout.flush()
         buffer = getattr(sys.stdout, "buffer", None)
@@ -44,8 +44,8 @@ def import_(context: CommandContext) -> int:
     body = read_file(args.file)
     if args.format is None and body[:2] == b"\x1f\x8b":
         return _import_bundle(context, body)
-    before = dict(context.segue.journal.streams("session/"))
-    session = import_session(context.segue, body, args.format, args.as_id or "")
+    before = dict(context.segue.workspace.store.streams("session/"))
+    session = import_session(context.segue.workspace, body, args.format, args.as_id or "")
     state = session.state
     anew = before.get(f"session/{session.id}") != state.version
     word = "imported" if anew else "nothing changed, it was here already"
@@ -62,7 +62,7 @@ def import_(context: CommandContext) -> int:
 def _import_bundle(context: CommandContext, body: bytes) -> int:
     from ....services.handoff.bundle import unpack
 
-    found = unpack(context.segue, body, as_id=context.args.as_id or "")
+    found = unpack(context.segue.workspace, body, as_id=context.args.as_id or "")
     state = context.segue.session(found.session).state
     context.say(f"imported: {found.session} ({state.status}, {count(state.version, 'event')})")
     context.say(f"sha256 {found.sha256}: compare it with what you were told")

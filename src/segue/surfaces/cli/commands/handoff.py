@@ -58,7 +58,11 @@ def _bundle(context: CommandContext) -> int:
 
     args, session = context.args, context.session()
     packed = pack(
-        context.segue, session.id, to=args.to or ANYONE, note=text_or_stdin(args.note), hours=args.hours
+        context.segue.workspace,
+        session.id,
+        to=args.to or ANYONE,
+        note=text_or_stdin(args.note),
+        hours=args.hours,
     )
     write_file(args.to_file, packed.body)
     context.say(

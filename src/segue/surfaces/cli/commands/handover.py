@@ -152,8 +152,8 @@ def _condenser(context: CommandContext) -> Condense:
     from ....services.models import config, refine
     from .model import teller
 
-    config.wanted(context.segue)
-    return lambda notes: refine.condensed_notes(context.segue, notes, say=teller(context))
+    config.wanted(context.segue.workspace)
+    return lambda notes: refine.condensed_notes(context.segue.workspace, notes, say=teller(context))
 
 
 def _compact(context: CommandContext) -> int:

@@ -26,7 +26,7 @@ def _show(context: CommandContext) -> int:
     if args.share or args.lease is not None or args.run:
         raise UsageError("no command to run", hint="segue hold -- COMMAND …")
     session = context.session()
-    holds = context.segue.holds
+    holds = context.segue.workspace.holds
     living, crashed = holds.living(session.id), holds.crashed(session.id)
     context.emit({"session": session.id, "holders": living, "crashed": crashed})
     if not living:

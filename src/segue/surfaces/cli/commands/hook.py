@@ -47,9 +47,9 @@ def _switch(context: CommandContext, *, on: bool) -> int:
     from ....services.workspace.on_off import switch
 
     segue = context.segue
-    segue.brake.check()
+    segue.workspace.pause_file.check()
     session = segue.session(context.session_id()).id if context.session_id() else ""
-    done = switch(segue.home, segue.place.root, session, on=on)
+    done = switch(segue.workspace.home, segue.workspace.working_tree.root, session, on=on)
     context.emit(done)
     context.say(_words(done))
     return 0

@@ -37,7 +37,7 @@ def init(context: CommandContext) -> int:
         )
         context.emit(_object(installing.InstallReport([], where.scope, [], [])))
         return 0
-    _brake(context)
+    _check_pause(context)
     changes = installing.planned(agents, where)
     plan = installing.InstallReport([one.name for one in agents], where.scope, changes, [], dry=True)
     if args.dry_run:
@@ -61,7 +61,7 @@ def uninit(context: CommandContext) -> int:
 
     args = context.args
     home, where = _where(context)
-    _brake(context)
+    _check_pause(context)
     if not args.dry_run:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
         _ask(context, plan, "would be taken back", "Take this back?")
@@ -74,16 +74,16 @@ def uninit(context: CommandContext) -> int:
 def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
     from ....services.hooks import install as installing
     from ....services.workspace.data_folder import DataFolder
-    from ....services.workspace.looking import looking
+    from ....services.workspace.open_workspace import for_looking
     from ....settings import data_folder
 
     args = context.args
     if args.user and args.shared:
         raise UsageError("--user and --shared are two places", hint="give one of them")
     home = DataFolder(data_folder(context.environment))
-    segue = looking(context.folder, context.environment)
-    with segue or context.open() as opened:
-        root = opened.place.root
+    workspace = for_looking(context.folder, context.environment) or context.open().workspace
+    with workspace:
+        root = workspace.working_tree.root
     scope: Scope = "user" if args.user else "shared" if args.shared else "project"
     mcp = not getattr(args, "no_mcp", False) and installing.can_serve()
     where = installing.where_of(
@@ -93,13 +93,13 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
     return home, where
 
 
-def _brake(context: CommandContext) -> None:
+def _check_pause(context: CommandContext) -> None:
     """A PAUSE file holds here too."""
-    from ....services.workspace.working_tree import PauseFile
+    from ....services.workspace.working_tree import check_pause
     from ....settings import data_folder
 
     if not context.args.dry_run:
-        PauseFile([data_folder(context.environment) / "PAUSE", context.folder / "PAUSE"]).check()
+        check_pause(context.folder, data_folder(context.environment))
 
 
 def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str) -> None:
@@ -161,7 +161,7 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
     from ....services.hooks.plugin import render_plugin
 
     folder = Path(context.args.plugin).expanduser().absolute()
-    _brake(context)
+    _check_pause(context)
     files = render_plugin(folder, where, home, __version__)
     context.emit({"folder": str(folder), "files": [str(one) for one in files]})
     context.say(

@@ -119,7 +119,7 @@ def undone_of(session: Any, saved: Any) -> dict[str, list[str]]:
     """The facts that an undo took back, and those of the same command that stay, in words."""
     from ....core.journal import event as ev
     from ....core.sessions.rewind import STAYS
-    from ....services.sessions.undo import still_taken
+    from ....services.handoff.undo import still_taken
     from ..views.timeline import words
 
     found = session.log(after=saved.version - 1, limit=1) if saved.events else []

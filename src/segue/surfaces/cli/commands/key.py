@@ -23,10 +23,10 @@ WRITING = ("create", "rotate", "revoke")
 def key(context: CommandContext) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ....services.server.startup import managing
-    from .recover import check_brake
+    from .recover import check_paused
 
     if context.args.action in WRITING:
-        check_brake(context)
+        check_paused(context)
     with managing(context.environment) as keys:
         return _DOES[context.args.action](context, keys)
 
@@ -57,7 +57,7 @@ def _shown_once(context: CommandContext, made: Any) -> int:
 
 
 def _list(context: CommandContext, keys: Keys) -> int:
-    from ....services.workspace.data_folder import now
+    from ....effects.clock import now
 
     found, at = keys.list(), now()
     for one in found:

@@ -63,9 +63,9 @@ def remember(context: CommandContext) -> int:
 
 
 def _from_run(context: CommandContext) -> int:
-    from ....services.memories.remembering import from_run
+    from ....services.runs.lessons import from_run
 
-    found = from_run(context.segue, context.args.from_run, scope=context.args.scope or "project")
+    found = from_run(context.segue.workspace, context.args.from_run, scope=context.args.scope or "project")
     if context.args.with_model:
         found += _by_model(context)
     context.emit([{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found])
@@ -80,16 +80,16 @@ def _from_run(context: CommandContext) -> int:
 
 def _by_model(context: CommandContext) -> list[tuple[Memory | None, Remembered]]:
     """Lessons that the model that was set found in the run, and that hold."""
-    from ....services.memories.remembering import from_claims
     from ....services.models import refine
+    from ....services.runs.lessons import from_claims
     from .model import teller
 
-    run, told = refine.reflections(context.segue, context.args.from_run, say=teller(context))
+    run, told = refine.reflections(context.segue.workspace, context.args.from_run, say=teller(context))
     if told.fell_back:
         context.warn(f"no lessons by a model: {told.fell_back}")
     claims = refine.masked(told.grounded.kept)
     model = told.asked.model if told.asked else ""
-    return from_claims(context.segue, run, model, claims, scope=context.args.scope or "project")
+    return from_claims(context.segue.workspace, run, model, claims, scope=context.args.scope or "project")
 
 
 def recall(context: CommandContext) -> int:
@@ -244,8 +244,10 @@ def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memo
     from ....services.models import config, refine
     from .model import teller
 
-    config.wanted(context.segue)
-    return lambda group: refine.condensed_memories(context.segue, group, session=session, say=teller(context))
+    config.wanted(context.segue.workspace)
+    return lambda group: refine.condensed_memories(
+        context.segue.workspace, group, session=session, say=teller(context)
+    )
 
 
 def _prune(context: CommandContext) -> int:

@@ -53,7 +53,7 @@ def _set(context: CommandContext) -> int:
     args, segue = context.args, context.segue
     if not args.names:
         raise UsageError("which model?", hint="for example: segue model set ollama/qwen3:4b")
-    before = config.load(segue)
+    before = config.load(segue.workspace)
     price = _price(args.price, Price)
     rungs = [
         config.rung_of(
@@ -67,7 +67,7 @@ def _set(context: CommandContext) -> int:
         *(wished[name] if wished[name] is not None else getattr(before.caps, name) for name in wished)
     )
     made = config.ladder_of([*(before.rungs if args.add else ()), *rungs], caps)
-    config.save(segue, made)
+    config.save(segue.workspace, made)
     return _tell(context, made)
 
 
@@ -87,12 +87,12 @@ def _price(text: str | None, kind: type[Price]) -> Price | None:
 def _show(context: CommandContext) -> int:
     from ....services.models import config
 
-    return _tell(context, config.load(context.look()))
+    return _tell(context, config.load(context.look().workspace))
 
 
 def _tell(context: CommandContext, found: Ladder) -> int:
     segue = context.segue
-    rows = [_row(rung, bool(rung.secret(segue.environment))) for rung in found.rungs]
+    rows = [_row(rung, bool(rung.secret(segue.workspace.environment))) for rung in found.rungs]
     context.emit({"models": rows, "caps": found.caps, "on": bool(found.rungs)})
     if context.json:
         return 0
@@ -136,13 +136,13 @@ def _test(context: CommandContext) -> int:
     from ....services.models import config
 
     segue = context.segue
-    found = config.wanted(segue)
+    found = config.wanted(segue.workspace)
     rows = []
     for rung in found.rungs:
         alone = config.Ladder((rung,), found.caps)
         row: dict[str, object] = {"name": rung.name, "ok": False, "why": ""}
         try:
-            asked = models.ask(segue, models.hello(), ladder=alone, tell=teller(context))
+            asked = models.ask(segue.workspace, models.hello(), ladder=alone, tell=teller(context))
             row |= {"ok": True, "seconds": round(asked.seconds, 3), "input": asked.input,
                     "output": asked.output, "cost": asked.cost}  # fmt: skip
             context.say(f"{rung.name}: answers in {asked.seconds:.1f} s, {dollars(asked.cost)}")
@@ -157,17 +157,17 @@ def _test(context: CommandContext) -> int:
 def _unset(context: CommandContext) -> int:
     from ....services.models import config
 
-    before = config.load(context.segue)
+    before = config.load(context.segue.workspace)
     left = [rung for rung in before.rungs if context.args.names and rung.name not in context.args.names]
     made = config.ladder_of(left, before.caps)
-    config.save(context.segue, made)
+    config.save(context.segue.workspace, made)
     return _tell(context, made)
 
 
 def spend(context: CommandContext) -> int:
     """What was spent."""
     segue = context.look()
-    session = context.session_id() or segue.place.tree().current
+    session = context.session_id() or segue.workspace.working_tree.tree().current
     found = segue.spend(session=session, days=context.args.days)
     context.emit(found)
     if context.json:

@@ -35,10 +35,10 @@ def plan(context: CommandContext) -> int:
     if args.dry_run:
         from .model import show_sent
 
-        return show_sent(context, planning.sent_for(context.segue, task))
+        return show_sent(context, planning.sent_for(context.segue.workspace, task))
     from .model import dollars, teller
 
-    found = planning.propose(context.segue, task, with_model=args.with_model, say=teller(context))
+    found = planning.propose(context.segue.workspace, task, with_model=args.with_model, say=teller(context))
     if found.fell_back:
         context.warn(f"planned without a model: {found.fell_back}")
     if found.asked is not None:
@@ -91,7 +91,7 @@ def _edited(context: CommandContext, text: str) -> str:
 def _accepted(context: CommandContext, draft: PlanDraft) -> int:
     from ....services.models import plan as planning
 
-    done: Accepted = planning.accept(context.segue, draft, session=context.session_id())
+    done: Accepted = planning.accept(context.segue.workspace, draft, session=context.session_id())
     context.emit(done)
     context.say(
         f"declared in session {one_line(done.session)}: {count(done.items, 'item')},"

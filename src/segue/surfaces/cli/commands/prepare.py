@@ -114,9 +114,14 @@ def _with_model(context: CommandContext) -> int:
     transcript = Path(args.transcript).expanduser().absolute() if args.transcript else None
     about: dict[str, Any] = {"transcript": transcript, "agent": args.agent or ""}
     if args.dry_run:
-        return show_sent(context, refine.sent_for(context.segue, context.session_id(), **about))
+        return show_sent(context, refine.sent_for(context.segue.workspace, context.session_id(), **about))
     done = refine.refine(
-        context.segue, context.session_id(), reason=args.reason, here=args.here, say=teller(context), **about
+        context.segue.workspace,
+        context.session_id(),
+        reason=args.reason,
+        here=args.here,
+        say=teller(context),
+        **about,
     )
     if done.fell_back:
         context.warn(f"prepared without a model: {done.fell_back}")

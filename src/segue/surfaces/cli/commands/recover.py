@@ -37,7 +37,7 @@ def recover(context: CommandContext) -> int:
 
     home, settings = _surroundings(context)
     if not context.args.dry_run:
-        check_brake(context)
+        check_paused(context)
     with ProgressBar(context) as progress:
         found = run(
             home, settings, dry_run=context.args.dry_run, progress=progress, folder=context.folder,
@@ -59,12 +59,12 @@ def recover(context: CommandContext) -> int:
     return 0
 
 
-def check_brake(context: CommandContext) -> None:
+def check_paused(context: CommandContext) -> None:
     """PAUSE brakes what works without a store, too: in the data folder, and in the project."""
-    from ....services.workspace.working_tree import PauseFile, brakes
+    from ....services.workspace.working_tree import check_pause
 
     home, settings = _surroundings(context)
-    PauseFile(brakes(context.folder, home.path, settings.text("pause_file"))).check()
+    check_pause(context.folder, home.path, settings.text("pause_file"))
 
 
 def _missing(style: Style, missing: list[Any]) -> list[str]:
@@ -83,13 +83,13 @@ def scrub(context: CommandContext) -> int:
     args = context.args
     text = stdin_text().rstrip("\r\n") if args.text == "-" else args.text
     if not args.dry_run and not args.yes:
-        found = run(context.segue, text, dry_run=True)
+        found = run(context.segue.workspace, text, dry_run=True)
         question = f"Erase it for good from {_places(found)}?"
         if _found(found) and (context.json or args.text == "-" or not confirm(question)):
             hint = "`--dry-run` shows where it is; erasing is for whoever owns the text to confirm"
             raise UsageError(f"not erased: it is in {_places(found)}, and nobody said yes", hint=hint)
     with ProgressBar(context) as progress:
-        found = run(context.segue, text, dry_run=args.dry_run, progress=progress)
+        found = run(context.segue.workspace, text, dry_run=args.dry_run, progress=progress)
     verb = "would erase it from" if args.dry_run else "erased it from"
     return _scrubbed(
         context, found, f"{verb} {_places(found)}" if _found(found) else "nothing holds this text"

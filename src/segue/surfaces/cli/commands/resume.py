@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import seconds_of
+from ....services.runs.observed import runs_of
 from ...render import ago, count, one_line, plain
 from ..command import CliCommand
 from ..context import CommandContext
@@ -21,7 +22,7 @@ SWITCH_BUDGET = "balanced"
 
 def resume(context: CommandContext) -> int:
     """Go on; a session that is over stays over."""
-    with context.segue.observed.one_look():
+    with runs_of(context.segue.workspace).one_look():
         return _resume(context)
 
 
@@ -61,7 +62,7 @@ def _resume(context: CommandContext) -> int:
 
 def switch(context: CommandContext) -> int:
     """Pause the current session, take the other one up with its context."""
-    with context.segue.observed.one_look():
+    with runs_of(context.segue.workspace).one_look():
         return _switch(context)
 
 
@@ -79,7 +80,7 @@ def _switch(context: CommandContext) -> int:
     version = target.state.version
     before, session = segue.switch(target.id)
     state = session.state
-    saved = segue.with_warnings(Saved(session.id, state.version, state.version - version))
+    saved = segue.workspace.with_warnings(Saved(session.id, state.version, state.version - version))
     paused = before is not None and before.state.status == "paused"
     restored = _restored(context, session, args.budget or SWITCH_BUDGET, told)
     assert restored is not None
@@ -144,7 +145,7 @@ def _restored(
 def _brief(context: CommandContext, session: Session) -> str:
     from ....services.resume.restore import brief_of
 
-    return brief_of(context.segue, session.id)
+    return brief_of(context.segue.workspace, session.id)
 
 
 def _shown(context: CommandContext, told: Delta | None, restored: Restoration | None, text: str) -> list[str]:
@@ -204,7 +205,7 @@ def _fields(told: Delta | None) -> dict[str, Any] | None:
 
 
 def _copied(text: str) -> str:
-    from ...clipboard import copy
+    from ..clipboard import copy
 
     return f"copied to the clipboard with {copy(text)}"
 

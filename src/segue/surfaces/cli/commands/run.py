@@ -62,7 +62,7 @@ def _supervise(context: CommandContext, session: Session, policy: Policy, option
     from ....services.supervision.supervisor import Supervisor
 
     display = NoticePrinter(context)
-    supervisor = Supervisor(context.segue, session, policy, options, display.tell)
+    supervisor = Supervisor(context.segue.workspace, session, policy, options, display.tell)
     before = {}
 
     def stop(number: int, frame: object) -> None:
@@ -94,8 +94,8 @@ def _session(context: CommandContext) -> Session:
         if goal and one_line(goal) != one_line(session.state.goal):
             raise UsageError(f"{session.id} has another goal", hint="leave --session out for a new one")
     else:
-        current = segue.place.tree(fresh=True).current
-        held = segue.attach(current) if current and segue.book.exists(current) else None
+        current = segue.workspace.working_tree.tree(fresh=True).current
+        held = segue.attach(current) if current and segue.workspace.repository.exists(current) else None
         kept = supervision.load(held) if held is not None else None
         same = held is not None and one_line(held.state.goal) == one_line(goal)
         if held is not None and kept is not None and same and not kept.outcome:
@@ -124,7 +124,7 @@ def _agents(context: CommandContext, names: list[str]) -> tuple[str, ...]:
     """Agents by their names or commands; the ones of the session, or that are installed, if none is named."""
     from ....services.supervision.launchers import chosen
 
-    return chosen(context.segue, [name.strip() for name in names if name.strip()])
+    return chosen(context.segue.workspace, [name.strip() for name in names if name.strip()])
 
 
 def _policy(args: Any, agents: tuple[str, ...]) -> Policy:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ....errors import TranscriptUnreadable
+from ....services.runs.observed import runs_of
 from ...render import Style, ago, bytes_words, count, cut, one_line, table
 from ..command import CliCommand
 from ..context import CommandContext
@@ -88,7 +89,7 @@ def sync(context: CommandContext) -> int:
     context.say(*_summary(done))
     for agent in done.first:  # once is enough; `segue doctor` says it again
         if agent in done.retention and not paths:
-            kept = context.segue.settings["archive_bytes_max"] > 0
+            kept = context.segue.workspace.settings["archive_bytes_max"] > 0
             context.warn(deletes(agent, done.retention[agent], kept=kept))
     for one in done.unreadable:
         named = "" if one.path and one.path in one.reason else f"{one_line(one.path or one.agent)}: "
@@ -132,10 +133,10 @@ def _run(segue: Segue, id: str) -> Run | None:
 
     if not id:
         with suppress(UnknownRun):  # then it is the session's timeline
-            return segue.run(segue.observed.capture().newest().native)
+            return segue.run(runs_of(segue.workspace).capture().newest().native)
         return None
     try:
-        if segue.book.exists(id):
+        if segue.workspace.repository.exists(id):
             return None
     except BadName:  # an id that no session could have
         pass
@@ -189,7 +190,7 @@ def _window(run: Run) -> str:
 def _steps(context: CommandContext, run: Run) -> int:
     from ....services.runs.listing import steps_of
 
-    steps = steps_of(context.segue, run)
+    steps = steps_of(context.segue.workspace, run)
     if context.args.limit > 0:
         steps = steps[-context.args.limit :]
     if context.json:

@@ -23,7 +23,7 @@ def start(context: CommandContext) -> int:
 
     args, segue = context.args, context.segue
     try:
-        exists = bool(args.id) and segue.book.exists(args.id)
+        exists = bool(args.id) and segue.workspace.repository.exists(args.id)
     except StoreUnavailable:
         exists = False  # nobody can be asked: `start` says whether it can wait
     left = _left_active(context)
@@ -37,7 +37,7 @@ def start(context: CommandContext) -> int:
         told = {"id": session.id, "status": "pending"}
         return context.pending(QueuedCommand(session.id, 0, 0), f"started {session.id}", **told)
     state = session.state
-    saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
+    saved = segue.workspace.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
     word = f"taken up, {state.status}" if exists else "started"
     lines = [f"{word}: {context.style.paint(session.id, 'cyan')}"]
     if exists and args.goal and one_line(args.goal) != one_line(state.goal):
@@ -53,8 +53,12 @@ def _left_active(context: CommandContext) -> str:
     from ....errors import SegueError
 
     try:
-        current = context.segue.place.tree().current
-        return current if current and context.segue.book.state(current).status == "active" else ""
+        current = context.segue.workspace.working_tree.tree().current
+        return (
+            current
+            if current and context.segue.workspace.repository.state(current).status == "active"
+            else ""
+        )
     except SegueError:
         return ""
 
@@ -128,7 +132,7 @@ def _summed_up(context: CommandContext, session: Session) -> str:
     from ....services.models import refine
     from .model import teller
 
-    found = refine.summary(context.segue, session, say=teller(context))
+    found = refine.summary(context.segue.workspace, session, say=teller(context))
     if found.fell_back:
         context.warn(f"no summary by a model: {found.fell_back}")
     return refine.summary_text(found)

@@ -31,8 +31,7 @@ def status(context: CommandContext) -> int:
 
 def _last_status(context: CommandContext, session: str, fault: StoreUnavailable) -> int:
     """As it was last seen, where the server cannot be reached."""
-    offline = context.segue.offline
-    last = offline.last(session) if offline is not None else None
+    last = context.segue.workspace.last_seen(session)
     if last is None:
         raise fault
     from ....core.sessions.status import status_of
@@ -116,7 +115,7 @@ def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
         context.say(empty)
     if context.json or not cards:
         return 0
-    current = context.segue.place.tree().current
+    current = context.segue.workspace.working_tree.tree().current
     rows = [
         (
             "*" if card.id == current else "", card.id, card.status,

@@ -13,6 +13,7 @@ from typing import Any
 
 from ....core.memories.model import SCOPES, TRUSTS, Memory
 from ....errors import SegueError, StaleVersion, UnknownMemory, UsageError
+from ....services.memories import curation
 from ....services.memories.service import MemoryService, Recalled
 from ..server.route import Visit
 from . import forms
@@ -297,7 +298,7 @@ def _changed(service: MemoryService, wish: dict[str, Any], asks: dict[str, str])
     for attempt in range(_RETRIES):
         _live(service, str(wish["memory_id"]), asks)
         try:
-            return service.delta([operation], **asks)[0]
+            return curation.delta(service, [operation], **asks)[0]
         except StaleVersion:
             if attempt == _RETRIES - 1:
                 raise

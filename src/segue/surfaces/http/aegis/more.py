@@ -10,11 +10,11 @@ from msgspec import Meta
 
 from ....core.base.token_estimate import estimate
 from ....core.memories.model import Memory, MemoryFilter
+from ....effects.clock import moment, now
 from ....services.memories import curation
 from ....services.memories.service import EVERYTHING
 from ....services.server.aegis import progress
 from ....services.server.aegis.progress import SessionProgress
-from ....services.workspace.data_folder import moment, now
 from ..server.route import Visit
 from . import forms
 from .memories import found, shown, since_ms
@@ -194,8 +194,8 @@ def handoff(visit: Visit, data: Handoff) -> Baton:
     )  # fmt: skip
     facts = [one for one in recalled if not one.quoted]
     sessions = sessions_of(segue, visit, source)[:_SESSIONS_MAX]
-    states = [segue.book.state(id) for id in sessions]
-    shown = [progress.shown(state, progress.label_of(segue, state)) for state in states]
+    states = [segue.workspace.repository.state(id) for id in sessions]
+    shown = [progress.shown(state, progress.label_of(segue.workspace, state)) for state in states]
     decisions = [
         f"{one.text} ({one.why})" if one.why else one.text for state in states for one in state.decisions
     ]
@@ -228,7 +228,7 @@ def load_context(visit: Visit, data: ContextQuery) -> ContextOut:
 def _context(visit: Visit, agent: str, data: ContextQuery) -> list[ContextItem]:
     segue, items = visit.segue, []
     for id in sessions_of(segue, visit, agent)[:_SESSIONS_MAX]:
-        one = progress.get(segue, id)
+        one = progress.get(segue.workspace, id)
         text = "\n".join(
             [
                 f"{one.summary or id} ({one.status}): {one.completed_count} of {one.total_items} done",
@@ -352,7 +352,9 @@ def stats(visit: Visit, namespace: str = forms.DEFAULT, agent_id: str = "") -> S
         by_type[kind] = by_type.get(kind, 0) + 1
         by_agent[one.agent] = by_agent.get(one.agent, 0) + 1
     features = list_features_of(visit, namespace)
-    open_ones = [one for one in visit.index.sessions(visit.segue).values() if one.status == "active"]
+    open_ones = [
+        one for one in visit.index.sessions(visit.segue.workspace).values() if one.status == "active"
+    ]
     top = sorted(by_agent.items(), key=lambda pair: (-pair[1], pair[0]))[:_TOLD_MAX]
     return Stats(
         namespace, len(live), by_type.get("reflection", 0), by_type.get("strategy", 0), features.total,
@@ -366,12 +368,12 @@ def stats(visit: Visit, namespace: str = forms.DEFAULT, agent_id: str = "") -> S
 @aegis_route("GET", "/memories/ace/dashboard/sessions", need="reader")
 def sessions(visit: Visit, namespace: str = forms.DEFAULT, limit: forms.Count = 20) -> SessionsOut:
     """Sessions of a namespace, the one that was worked on last first."""
-    entries = visit.index.sessions(visit.segue)
+    entries = visit.index.sessions(visit.segue.workspace)
     newest = sorted(
         ((entry.updated, name) for name, entry in entries.items() if entry.label.namespace == own(namespace)),
         reverse=True,
     )[:limit]
-    return SessionsOut([progress.get(visit.segue, name) for _, name in newest])
+    return SessionsOut([progress.get(visit.segue.workspace, name) for _, name in newest])
 
 
 ROUTES = [

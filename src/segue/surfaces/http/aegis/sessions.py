@@ -55,13 +55,13 @@ def create_session(visit: Visit, data: forms.NewSession) -> SessionProgress:
     """A session; if there is one of this id already, that one as it is."""
     agent = acting(visit, data.agent_id)
     label = Label(namespace=own(data.namespace), agent=agent, user=data.user_id or "")
-    return progress.create(visit.as_actor(agent), data.session_id, label)
+    return progress.create(visit.as_actor(agent).workspace, data.session_id, label)
 
 
 @aegis_route("GET", "/memories/ace/session/{id}", need="reader")
 def get_session(visit: Visit, id: str) -> SessionProgress:
     """How far a session is."""
-    return progress.get(visit.segue, id)
+    return progress.get(visit.segue.workspace, id)
 
 
 @aegis_route("PATCH", "/memories/ace/session/{id}", need="writer", together=True)
@@ -73,7 +73,7 @@ def update_session(visit: Visit, id: str, data: forms.SessionChange) -> SessionP
         None if blocked is None else [{"item": one.item, "reason": one.reason or ""} for one in blocked],
         data.summary, data.last_action, data.status, data.total_items,
     )  # fmt: skip
-    return progress.change(visit.segue, id, update)
+    return progress.change(visit.segue.workspace, id, update)
 
 
 # -- features --------------------------------------------------------------------------------------
@@ -89,12 +89,12 @@ def create_feature(visit: Visit, data: forms.NewFeature) -> forms.FeatureOut:
     """Declare a feature; if there is one of this id already, that one as it is."""
     segue = visit.segue
     namespace = own(data.namespace)
-    home = data.session_id or visit.index.home_of(segue, data.feature_id, namespace, strict=True)
+    home = data.session_id or visit.index.home_of(segue.workspace, data.feature_id, namespace, strict=True)
     home = home or home_for(namespace)
-    if not segue.book.exists(home):
+    if not segue.workspace.repository.exists(home):
         goal = ProgressUpdate(summary=None if data.session_id else "Features that name no session")
-        progress.create(segue, home, Label(namespace=namespace), goal)
-    session = Session(segue, home)
+        progress.create(segue.workspace, home, Label(namespace=namespace), goal)
+    session = Session(segue.workspace, home)
     if data.feature_id not in session.state.features:
         session.features.create(
             data.feature_id, data.description, data.test_steps or (), "", data.category or ""
@@ -150,7 +150,7 @@ def list_features_of(
     shown: list[forms.FeatureOut] = []
     verdicts: list[Verdict] = []
     for home in homes:
-        session = Session(segue, home)
+        session = Session(segue.workspace, home)
         state = session.state
         found = session.features.verdicts(state)
         verdicts += found
@@ -171,15 +171,15 @@ def _known(status: str | None) -> str:
 
 
 def _home(visit: Visit, feature: str, namespace: str) -> Session:
-    home = visit.index.home_of(visit.segue, feature, own(namespace))
+    home = visit.index.home_of(visit.segue.workspace, feature, own(namespace))
     if not home:
         raise UnknownFeature(f"there is no feature {feature[:60]!r}", hint="list them, and see their ids")
-    return Session(visit.segue, home)
+    return Session(visit.segue.workspace, home)
 
 
 def _homes(visit: Visit, namespace: str) -> list[str]:
     """The sessions with features of a namespace, in the order of their ids."""
-    wanted, entries = own(namespace), visit.index.sessions(visit.segue)
+    wanted, entries = own(namespace), visit.index.sessions(visit.segue.workspace)
     return sorted(name for name, one in entries.items() if one.features and one.label.namespace == wanted)
 
 
@@ -203,7 +203,7 @@ def _shown(state: SessionState, verdict: Verdict) -> forms.FeatureOut:
 
 def sessions_of(segue: Segue, visit: Visit, agent: str) -> list[str]:
     """The open sessions of an agent, the one that was worked on last first."""
-    entries = visit.index.sessions(segue)
+    entries = visit.index.sessions(segue.workspace)
     found = [
         (entry.updated, name)
         for name, entry in entries.items()

@@ -168,8 +168,8 @@ def run_commands(visit: Visit, id: str, data: CommandList) -> Saved:
 
 def _fenced(visit: Visit, session: Session, commands: list[do.Command], data: CommandList) -> Saved:
     segue = visit.segue
-    hold = Hold(segue.holds, session.id, segue.book.run, data.fence, 0.0, "")
-    return segue.book.commit(session.id, commands, guards=hold.guard, since=data.since)
+    hold = Hold(segue.workspace.holds, session.id, segue.workspace.repository.run, data.fence, 0.0, "")
+    return segue.workspace.repository.commit(session.id, commands, guards=hold.guard, since=data.since)
 
 
 @route("POST", "/v1/sessions/{id}/pause", need="writer", tags=TAGS, body={"reason": "waiting for review"})

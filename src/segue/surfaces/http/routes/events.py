@@ -22,9 +22,9 @@ from ....core.base.values import Value, whole
 from ....core.journal import event as ev
 from ....core.sessions import budget as money
 from ....core.sessions import commands as do
+from ....effects.clock import now
 from ....errors import UsageError
 from ....services.sessions.repository import Saved, stream_of
-from ....services.workspace.data_folder import now
 from ...cli.views.timeline import as_object
 from ...render import compact
 from ..server.parameters import SAVED, WHOLE_MAX, Cursor, Limit, Version, cursor_of, keys_in, session_of
@@ -138,7 +138,7 @@ def list_events(
     session = session_of(visit, id)
     if cursor:
         (after,) = keys_in(cursor, int)
-    head = visit.segue.journal.head(stream_of(session.id)).version
+    head = visit.segue.workspace.store.head(stream_of(session.id)).version
     events = session.log(after=after, limit=limit)
     last = events[-1].version if events else max(after, 0)
     return EventPage([event_of(event) for event in events], max(head, last), cursor_of(last))
@@ -156,8 +156,8 @@ def append_events(visit: Visit, id: str, data: EventList) -> Saved:
     session = session_of(visit, id)
     commands = [checked(FROM[WIRE[type(one)]](one.body)) for one in data.events]
     segue = visit.segue
-    saved = segue.book.commit(session.id, commands, since=data.expect, exact=True)
-    return segue.with_warnings(saved)
+    saved = segue.workspace.repository.commit(session.id, commands, since=data.expect, exact=True)
+    return segue.workspace.with_warnings(saved)
 
 
 # -- following -------------------------------------------------------------------------------------

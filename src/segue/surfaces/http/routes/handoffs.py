@@ -168,7 +168,7 @@ class HandoverHistory(msgspec.Struct):
 
 
 def _handover(visit: Visit, tree: str) -> Handover | None:
-    events = visit.segue.journal.read(f"handover/{tree}")
+    events = visit.segue.workspace.store.read(f"handover/{tree}")
     if not events:
         return None
     found = checkpoint_of([(ev.read_body(event), event.at) for event in events])
@@ -182,7 +182,7 @@ def _handover(visit: Visit, tree: str) -> Handover | None:
 @route("GET", "/v1/handovers", need="reader", tags=("handovers",), errors=())
 def list_handovers(visit: Visit) -> HandoverList:
     """How far the newest handover of each working tree came. Handovers are run by clients."""
-    names = [name.removeprefix("handover/") for name, _ in visit.segue.journal.streams("handover/")]
+    names = [name.removeprefix("handover/") for name, _ in visit.segue.workspace.store.streams("handover/")]
     found = [_handover(visit, name) for name in names]
     return HandoverList([one for one in found if one is not None])
 
@@ -194,7 +194,7 @@ def get_handover(visit: Visit, tree: Word) -> HandoverHistory:
     found = _handover(visit, tree)
     if found is None:
         raise UnknownHandoff(f"no handover of {tree[:60]!r} is known", hint="GET /v1/handovers lists them")
-    journal = visit.segue.journal
+    journal = visit.segue.workspace.store
     told = [
         HandoverEvent(event.version, event.kind, event.at, event.actor, plain(ev.read_body(event)) or {})
         for event in journal.read(f"handover/{tree}")

@@ -75,7 +75,7 @@ class Holders(msgspec.Struct):
 )  # fmt: skip
 def get_hold(visit: Visit, id: str) -> Holders:
     """Who holds a session."""
-    session, holds = session_of(visit, id), visit.segue.holds
+    session, holds = session_of(visit, id), visit.segue.workspace.holds
     return Holders(session.id, list(holds.living(session.id)), list(holds.crashed(session.id)))
 
 
@@ -86,9 +86,10 @@ def get_hold(visit: Visit, id: str) -> Holders:
 def take_hold(visit: Visit, id: str, data: HoldWish) -> Held:
     """Hold a session for a run; 409 ``session_held`` while another does. It ends with its lease."""
     session, segue = session_of(visit, id), visit.segue
-    run = clean_name(data.run or segue.book.run or new_run(), what="run id")
-    held = segue.holds.take(
-        session.id, holder=visit.access.act_as(data.holder) or segue.book.actor, run=run, share=data.share,
+    run = clean_name(data.run or segue.workspace.repository.run or new_run(), what="run id")
+    held = segue.workspace.holds.take(
+        session.id, holder=visit.access.act_as(data.holder) or segue.workspace.repository.actor, run=run,
+        share=data.share,
         lease_seconds=data.lease_seconds, pid=0, host=data.host or "elsewhere",
     )  # fmt: skip
     return Held(session.id, held.run, held.fence, held.until)
@@ -102,7 +103,7 @@ def take_hold(visit: Visit, id: str, data: HoldWish) -> Held:
 def renew_hold(visit: Visit, id: str, data: HeldWish) -> Held:
     """Prolong the lease; 409 ``session_held`` if the hold was lost meanwhile."""
     session = session_of(visit, id)
-    held = Hold(visit.segue.holds, session.id, data.run, data.fence, data.lease_seconds, "")
+    held = Hold(visit.segue.workspace.holds, session.id, data.run, data.fence, data.lease_seconds, "")
     held.renew()
     return Held(session.id, held.run, held.fence, held.until)
 
@@ -114,7 +115,7 @@ def renew_hold(visit: Visit, id: str, data: HeldWish) -> Held:
 )  # fmt: skip
 def release_hold(visit: Visit, id: str, data: HeldWish) -> Holders:
     """Let go; letting go of what was lost is no fault."""
-    session, holds = session_of(visit, id), visit.segue.holds
+    session, holds = session_of(visit, id), visit.segue.workspace.holds
     Hold(holds, session.id, data.run, data.fence, data.lease_seconds, "").release()
     return Holders(session.id, list(holds.living(session.id)), list(holds.crashed(session.id)))
 
@@ -167,9 +168,11 @@ def load_agent(visit: Visit, id: str, agent: Word) -> LoadedAgent:
 def save_agent(visit: Visit, id: str, agent: Word, data: AgentValue) -> Saved:
     """Keep an agent's state: any JSON value, of which only what changed is stored. With ``since``, 409
     ``stale_version`` if somebody changed it behind that version."""
-    session, states = session_of(visit, id), visit.segue.agents
-    states.forget(session.id)  # a client may be behind or before what this process saw
-    return states.save(session, clean_name(agent, what="agent's name"), data.value, since=data.since)
+    session = session_of(visit, id)
+    visit.segue.workspace.agent_states.forget(
+        session.id
+    )  # a client may be behind or before what is known here
+    return session.save_agent(clean_name(agent, what="agent's name"), data.value, since=data.since)
 
 
 @route("DELETE", "/v1/sessions/{id}/agents/{agent}", need="writer", tags=AGENTS, answer=SAVED)

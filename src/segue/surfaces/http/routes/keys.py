@@ -7,9 +7,9 @@ from typing import Annotated
 import msgspec
 
 from ....core.server.access import ALL_PROJECTS, AuditLine, KeyRecord
+from ....effects.clock import now
 from ....errors import NotAllowed, UnknownKey
 from ....services.server.keys import NewKey
-from ....services.workspace.data_folder import now
 from ..server.parameters import WHOLE_MAX
 from ..server.route import Visit, route
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from ....api.memories import Memories
 from ....core.memories import model as mem
 from ....core.memories.curation import Junk
 from ....core.memories.model import Memory, MemoryAudit
 from ....errors import UnknownSession, UsageError
 from ....services.memories import curation as upkeep
-from ....services.memories.remembering import PlaceMemories
 from ....services.memories.service import Recalled, Remembered
 from ..server.parameters import Id, Name, Wish, Word, session_of
 from ..server.route import Visit, route
@@ -212,7 +212,7 @@ class MemoryFile(Wish):
     """What an export gave."""
 
 
-def service_of(visit: Visit) -> PlaceMemories:
+def service_of(visit: Visit) -> Memories:
     """The memories of this project, as who asks sees them."""
     return visit.segue.memories
 

@@ -17,9 +17,11 @@ from ....core.base.text import clean_name, clean_text
 from ....core.brief.compose import BYTES_DEFAULT, BYTES_MIN
 from ....core.resume.restoration import Restoration
 from ....errors import UnknownRun
+from ....services.brief.brief import brief_of
+from ....services.runs import sent_runs
+from ....services.runs.observed import runs_of
 from ....services.runs.run import Run, run_in
 from ....services.runs.shared_copies import SharedCopies, forget
-from ....services.server import sent_runs
 from ...render import plain
 from ..server.parameters import Cursor, Limit, Word, page, session_of
 from ..server.route import Visit, route
@@ -83,7 +85,7 @@ class DroppedRun(msgspec.Struct):
 
 
 def _row(visit: Visit, key: str) -> Any:
-    row = visit.segue.observed.runs.get(key)
+    row = runs_of(visit.segue.workspace).runs.get(key)
     if row is None:
         raise UnknownRun(f"no run has the key {key[:40]!r}", hint="GET /v1/runs lists them")
     return row
@@ -96,7 +98,7 @@ def list_runs(
     visit: Visit, session: Word = "", agent: Word = "", limit: Limit = 100, cursor: Cursor = ""
 ) -> RunPage:
     """The runs that were sent, a page at a time, those that began last first."""
-    rows = visit.segue.observed.runs.rows(session=session)
+    rows = runs_of(visit.segue.workspace).runs.rows(session=session)
     found = [run for run in map(run_in, rows) if run is not None and agent in ("", run.agent)]
     runs, following = page(found, [(run.began, run.key) for run in found], cursor, limit)
     return RunPage(runs, following)
@@ -111,7 +113,7 @@ def get_run(visit: Visit, key: Word) -> KeptRun:
         raise UnknownRun(
             f"the run {key[:40]!r} is kept in another form", hint="send it again with `segue sync`"
         )
-    run = msgspec.structs.replace(run, shared=SharedCopies(visit.segue.journal).has(key))
+    run = msgspec.structs.replace(run, shared=SharedCopies(visit.segue.workspace.store).has(key))
     return KeptRun(key, run, sent_runs.digest_in(row) is not None)
 
 
@@ -137,20 +139,20 @@ def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
     given = data.__struct_fields__
     facts = {name: getattr(data, name) for name in given if name not in ("digest", "session")}
     for name in _TEXTS:
-        facts[name] = clean_text(facts[name], what=name, mask=visit.segue.book.mask)
+        facts[name] = clean_text(facts[name], what=name, mask=visit.segue.workspace.repository.mask)
     if data.session:
         session_of(visit, clean_name(data.session, what="session id"))
     run = Run(key=key, project=visit.access.project, session=data.session, present=False, **facts)
-    return KeptRun(key, run, sent_runs.keep_run(visit.segue, run, data.digest))
+    return KeptRun(key, run, sent_runs.keep_run(visit.segue.workspace, run, data.digest))
 
 
 @route("DELETE", "/v1/runs/{key}", need="writer", tags=TAGS)
 def drop_run(visit: Visit, key: Word) -> DroppedRun:
     """Forget what was sent of a run, a shared copy of its transcript too; the transcript is where it was."""
-    runs = visit.segue.observed.runs
+    runs = runs_of(visit.segue.workspace).runs
     there = runs.get(key) is not None
     if there:
-        forget(visit.segue.journal, key)
+        forget(visit.segue.workspace.store, key)
     runs.drop([key])
     return DroppedRun(key, there)
 
@@ -173,7 +175,7 @@ def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form 
     """Where the work stands, in at most so many bytes: from the session's state, the kept digests of its runs
     and memories, without a model."""
     session = session_of(visit, id)
-    text = sent_runs.brief_of(visit.segue, session.id, budget=max_bytes, form=format)
+    text = brief_of(visit.segue.workspace, session.id, budget=max_bytes, form=format)
     return Answer(text.encode("utf-8", "replace"), _TYPES[format])
 
 

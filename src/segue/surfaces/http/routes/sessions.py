@@ -156,7 +156,7 @@ def create_session(visit: Visit, data: NewSession) -> Begun:
     segue = visit.segue
     for name in ("organization", "project"):
         clean_text(getattr(data, name), what=name, limit=256)
-    exists = bool(data.id) and segue.book.exists(data.id)
+    exists = bool(data.id) and segue.workspace.repository.exists(data.id)
     try:
         session = segue.start(
             data.goal, items=data.items, id=data.id, type=data.type, organization=data.organization,
@@ -166,7 +166,7 @@ def create_session(visit: Visit, data: NewSession) -> Begun:
         left = done_before(visit.front.projects.store(visit.access.project), again.stream)
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True
     state = session.state
-    saved = segue.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
+    saved = segue.workspace.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
     told: Any = with_more(saved, id=session.id, status=state.status)
     return told  # type: ignore[no-any-return]
 
@@ -189,7 +189,7 @@ def get_state(visit: Visit, id: str, version: Version = 0) -> dict[str, Any]:
             raise UsageError(
                 f"{id} is at version {state.version}", hint="ask for an earlier one, or for none"
             )
-        state = visit.segue.book.state_at(id, version)
+        state = visit.segue.workspace.repository.state_at(id, version)
     found: dict[str, Any] = plain(state)
     return found
 

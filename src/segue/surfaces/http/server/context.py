@@ -12,11 +12,11 @@ import msgspec
 
 from ....core.base.values import Value
 from ....core.server.access import DEFAULT_PROJECT, Access, AuditLine, Bucket, clean_project, draw
+from ....effects.clock import moment, now
 from ....errors import RateLimited, SegueError
 from ....services.server.idempotency import KEPT_HOURS, forget_marks
 from ....services.server.keys import Keys
 from ....services.server.projects import Projects
-from ....services.workspace.data_folder import moment, now
 from .commit_queue import Lane, in_thread
 from .follow import StreamFollower
 from .metrics import Metrics

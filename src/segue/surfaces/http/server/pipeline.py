@@ -22,9 +22,9 @@ from anyio import to_thread
 
 from ....core.base.values import whole as length_of
 from ....core.server.access import Access, KeptResponse, without_secrets
+from ....effects.clock import now
 from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
 from ....services.server import idempotency as once
-from ....services.workspace.data_folder import now
 from . import problems
 from .commit_queue import in_thread
 from .context import ServerContext

@@ -60,7 +60,10 @@ class Visit:
 
     def as_actor(self, actor: str) -> Segue:
         """The sessions as an agent that the request names."""
-        return self.front.projects.segue(self.access, actor=actor, run=self._run, repository=self._repository)
+        found = self.front.projects.workspace(
+            self.access, actor=actor, run=self._run, repository=self._repository
+        )
+        return Segue.of(found)
 
 
 def visit_of(request: Request) -> Visit:

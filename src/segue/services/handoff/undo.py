@@ -17,15 +17,17 @@ from ...core.journal import event as ev
 from ...core.sessions import commands as do
 from ...core.sessions.rewind import STAYS
 from ...core.sessions.state import SessionState
+from ...effects.clock import now
 from ...errors import NothingToUndo
-from ..workspace.data_folder import now
-from .repository import fold_all
+from ..memories.service import memories_of
+from ..sessions.repository import fold_all
+from .offers import Handoffs
 
 if TYPE_CHECKING:
-    from ...api.session import Session
     from ...core.handover.events import Offer
     from ...stores.base import MemoryChange
-    from .repository import Saved
+    from ..sessions.repository import Saved
+    from ..workspace.session_handle import SessionHandle
 
 REASON = "taken back by an undo"
 _SEEN: set[type[ev.Body]] = {ev.Erased, ev.ChecksBegun, ev.CheckRan, ev.CheckReported, ev.EvidenceVoided}
@@ -41,7 +43,7 @@ _WORDS: dict[type[ev.Body], tuple[Callable[[Any], str], str]] = {
 }
 
 
-def undo(session: Session) -> Saved:
+def undo(session: SessionHandle) -> Saved:
     """Take the last command back; NothingToUndo if there is none, or if it is one that stays."""
     events = session.log()
     first, last = _last_command(events)
@@ -52,8 +54,8 @@ def undo(session: Session) -> Saved:
     if {event.kind for event in taken} <= STAYS:
         raise _stays(bodies)
     then = fold_all(events[: first - 1])
-    handoffs, offer = session._segue.handoffs, _offer(session, bodies)
-    saved = session._go_back(
+    handoffs, offer = Handoffs(session.workspace), _offer(session, bodies)
+    saved = session.go_back(
         do.Rewind(first - 1, then, lifecycle=True), since=len(events),
         memories=_forgotten(session, bodies, then, offer),
         guards=(lambda: [handoffs.withdrawal(offer, REASON)]) if offer is not None else None,
@@ -63,9 +65,9 @@ def undo(session: Session) -> Saved:
     return saved
 
 
-def still_taken(session: Session, notes: Collection[str]) -> list[Offer]:
+def still_taken(session: SessionHandle, notes: Collection[str]) -> list[Offer]:
     """Offers that were taken with what an undo took back: who has one has it."""
-    return session._segue.handoffs.taken_with(session.id, notes)
+    return Handoffs(session.workspace).taken_with(session.id, notes)
 
 
 def _last_command(events: Sequence[ev.Event]) -> tuple[int, int]:
@@ -102,12 +104,12 @@ def _stays(bodies: Sequence[ev.Body | None]) -> NothingToUndo:
     )
 
 
-def _offer(session: Session, bodies: Sequence[ev.Body | None]) -> Offer | None:
+def _offer(session: SessionHandle, bodies: Sequence[ev.Body | None]) -> Offer | None:
     """The open offer that these events made; NothingToUndo if somebody took it."""
     marks = {body.name for body in bodies if isinstance(body, ev.Marked)}
     if not marks or not any(isinstance(body, ev.Handed) for body in bodies):
         return None
-    offer = next((one for one in session._segue.handoffs.of(session.id) if one.mark in marks), None)
+    offer = next((one for one in Handoffs(session.workspace).of(session.id) if one.mark in marks), None)
     if offer is not None and offer.status == "taken":
         raise NothingToUndo(
             f"the last command cannot be taken back: {offer.taker} took what was offered",
@@ -117,18 +119,18 @@ def _offer(session: Session, bodies: Sequence[ev.Body | None]) -> Offer | None:
 
 
 def _forgotten(
-    session: Session, bodies: Sequence[ev.Body | None], then: SessionState, offer: Offer | None
+    session: SessionHandle, bodies: Sequence[ev.Body | None], then: SessionState, offer: Offer | None
 ) -> MemoryChange | None:
     """That memories which came of it count no more, unless the same had been learnt before as well."""
     before = {finding.text for finding in then.findings}
     texts = {body.text for body in bodies if isinstance(body, ev.Learnt)} - before
     shared = offer.memories if offer is not None else ()
-    if not (texts or shared) or session._book.learnt is None:
+    if not (texts or shared) or session.workspace.repository.learnt is None:
         return None
     from ...core.memories.model import MemoryFilter
     from ...stores.base import MemoryChange, StoredMemory
 
-    service, at = session._segue.memories, now()
+    service, at = memories_of(session.workspace), now()
     reader = service.reader(session=session.id)
     where = MemoryFilter(types=("learnt",), sessions=(session.id,))
     found = [one for one in service.store.listing(reader, where, at) if one.content in texts] if texts else []

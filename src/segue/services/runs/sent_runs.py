@@ -7,7 +7,6 @@ they are. A session's runs are those that were sent for it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +15,20 @@ import msgspec
 
 from ...agents.base import Found
 from ...core.base.values import seconds_of
-from ...core.brief.compose import BYTES_DEFAULT
 from ...core.runs.digest import RunDigest
-from ...effects.git.trees import Tree
 from ...errors import SegueError, UsageError
-from ..brief import brief as briefs
 from ..runs import cursor
 from ..runs.discovery import RunFinder
-from ..runs.observed import ObservedRuns
+from ..runs.observed import ObservedRuns, runs_of
 from ..runs.read_transcript import Clean, Reading, final, unreadable
 from ..runs.run import Run, key_of, row_of
+from .masking import masked
 
 if TYPE_CHECKING:
-    from ...api.segue import Segue
     from ...stores.base import RunRow
+    from ..workspace.workspace import Workspace
 
-RUNS_MAX = briefs.RUNS_MAX
+RUNS_MAX = 3
 DIGEST_BYTES_MAX = 4_000_000
 WHY = "a server sees no working tree"
 
@@ -62,9 +59,9 @@ class SentRuns(ObservedRuns):
     """The observed side of a server."""
 
     def capture(self, *, everywhere: bool = False) -> RunFinder:
-        segue = self._segue
+        workspace = self._workspace
         return SentRunFinder(
-            segue.folder, segue.environment, runs=self.runs, archive=None, everywhere=everywhere
+            workspace.folder, workspace.environment, runs=self.runs, archive=None, everywhere=everywhere
         )
 
 
@@ -77,14 +74,14 @@ def digest_in(row: RunRow) -> RunDigest | None:
     if reading is None:
         return None
     try:
-        return briefs.masked(final(reading, agent_of(row.agent)))
+        return masked(final(reading, agent_of(row.agent)))
     except (SegueError, ValueError):
         return None
 
 
-def runs_of(segue: Segue, session: str, most: int = RUNS_MAX) -> list[tuple[RunRow, RunDigest]]:
+def sent_runs_of(workspace: Workspace, session: str, most: int = RUNS_MAX) -> list[tuple[RunRow, RunDigest]]:
     """The newest runs that were sent for a session and have a digest, the newest first."""
-    runs = segue.observed.runs
+    runs = runs_of(workspace).runs
     found: list[tuple[RunRow, RunDigest]] = []
     for row in runs.rows(session=session):
         whole = runs.get(row.key)
@@ -96,11 +93,11 @@ def runs_of(segue: Segue, session: str, most: int = RUNS_MAX) -> list[tuple[RunR
     return found
 
 
-def keep_run(segue: Segue, run: Run, digest: Mapping[str, Any] | None) -> bool:
+def keep_run(workspace: Workspace, run: Run, digest: Mapping[str, Any] | None) -> bool:
     """Keep a run that was sent, with its digest or with the one that is there; whether it has one then."""
     from ...agents import agent as agent_of
 
-    segue.brake.check()
+    workspace.pause_file.check()
     agent = agent_of(run.agent)
     right = key_of(run.agent, run.id, run.path)
     if run.key != right:
@@ -112,8 +109,8 @@ def keep_run(segue: Segue, run: Run, digest: Mapping[str, Any] | None) -> bool:
     if digest is not None:
         found = Reading(run.agent, "", run.id, digest=_checked(digest))
         reading = cursor.packed(found, cursor.FileStamp(), agent)
-    segue.observed.runs.put([row_of(run, cursor.FileStamp(), reading)])
-    kept = segue.observed.runs.get(run.key)
+    runs_of(workspace).runs.put([row_of(run, cursor.FileStamp(), reading)])
+    kept = runs_of(workspace).runs.get(run.key)
     return kept is not None and digest_in(kept) is not None
 
 
@@ -123,27 +120,6 @@ def _checked(digest: Mapping[str, Any]) -> RunDigest:
     if len(told) > DIGEST_BYTES_MAX:
         raise UsageError(f"the digest has {len(told):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,}")
     try:
-        return briefs.masked(msgspec.json.decode(told, type=RunDigest))
+        return masked(msgspec.json.decode(told, type=RunDigest))
     except (msgspec.MsgspecError, OverflowError) as fault:
         raise UsageError(f"this is no digest: {fault}", hint="send what was read from a transcript") from None
-
-
-def no_tree(root: Path) -> Tree:
-    """A working tree of no files: what a server sees of any."""
-    return Tree(root, [])
-
-
-def brief_of(segue: Segue, session: str, *, budget: int = BYTES_DEFAULT, form: briefs.Format = "text") -> str:
-    """Where a session stands, from its state, the digests that were sent and memories, without a model."""
-    from ...core.brief.facts import Probe
-    from ..brief.relevant_memories import bearing
-
-    handle = segue.attach(session)
-    state = handle.state
-    sent = runs_of(segue, state.id)
-    told = [one for _, one in sent]
-    return briefs.written(
-        told, agent=sent[0][0].agent if sent else "", session=state,
-        covered=handle.features.covered(state) if state.features else None, probe=Probe(now=time.time()),
-        memories=bearing(segue, state, told), budget=budget, form=form, more=f"segue show {state.id}",
-    )  # fmt: skip

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.base.values import Value
+from ...effects.clock import now
 from ...effects.files.atomic import private_folder, sync_folder
+from ...effects.pause_file import PauseFile
 from ...errors import RefusedError, SegueError, StoreUnavailable
 from ...settings import Settings
 from ...stores.base import Journal
-from ..workspace.data_folder import DataFolder, is_remote, now
-from ..workspace.working_tree import PauseFile
+from ..workspace.data_folder import DataFolder, is_remote
 
 if TYPE_CHECKING:
     from ...stores.sqlite import Database
@@ -38,9 +39,9 @@ class Backup(Value):
 class Backups:
     """The backups of a data folder."""
 
-    def __init__(self, home: DataFolder, journal: Journal, settings: Settings, brake: PauseFile) -> None:
+    def __init__(self, home: DataFolder, journal: Journal, settings: Settings, pause_file: PauseFile) -> None:
         self._home = home
-        self._brake = brake
+        self._pause_file = pause_file
         self._journal = journal
         self._settings = settings
         self._written = 0
@@ -101,7 +102,7 @@ class Backups:
             )
         if not isinstance(self._journal, SqliteJournal):
             raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")
-        self._brake.check()
+        self._pause_file.check()
         events = self._count()
         try:
             return self._make(self._journal.database, events)

@@ -1,0 +1,44 @@
+"""Memories as users hold them: what the service does, and what curates them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..core.memories.model import Memory
+from ..services.memories.service import PlaceMemories
+
+
+class Memories(PlaceMemories):
+    """What was learnt: remember, recall, vote, change, forget."""
+
+    def update(
+        self, id: str, *, reason: str = "", asks: Mapping[str, str] | None = None, **fields: Any
+    ) -> Memory:
+        """Change a memory's content, metadata, type, scope or times; what it said before is gone.
+        ``asks`` says who does, as in ``recall``."""
+        from ..services.memories.curation import updated
+
+        return updated(self, id, reason, fields, asks or {})
+
+    def delta(self, operations: Sequence[Mapping[str, Any]], **asks: str) -> list[str]:
+        """Add, update and deprecate, all or none; the ids, in order."""
+        from ..services.memories.curation import delta
+
+        return delta(self, operations, **asks)
+
+    def deprecate(self, id: str, *, reason: str = "", superseded_by: str = "", **asks: str) -> Memory:
+        """It no longer counts, and says why; it is kept."""
+        wish = {
+            "type": "deprecate",
+            "memory_id": id,
+            "deprecation_reason": reason,
+            "superseded_by": superseded_by,
+        }
+        return self.get(self.delta([wish], **asks)[0], **asks)
+
+    def forget(self, id: str, *, reason: str = "", **asks: str) -> Memory:
+        """Erase what a memory says, everywhere but in backups; a tombstone stays."""
+        from ..services.memories.curation import forget
+
+        return forget(self, id, reason, **asks)

@@ -1,0 +1,169 @@
+"""Beginning a session, finding one, and which one is current in a working tree."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from functools import partial
+
+from msgspec.structs import replace
+
+from ...core.base.text import clean_name, clean_text
+from ...core.sessions import commands as do
+from ...core.sessions.state import TYPES
+from ...core.sessions.status import Card
+from ...effects.clock import moment, now
+from ...errors import ConflictError, StaleVersion, StoreUnavailable, UnknownSession, UsageError
+from ...stores.base import Append
+from ..sessions.repository import stream_of
+from .session_handle import SessionHandle
+from .workspace import Workspace
+
+_NUMBERS = 100_000
+
+
+def start_session(
+    workspace: Workspace, goal: str, *, items: Iterable[str] = (), id: str = "", type: str = "",
+    organization: str = "", project: str = "",
+) -> SessionHandle:  # fmt: skip
+    """Begin a session and make it the current one here; with an id that exists, take that one."""
+    workspace.pause_file.check()
+    if id and _exists(workspace, id):
+        return make_current(workspace, id)
+    if id and workspace.home.archived(id).is_file():
+        raise ConflictError(f"session {id} is archived", hint=_where_else(workspace, id))
+    kind = type or workspace.settings.text("type")
+    if kind not in TYPES:
+        raise UsageError(f"unknown type of session: {kind}", hint="one of " + ", ".join(TYPES))
+    mask, tree = workspace.repository.mask, workspace.working_tree
+    text = clean_text(goal, what="goal", mask=mask).strip()
+    if not text:
+        missing = f"there is no session {id}, and a new one needs a goal" if id else "a session needs a goal"
+        raise UsageError(missing, hint='for example: segue start "Refactor auth to JWT"')
+    plan = tuple(t for t in (clean_text(i, what="item", mask=mask).strip() for i in items) if t)
+    key, root_commit = (project, "") if project else tree.project_key(workspace.settings)
+    create = do.Create(
+        id=clean_name(id) if id else "", goal=text,
+        organization=organization or workspace.settings.text("organization"), project=key, type=kind,
+        project_name=tree.project_name(key), items=plan,
+    )  # fmt: skip
+    base = f"{time.strftime('%Y-%m-%d')}-{create.type}-{create.project_name}"
+    try:
+        return _create(workspace, create, base, root_commit)
+    except StoreUnavailable as fault:
+        waiting = workspace.start_offline(create, base, root_commit, fault)
+        return SessionHandle(workspace, waiting, pending=True)
+
+
+def _exists(workspace: Workspace, id: str) -> bool:
+    """Whether there is such a session; where nobody can be asked it may be begun, and settled later."""
+    try:
+        return workspace.repository.exists(id)
+    except StoreUnavailable:
+        if not workspace.works_offline:
+            raise
+        return False
+
+
+def _create(workspace: Workspace, create: do.Create, base: str, root_commit: str) -> SessionHandle:
+    number = 0 if create.id else _last_number(workspace, base)
+    for _ in range(_NUMBERS):
+        number += 1
+        session = create.id or f"{base}-{number:03d}"
+        try:
+            bind = partial(_binding, workspace, session, create.project, root_commit)
+            saved = workspace.repository.commit(session, [replace(create, id=session)], guards=bind)
+        except StaleVersion as stale:
+            number -= stale.stream != stream_of(session)
+            continue
+        if saved.events or create.id:
+            workspace.working_tree.tree(fresh=True)
+            return SessionHandle(workspace, session) if saved.events else make_current(workspace, session)
+    raise UsageError(f"no free number for {base}", hint="give an id with --id")
+
+
+def _last_number(workspace: Workspace, base: str) -> int:
+    prefix = f"session/{base}-"
+    numbers = [name.removeprefix(prefix) for name, _ in workspace.store.streams(prefix)]
+    archived = workspace.home.archive.glob(f"{base}-*.jsonl.gz")
+    numbers += [path.name[len(base) + 1 : -len(".jsonl.gz")] for path in archived]
+    return max((int(n) for n in numbers if n.isdecimal()), default=0)
+
+
+def _binding(workspace: Workspace, session: str, project: str, root_commit: str) -> list[Append]:
+    actor = workspace.repository.actor
+    append = workspace.working_tree.bind(project, root_commit, session, at=now(), actor=actor)
+    return [append] if append else []
+
+
+def make_current(workspace: Workspace, id: str) -> SessionHandle:
+    """Make a session the one that commands in this working tree mean."""
+    workspace.pause_file.check()
+    workspace.repository.state(id)
+    tree = workspace.working_tree
+    while True:
+        key, root_commit = tree.project_key(workspace.settings)
+        append = tree.bind(key, root_commit, id, at=now(), actor=workspace.repository.actor)
+        try:
+            if append is not None:
+                workspace.store.append(append)
+        except StaleVersion:
+            continue
+        tree.tree(fresh=True)
+        return SessionHandle(workspace, id)
+
+
+def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
+    """The session of this id, else the one that is meant here; UnknownSession if there is none."""
+    wanted = id or workspace.current_session()
+    if not wanted:
+        raise UnknownSession(
+            "no session is current in this working tree",
+            hint='begin one with `segue start "…"`, or give an id; `segue list` shows them',
+        )
+    try:
+        exists = workspace.repository.exists(wanted)
+    except StoreUnavailable:
+        if workspace.last_seen(wanted) is None:
+            raise
+        return SessionHandle(workspace, wanted)
+    if not exists:
+        raise UnknownSession(f"there is no session {wanted!r}", hint=_where_else(workspace, wanted))
+    return SessionHandle(workspace, wanted)
+
+
+def _where_else(workspace: Workspace, id: str) -> str:
+    if workspace.home.archived(id).is_file():
+        return f"it is archived; bring it back with `segue cleanup --restore {id}`"
+    return "`segue list --all` names those that exist"
+
+
+def list_sessions(
+    workspace: Workspace, *, everywhere: bool = False, status: str = "", project: str = "",
+    organization: str = "",
+) -> list[Card]:  # fmt: skip
+    """Sessions of this project, or of all, the most recently active first."""
+    own = not (everywhere or project or organization)
+    keys = set(workspace.working_tree.project_keys(workspace.settings)) if own else set()
+    return [
+        card
+        for card in workspace.repository.cards()
+        if (not keys or card.project in keys)
+        and (not status or card.status == status)
+        and (not project or project in (card.project, card.project_name))
+        and (not organization or card.organization == organization)
+    ]
+
+
+def resumable_sessions(workspace: Workspace, *, everywhere: bool = False) -> list[Card]:
+    """Paused, or left in the middle by a run that is gone, within the last days."""
+    since = moment(-86400 * workspace.settings.number("resumable_days"))
+    return [
+        card
+        for card in list_sessions(workspace, everywhere=everywhere)
+        if card.last_active >= since
+        and (
+            card.status == "paused"
+            or (card.status in ("active", "created") and not workspace.holds.living(card.id))
+        )
+    ]

@@ -1,0 +1,91 @@
+"""A workspace from what a caller says, the environment and the files of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...settings import Settings, data_folder, environment_now, resolve, store_of, user_file
+from ...stores.base import Journal, Store
+from .data_folder import DataFolder, is_remote
+from .open_store import open_store
+from .working_tree import WorkingTree
+from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from ...effects.vectors.embedder import Embedder
+    from .last_seen import LastSeenSession
+
+
+def open_workspace(
+    store: Journal | str | None = None, *, home: DataFolder | Path | str | None = None,
+    folder: Path | str | None = None, actor: str | None = None, run: str = "", session: str = "",
+    embedder: Embedder | None = None, environment: Mapping[str, str] | None = None, **settings: Any,
+) -> Workspace:  # fmt: skip
+    """The workspace of a folder. The process's environment is read only if neither store, home nor
+    environment is given."""
+    reads = store is None and home is None and environment is None
+    variables = environment_now() if reads else dict(environment or {})
+    flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
+    config = user_file(variables) if variables else None
+    own = resolve(flags=flags, environment=variables, user_config=config)
+    place = home if isinstance(home, DataFolder) else _data_folder(home, variables)
+    opened, place = _opened(store, place, own)
+    here = Path(folder).resolve() if folder is not None else Path.cwd()
+    shared: dict[str, Any] = {
+        "home": place, "folder": here, "environment": variables, "run": run, "session": session,
+        "embedder": embedder,
+    }  # fmt: skip
+
+    def settings_in(tree: WorkingTree) -> Settings:
+        file = tree.project_file
+        return resolve(
+            flags=flags, environment=variables, user_config=config, project_file=file,
+            project_trusted=file.is_file() and tree.trusted(),
+        )  # fmt: skip
+
+    if not is_remote(place.elsewhere):
+        tree = WorkingTree(here, opened)
+        return Workspace(opened, working_tree=tree, settings=settings_in(tree), **shared)
+    from .last_seen import LastSeen
+    from .remote import RemoteWorkspace
+
+    seen = LastSeen(place, opened.machine)
+    tree = WorkingTree(here, opened, seen)
+    return RemoteWorkspace(opened, working_tree=tree, settings=settings_in(tree), last_seen=seen, **shared)
+
+
+def _data_folder(home: Path | str | None, variables: Mapping[str, str]) -> DataFolder:
+    return DataFolder(Path(home).absolute() if home is not None else data_folder(variables))
+
+
+def _opened(store: Journal | str | None, home: DataFolder, settings: Settings) -> tuple[Store, DataFolder]:
+    if store is not None and not isinstance(store, str):
+        from ...stores.complete import completed
+
+        return completed(store), home
+    where = settings.text("store")
+    home = home.for_store(where)
+    timeout_ms, key = int(settings.number("busy_timeout_ms")), settings.text("api_key")
+    return open_store(home, where, busy_timeout_ms=timeout_ms, key=key), home
+
+
+def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
+    """A workspace without a store, where nothing was ever stored: looking makes nothing. None if there is
+    one."""
+    home = DataFolder(data_folder(environment)).for_store(store_of(environment))
+    if home.elsewhere or home.database.exists() or home.remains():
+        return None
+    return without_store(folder, environment)
+
+
+def without_store(
+    folder: Path, environment: Mapping[str, str], last: LastSeenSession | None = None
+) -> Workspace:
+    """A workspace with nothing stored, whatever is on the disk; ``last`` is what is known of its session."""
+    from ...stores.memory.journal import VolatileJournal
+
+    opened = open_workspace(VolatileJournal(), folder=folder, environment=environment)
+    opened.last = last
+    return opened

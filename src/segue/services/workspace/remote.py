@@ -1,0 +1,68 @@
+"""The workspace whose store is a Segue server: while it cannot be reached, what can wait waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ...core.sessions.commands import Command, Create
+from ...errors import StoreError, StoreUnavailable
+from ...stores.base import MemoryChange
+from ..sessions.repository import Guards, Saved
+from .last_seen import Brought, LastSeen, LastSeenSession
+from .offline_queue import OfflineQueue
+from .workspace import Workspace
+
+
+class RemoteWorkspace(Workspace):
+    """A working tree on this machine, with a store that is a server's."""
+
+    works_offline = True
+
+    def __init__(self, *store: Any, last_seen: LastSeen, **more: Any) -> None:
+        super().__init__(*store, **more)
+        self.offline = OfflineQueue(self, last_seen)
+
+    def commit(
+        self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
+        since: int | None = None, actor: str = "", guards: Guards | None = None,
+        memories: MemoryChange | None = None,
+    ) -> Saved:  # fmt: skip
+        """What waits goes first; what is committed waits on if nobody answers."""
+        try:
+            if self.offline.waits():
+                self.offline.drain()
+            saved = self.repository.commit(
+                session, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
+            )
+        except StoreUnavailable as fault:
+            if pieces or since is not None:
+                raise
+            return self.offline.keep(session, commands, fault, actor)
+        with suppress(StoreError):  # it is saved, whatever can be said of others
+            saved = self.with_warnings(saved)
+        return saved
+
+    def start_offline(self, create: Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
+        return self.offline.start(create, base, root_commit, fault)
+
+    def last_seen(self, session: str) -> LastSeenSession | None:
+        return self.offline.last(session)
+
+    def waits_offline(self) -> bool:
+        return self.offline.waits()
+
+    def drain_offline(self) -> None:
+        self.offline.drain()
+
+    @property
+    def brought(self) -> Brought | None:
+        return self.offline.brought
+
+    def forget_last_seen(self) -> None:
+        self.offline.forget()
+
+    def close(self) -> None:
+        self.offline.remember()
+        super().close()

@@ -1,0 +1,47 @@
+"""The workspace of a server: sessions of a project, for a request. Nothing of the server's own disk is told.
+
+Paths in what a server is sent are those of other machines: none is ever opened here, however it looks.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...settings import Settings
+from ...stores.base import Append
+from .working_tree import TreeRecord, WorkingTree
+from .workspace import Workspace
+
+
+class ServerWorkspace(Workspace):
+    """Sessions of a project without a working tree."""
+
+    sees_tree = False
+
+    def __init__(self, *store: Any, folder: Path, project: str, whole: str, **more: Any) -> None:
+        tree = NoWorkingTree(folder, project, whole)
+        super().__init__(*store, folder=folder, working_tree=tree, **more)
+        self.backups.later = True
+
+
+class NoWorkingTree(WorkingTree):
+    """Where a server is: no session is current, and no file of a project counts."""
+
+    def __init__(self, folder: Path, project: str, whole: str) -> None:
+        self.folder = self.root = folder
+        self.repository = None
+        self._project = project
+        self._whole = whole
+
+    def trusted(self) -> bool:
+        return False
+
+    def tree(self, *, fresh: bool = False) -> TreeRecord:
+        return TreeRecord(str(self.root), 0, tuple(dict.fromkeys((self._whole, self._project))))
+
+    def project_key(self, settings: Settings) -> tuple[str, str]:
+        return self._project, ""
+
+    def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
+        return None

@@ -1,0 +1,161 @@
+"""A session as services work on it: its state, its log, and commits to it.
+
+A handle holds no state of its own beyond an id and, maybe, a hold: two handles of one session, in one
+process or two, see and merge each other's work. ``segue.Session`` adds the verbs that users write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ...core.journal import event as ev
+from ...core.sessions.commands import Command
+from ...core.sessions.state import SessionState
+from ...errors import UsageError
+from ...stores.base import MemoryChange
+from ..sessions.holds import Hold, new_run
+from ..sessions.repository import Guards, Saved, stream_of
+from .workspace import Workspace
+
+
+class UnsavedKeeper(Protocol):
+    """Keeps what could not be saved, for an emergency file."""
+
+    def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None: ...
+    def now_saved(self, commands: Sequence[Command]) -> None: ...
+    def save(self, reason: str) -> Path | None: ...
+
+
+class SessionHandle:
+    """A session of a workspace."""
+
+    def __init__(self, workspace: Workspace, id: str, *, pending: bool = False) -> None:
+        self.workspace = workspace
+        self.id = id
+        self.pending = pending
+        """Whether it was begun while the server could not be reached, and waits to be known there."""
+        self.held: Hold | None = None
+        """The hold that writes of this handle are fenced by."""
+        self.keeper: UnsavedKeeper | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}>"
+
+    @property
+    def state(self) -> SessionState:
+        """Everything that is known of it, as of now."""
+        return self.workspace.repository.state(self.id)
+
+    def log(self, *, after: int = 0, limit: int = 0) -> list[ev.Event]:
+        """The journal, in order."""
+        return self.workspace.store.read(stream_of(self.id), after=after, limit=limit)
+
+    def apply(
+        self, *commands: Command, pieces: Mapping[str, bytes] | None = None, since: int | None = None
+    ) -> Saved:
+        """Make commands durable, all or none; UsageError for what only Segue itself may say."""
+        for command in commands:
+            if command.WITNESSED:
+                raise UsageError("only Segue itself says what it saw", hint="see `verify` and `attest`")
+        return self.commit_trusted(commands, pieces=pieces, since=since)
+
+    def commit_trusted(
+        self, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
+        since: int | None = None, actor: str = "", guards: Guards | None = None,
+        memories: MemoryChange | None = None,
+    ) -> Saved:  # fmt: skip
+        """Make commands durable, all or none, fenced by the hold if there is one; for services: it does
+        not ask
+        whether a command is one that only Segue itself may give."""
+        hold, workspace = self.held, self.workspace
+        if hold is None and self.keeper is None:
+            return workspace.commit(
+                self.id, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
+            )
+        if hold is not None:
+            hold.renew_if_due()
+        try:
+            wanted = [one for one in (hold.guard if hold else None, guards) if one is not None]
+            both = (lambda: [append for one in wanted for append in one()]) if wanted else None
+            saved = workspace.repository.commit(
+                self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
+            )
+        except BaseException as fault:
+            if self.keeper is not None:
+                self.keeper.keep_unsaved(commands, fault)
+            raise
+        if self.keeper is not None:
+            self.keeper.now_saved(commands)
+        return saved if hold is not None else workspace.with_warnings(saved)
+
+    def go_back(
+        self, command: Command, *, since: int | None = None, guards: Guards | None = None,
+        memories: MemoryChange | None = None,
+    ) -> Saved:  # fmt: skip
+        """Apply what may give an agent another state than the one that it saved last."""
+        saved = self.commit_trusted((command,), since=since, guards=guards, memories=memories)
+        self.workspace.agent_states.forget(self.id)
+        return saved
+
+    def save_agent(self, agent: str, value: Any, *, since: int | None = None) -> Saved:
+        """Keep an agent's own state; ``since`` is the session's version at which it was last seen."""
+        return self.workspace.agent_states.save(
+            self.id, agent, value, commit=self.commit_trusted, since=since
+        )
+
+    def load_agent(self, agent: str) -> Any:
+        """The agent's state as it was last saved."""
+        return self.workspace.agent_states.load(self.id, agent)
+
+    def hold(
+        self, *, holder: str = "", run: str = "", share: bool = False, lease_seconds: float | None = None
+    ) -> SessionHold:
+        """Hold the session for a run: ``with s.hold(): ...``; SessionHeld if another does."""
+        name = run or self.workspace.repository.run or new_run()
+        if self.held is not None and self.held.run == name:
+            return SessionHold(self, self.held, nested=True)
+        taken = self.workspace.holds.take(
+            self.id, holder=holder or self.workspace.repository.actor, run=name, share=share,
+            lease_seconds=lease_seconds,
+        )  # fmt: skip
+        return SessionHold(self, taken)
+
+
+class SessionHold:
+    """A hold taken through a handle: while it lasts, writes of that handle are fenced."""
+
+    def __init__(self, session: SessionHandle, hold: Hold, *, nested: bool = False) -> None:
+        self._session = session
+        self._held = hold
+        self._nested = nested
+        session.held = hold
+
+    @property
+    def fence(self) -> int:
+        """The fencing number; a later hold has a higher one."""
+        return self._held.fence
+
+    @property
+    def run(self) -> str:
+        """The run that holds."""
+        return self._held.run
+
+    def renew(self) -> None:
+        """Prolong the lease now."""
+        self._held.renew()
+
+    def release(self) -> None:
+        """Let go; a hold within a hold of the same run leaves that to the outer one."""
+        if not self._nested:
+            self._session.held = None
+            self._held.release()
+
+    def __enter__(self) -> SessionHold:
+        if not self._nested:
+            self._held.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
