@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .api.agent_loop import RecoverableAgent
     from .api.segue import Segue
     from .api.session import Session
-    from .core.features.evidence import Check
+    from .core.features.checks import Check
     from .core.features.verdict import Gate, Verdict
     from .core.journal.event import Event
     from .core.memories.model import Memory
@@ -98,7 +98,7 @@ _HOMES = {
     "SessionState": "core.sessions.state",
     "SessionStatus": "core.sessions.status",
     "Card": "core.sessions.status",
-    "Check": "core.features.evidence",
+    "Check": "core.features.checks",
     "FeatureList": "services.features.features",
     "Gate": "core.features.verdict",
     "Verdict": "core.features.verdict",

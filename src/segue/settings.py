@@ -386,3 +386,13 @@ def _from_text(setting: Setting, text: str) -> Any:
 
 def _not_a_bool(text: str) -> bool:
     raise ValueError(text)
+
+
+def own_version() -> str:
+    """The version of the Segue that is installed; empty if none is."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("segue")
+    except PackageNotFoundError:
+        return ""

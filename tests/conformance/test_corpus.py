@@ -12,7 +12,8 @@ import pytest
 
 from segue.agents import agents
 from segue.agents.base import HEAD_BYTES, Agent
-from segue.core.runs.digest import RunDigest, decode, encode, fold
+from segue.core.runs.digest import decode, encode, fold
+from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Step
 from segue.services.brief.brief import written
 from segue.testing import damage

@@ -15,7 +15,7 @@ import pytest
 from tests.support.crash.proof import WORK, open_segue, wait_for
 
 from segue.api.segue import Segue
-from segue.core.features.evidence import Check
+from segue.core.features.checks import Check
 from segue.effects.processes.checks import Runner
 from segue.testing import spawn
 from segue.testing.stores import verify_chain

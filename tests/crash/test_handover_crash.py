@@ -16,7 +16,7 @@ from tests.support.crash import handover_work as work
 from tests.support.crash.handover_work import engine_of, state_of
 
 from segue import Segue
-from segue.core.journal.event import HandoverBegun
+from segue.core.handover.events import HandoverBegun
 from segue.handover import MemoryStore
 from segue.handover.checkpoint import RESUME_COMPLETED, RESUME_NEEDED, Checkpoint
 from segue.handover.flow import Handover

@@ -17,7 +17,8 @@ from tests.support.runs import place
 
 from segue import Segue
 from segue.core.base.json_edit import parse
-from segue.core.journal.event import RunHooked, read_body
+from segue.core.journal.event import read_body
+from segue.core.runs.events import RunHooked
 from segue.effects.files.spool import Spool
 from segue.services.hooks import hook_file
 from segue.services.hooks.spool_drain import drain

@@ -16,7 +16,8 @@ import pytest
 from segue import DamagedError, Segue, SessionState, StoreBusy, _failpoints
 from segue.services.upkeep.doctor.checkup import examine, prove
 from segue.services.upkeep.rebuild import rebuild
-from segue.services.upkeep.recover.ladder import OF_A_STATE, Recovery, inspect, recover
+from segue.services.upkeep.recover.ladder import inspect, recover
+from segue.services.upkeep.recover.result import OF_A_STATE, Recovery
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 from segue.stores.sqlite import SqliteJournal

@@ -10,7 +10,8 @@ import pytest
 
 from segue import Segue
 from segue.handover.flow import Handover
-from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
+from segue.services.upkeep.recover.ladder import recover
+from segue.services.upkeep.recover.result import Recovery, Rung
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 

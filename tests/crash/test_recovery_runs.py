@@ -9,8 +9,8 @@ import pytest
 from tests.support.runs import DAY, HOUR, opened, place
 
 from segue.services.runs.observed import runs_of
-from segue.services.upkeep.recover.from_runs import ACTOR
-from segue.services.upkeep.recover.ladder import Recovery, Rung, recover
+from segue.services.upkeep.recover.ladder import recover
+from segue.services.upkeep.recover.result import ACTOR, Recovery, Rung
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from segue.core.features.evidence import Check
+from segue.core import event_kinds as ev
+from segue.core.features.checks import Check
 from segue.core.features.verdict import DECLARED
-from segue.core.journal import event as ev
 from segue.core.sessions import commands as do
 from segue.core.sessions import feature_commands as fc
 from segue.core.sessions.commands import Command, DecidedBatch, decide_all

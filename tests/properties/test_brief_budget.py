@@ -17,7 +17,8 @@ from segue.core.brief.manifest import Manifest, manifest
 from segue.core.brief.page import cut, size
 from segue.core.brief.relevance import Worth
 from segue.core.brief.statements import Sentence
-from segue.core.runs.digest import CommandUse, Failure, fold
+from segue.core.runs.digest import fold
+from segue.core.runs.model import CommandUse, Failure
 from segue.core.runs.steps import Step
 from segue.surfaces.cli.table import TABLE
 

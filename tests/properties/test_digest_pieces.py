@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.steps import runs
 
-from segue.core.runs.digest import FORMAT, RunDigest, decode, encode, fold
+from segue.core.runs.digest import FORMAT, decode, encode, fold
+from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Step
 from segue.testing.transcripts.story import story
 

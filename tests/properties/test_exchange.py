@@ -14,8 +14,8 @@ from tests.properties.strategies import ODD, batches, journals, json_values, nam
 
 from segue.api.segue import Segue
 from segue.api.session import Session
+from segue.core import event_kinds as ev
 from segue.core.base.text import clean_text
-from segue.core.journal import event as ev
 from segue.core.sessions.commands import Command
 from segue.core.sessions.state import TYPES
 from segue.errors import BadImport, RefusedError, UsageError

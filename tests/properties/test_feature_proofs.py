@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tests.properties.strategies import commands as any_command
 from tests.properties.strategies import grow
 
-from segue.core.features.evidence import Check, passed
+from segue.core import event_kinds as ev
+from segue.core.features.checks import Check
+from segue.core.features.evidence import passed
 from segue.core.features.verdict import definition_of, gate, unchecked_steps, verdict_of
-from segue.core.journal import event as ev
 from segue.core.sessions import feature_commands as fc
 from segue.core.sessions.commands import Command, DecidedBatch, decide_all
 from segue.core.sessions.fold import fold

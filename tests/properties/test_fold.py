@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.properties.strategies import grow, journals, json_values, names, words
 
+from segue.core import event_kinds as ev
 from segue.core.base import canonical
 from segue.core.base.persistent_list import Rows
-from segue.core.journal import event as ev
 from segue.core.sessions import commands as do
 from segue.core.sessions import snapshot
 from segue.core.sessions.fold import fold

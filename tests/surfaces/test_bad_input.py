@@ -41,7 +41,7 @@ def test_nul_and_control_characters_do_not_reach_store_or_terminal(started: Cli)
 
 def test_text_that_came_into_the_store_by_another_way_is_cleaned_at_output(started: Cli) -> None:
     from segue import Segue
-    from segue.core.journal import event as ev
+    from segue.core import event_kinds as ev
     from segue.stores.base import Append
 
     evil = "x\x1b[2J\x1b]0;t\x07\u202ey\rz\x9b1m"

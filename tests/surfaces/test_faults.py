@@ -81,7 +81,7 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
     def fail(context: object) -> int:
         raise fault
 
-    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", fail)
+    monkeypatch.setattr("segue.surfaces.cli.context.CommandContext.session", fail)
     ran = cli("status", code=fault.exit_code)
     assert ran.out == ""
     assert ran.err.splitlines() == [f"segue: {fault}", *([f"  hint: {fault.hint}"] if fault.hint else [])]
@@ -212,7 +212,7 @@ def test_a_fault_that_nobody_foresaw_exits_70_in_a_line(cli: Cli, monkeypatch: p
     def fail(context: object) -> int:
         raise ZeroDivisionError("by \x1b[31mzero")
 
-    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", fail)
+    monkeypatch.setattr("segue.surfaces.cli.context.CommandContext.session", fail)
     ran = cli("status", code=70)
     assert ran.err.startswith("segue: this should not have happened: ZeroDivisionError: by zero\n")
     assert "Traceback" not in ran.err
@@ -225,7 +225,7 @@ def test_ctrl_c_exits_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(context: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", interrupt)
+    monkeypatch.setattr("segue.surfaces.cli.context.CommandContext.session", interrupt)
     assert cli("status", code=130).err == "segue: interrupted\n"
     error = cli("status", "--json", code=130).value["error"]
     assert (error["code"], error["retryable"]) == ("interrupted", True)
@@ -370,5 +370,5 @@ def test_an_error_of_the_machine_that_nobody_foresaw_is_still_said_in_words(
     def fail(context: object) -> int:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("segue.surfaces.cli.context.Context.session", fail)
+    monkeypatch.setattr("segue.surfaces.cli.context.CommandContext.session", fail)
     assert cli("status", "--json", code=74).value["error"]["code"] == "store"

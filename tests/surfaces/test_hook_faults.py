@@ -13,7 +13,8 @@ import pytest
 from tests.support.hooks import Agent, own, stop
 from tests.support.runs import place
 
-from segue.core.journal.event import RunHooked, read_body
+from segue.core.journal.event import read_body
+from segue.core.runs.events import RunHooked
 from segue.services.hooks import handler, hook_file
 from segue.services.hooks.spool_drain import drain
 from segue.services.workspace.data_folder import DataFolder

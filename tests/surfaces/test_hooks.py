@@ -13,7 +13,8 @@ import pytest
 from tests.support.hooks import Agent, own, stop
 from tests.support.runs import SECRET, place, work
 
-from segue.core.journal.event import RunHooked, StopRefused, read_body
+from segue.core.journal.event import read_body
+from segue.core.runs.events import RunHooked, StopRefused
 from segue.services.brief.delivered import given
 from segue.services.hooks import hook_file
 from segue.services.runs.observed import runs_of

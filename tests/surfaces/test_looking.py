@@ -9,10 +9,10 @@ import pytest
 from tests.surfaces.conftest import Cli
 
 from segue import Segue
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
+from segue.core.event_words import WORDS
 from segue.services.workspace.on_off import is_off
 from segue.stores.base import Append
-from segue.surfaces.cli.views.timeline import WORDS
 
 
 def test_status_shows_every_section(started: Cli) -> None:

@@ -97,7 +97,7 @@ def test_what_a_checkpoint_learns_is_recalled_and_an_agents_own_is_not(started: 
 
 def test_a_status_loads_nothing_of_memories(started: Cli) -> None:
     script = (
-        "import sys; from segue.surfaces.cli import main; main(['status']);"
+        "import sys; from segue.surfaces.cli.main import main; main(['status']);"
         "print([m for m in sys.modules if 'numpy' in m or m.startswith('segue') and 'memor' in m])"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

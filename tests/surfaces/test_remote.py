@@ -16,7 +16,7 @@ from tests.support.remote import KEY, Cutting, Portal
 from tests.surfaces.conftest import Cli, a_day_of_work
 
 from segue import Segue
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
 from segue.core.sessions.commands import Describe
 from segue.effects.files.spool import Spool
 from segue.errors import StoreUnavailable

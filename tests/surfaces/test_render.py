@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
 from segue.core.sessions.fold import fold_body
 from segue.core.sessions.state import SessionState
 from segue.core.sessions.status import status_of

@@ -15,7 +15,7 @@ import pytest
 from tests.support.rest import STORES, begun, done, serving
 from tests.support.server import SegueServer
 
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
 from segue.core.sessions.fold import _HANDLERS as HANDLERS
 from segue.surfaces.http.routes.events import FROM
 

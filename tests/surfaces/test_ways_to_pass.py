@@ -18,10 +18,10 @@ import pytest
 from litestar.testing import TestClient
 
 from segue import Segue, SegueError, Session
+from segue.core import event_kinds as ev
 from segue.core.base import canonical
-from segue.core.features.evidence import CheckRan
+from segue.core.features.events import CheckRan
 from segue.core.features.verdict import definition_of
-from segue.core.journal import event as ev
 from segue.core.sessions import commands as do
 from segue.core.sessions import feature_commands as fc
 from segue.services.features.import_export import import_features

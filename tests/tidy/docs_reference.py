@@ -21,8 +21,8 @@ from tests.tidy.docs_rest import rest_page
 import segue
 import segue.testing
 from segue import errors, settings
+from segue.core import event_kinds as events
 from segue.core.base.values import Value
-from segue.core.journal import event as events
 from segue.testing import all_failpoints
 
 ROOT = Path(__file__).parents[2]

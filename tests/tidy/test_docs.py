@@ -19,7 +19,7 @@ from tests.tidy.test_repository import ROOT, files
 
 import segue
 from segue import settings
-from segue.core.journal import event
+from segue.core import event_kinds
 from segue.surfaces.cli.table import TABLE
 
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
@@ -79,7 +79,7 @@ def test_every_command_is_in_the_reference_of_commands() -> None:
 
 def test_every_kind_of_event_is_in_the_reference_of_events() -> None:
     page = text_of("docs/reference/events.md")
-    assert not [kind for kind in event.BODIES if f"| `{kind}` |" not in page]
+    assert not [kind for kind in event_kinds.BODIES if f"| `{kind}` |" not in page]
 
 
 def test_every_public_method_has_an_example_in_the_guide_to_the_library() -> None:

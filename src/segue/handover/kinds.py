@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core import event_kinds as ev
 from ..core.base.text import clean_text
 from ..core.brief.facts import Probe
 from ..core.handover.markdown_layers import front_matter, happened, told_of
-from ..core.journal import event as ev
 from ..core.sessions.state import SessionState
 from ..effects.clock import now
 from ..effects.git.probe import probe

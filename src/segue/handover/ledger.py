@@ -16,8 +16,8 @@ from typing import Any
 
 from .._failpoints import trip
 from ..api.segue import Segue
+from ..core import event_kinds as ev
 from ..core.handover.events import checkpoint_of
-from ..core.journal import event as ev
 from ..effects.clock import now
 from ..effects.files.atomic import only_one, private_folder, replace_quickly, tidy_leftovers, write_whole
 from ..services.workspace.working_tree import tree_stream

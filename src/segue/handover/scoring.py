@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..agents import agent as agent_of
+from ..core import event_kinds as ev
 from ..core.base.values import Value, iso
 from ..core.handover.usefulness import Score, judge
-from ..core.journal import event as ev
 from ..core.runs.steps import Call, Given, Step
 from ..effects.clock import now
 from ..effects.redaction.redact import redact_bytes

@@ -331,3 +331,10 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_encodable(key): _encodable(inner) for key, inner in value.items()}
     return [_encodable(inner) for inner in value] if isinstance(value, list) else value
+
+
+def recalled_object(one: Any) -> dict[str, Any]:
+    """A memory that was found, with how well it matched, for programs."""
+    fields: dict[str, Any] = plain(one.memory)
+    more = {"effectiveness": round(one.memory.effectiveness, 3), "score": one.score, "quoted": one.quoted}
+    return {**fields, **more}

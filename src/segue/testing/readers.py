@@ -19,7 +19,8 @@ import msgspec
 
 from ..agents import agents
 from ..agents.base import HEAD_BYTES, Agent
-from ..core.runs.digest import RunDigest, decode, encode, fold
+from ..core.runs.digest import decode, encode, fold
+from ..core.runs.model import RunDigest
 from ..core.runs.steps import (
     Act,
     Call,

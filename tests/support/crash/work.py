@@ -18,7 +18,7 @@ from typing import Any
 from segue.api.segue import Segue
 from segue.api.session import Session
 from segue.core.base import canonical
-from segue.core.features.evidence import Check
+from segue.core.features.checks import Check
 from segue.core.journal.event import Erased, draft
 from segue.core.sessions import snapshot
 from segue.effects.clock import now

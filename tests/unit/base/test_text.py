@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from segue.core.base import text as door
-from segue.core.base.text import NAME_LIMIT, are_harmless, clean_command, clean_name, clean_text, slug
+from segue.core.base.text import NAME_LIMIT, clean_name, clean_text, slug
 from segue.core.sessions import commands as do
+from segue.core.sessions.cleaning import are_harmless, clean_command
 from segue.errors import BadName, TextTooLong, UsageError
 
 
@@ -89,4 +90,4 @@ def test_a_reason_may_be_empty() -> None:
 def test_words_that_are_taken_for_harmless_are_so_by_the_pattern_too(text: str) -> None:
     words = text.split()
     if are_harmless(words, " ".join(words)):
-        assert door._HARMLESS.fullmatch(" ".join(words))
+        assert door.HARMLESS.fullmatch(" ".join(words))

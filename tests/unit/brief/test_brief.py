@@ -14,7 +14,8 @@ from segue.core.brief.file_list import LOOSE_MOST
 from segue.core.brief.page import LIST_MAX
 from segue.core.brief.relevance import Worth
 from segue.core.brief.statements import Sentence
-from segue.core.runs.digest import Failure, fold
+from segue.core.runs.digest import fold
+from segue.core.runs.model import Failure
 from segue.core.runs.steps import Call, Interrupt, Plan, PlanItem, Prompt, Report, Result, Say, Step
 from segue.errors import BudgetTooSmall
 from segue.testing.transcripts.story import story

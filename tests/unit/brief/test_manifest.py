@@ -12,7 +12,8 @@ import pytest
 from segue import Segue
 from segue.core.brief.facts import BriefFacts, PlanLine, picture
 from segue.core.brief.manifest import manifest, schema, tokens
-from segue.core.runs.digest import Failure, fold
+from segue.core.runs.digest import fold
+from segue.core.runs.model import Failure
 from segue.core.sessions.state import SessionState
 from segue.errors import BudgetTooSmall
 from segue.testing.transcripts.story import facts, story

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from segue.core.features.evidence import Check
+from segue.core.features.checks import Check
 from segue.effects.processes.checks import CheckOutcome, Runner, compiled, environment_of
 from segue.errors import UsageError
 
@@ -195,7 +195,7 @@ def test_nothing_runs_on_when_segue_is_killed(tmp_path: Path) -> None:
     script = f"""
 import sys, time
 from pathlib import Path
-from segue.core.features.evidence import Check
+from segue.core.features.checks import Check
 from segue.effects.processes.checks import Runner
 runner = Runner()
 code = "import os, time; os.setsid() if os.fork() == 0 else 0; "

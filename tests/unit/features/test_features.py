@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from segue.core.features import evidence as ev
-from segue.core.features.evidence import Check, covered_patterns, definition, glob_regex, run_paths
+from segue.core.features import events as ev
+from segue.core.features.checks import Check, covered_patterns, definition, glob_regex, run_paths
 from segue.core.features.verdict import GATE_BYTES_MAX, Verdict, gate, unchecked_steps, verdict_of
 from segue.core.sessions import commands as do
 from segue.core.sessions import feature_commands as fc

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from segue import Segue, Session
+from segue.core import event_kinds as ev
 from segue.core.base import canonical
-from segue.core.journal import event as ev
 from segue.core.journal.event import Draft
 from segue.errors import BadImport, ConflictError, Paused, UnknownSession, UsageError
-from segue.services.handoff.export import export_session, import_session, scrub_document
+from segue.services.handoff.export import export_session, import_session
 from segue.services.sessions.repository import stream_of
+from segue.services.upkeep.scrub import scrub_document
 from segue.stores.base import Append, Journal, Rewrite
 from segue.stores.memory.journal import VolatileJournal
 from segue.stores.sqlite import SqliteJournal

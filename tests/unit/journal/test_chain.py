@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from segue.core import event_kinds as ev
 from segue.core.base import canonical
-from segue.core.journal import event as ev
 from segue.core.journal.chain import assemble, faults
 from segue.core.journal.event import Event
 

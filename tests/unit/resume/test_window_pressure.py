@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.runs import opened, place
 
-from segue.core.runs.digest import CommandUse, Failure, FileUse, RunDigest
+from segue.core.runs.model import CommandUse, Failure, FileUse, RunDigest
 from segue.core.runs.window_pressure import (
     ERROR_RECOVERED,
     FEATURE_COMPLETE,

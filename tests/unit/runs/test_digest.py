@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from segue.core.brief.facts import picture
-from segue.core.runs.digest import PROMPTS_MAX, RunDigest, fold, tail
+from segue.core.runs.digest import PROMPTS_MAX, fold, tail
+from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import (
     Call,
     Compact,

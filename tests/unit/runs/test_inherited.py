@@ -9,8 +9,9 @@ import pytest
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, picture
 from segue.core.brief.manifest import manifest
-from segue.core.runs.digest import RunDigest, fold
+from segue.core.runs.digest import fold
 from segue.core.runs.inherited import Inherited, inherited, parted, same
+from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Step
 
 GOAL = "Rework the invoice parser so that amounts are kept in cents"

@@ -12,7 +12,8 @@ import pytest
 
 from segue.agents import agent
 from segue.agents.base import Found
-from segue.core.runs.digest import RunDigest, encode, fold
+from segue.core.runs.digest import encode, fold
+from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, Prompt, Result, Say, Start, Step
 from segue.effects.files import growing_file
 from segue.effects.files.growing_file import chunks

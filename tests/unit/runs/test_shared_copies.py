@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from segue.core.journal.event import TranscriptShared, read_body
+from segue.core.journal.event import read_body
+from segue.core.runs.events import TranscriptShared
 from segue.core.runs.shared_copies import PIECE_BYTES, SharedCopy, fold, history, lengths, stream_of
 from segue.effects.files.archive import Copy, CopyOwner
 from segue.errors import DamagedError

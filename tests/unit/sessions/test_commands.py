@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
 from segue.core.sessions import commands as do
 from segue.core.sessions.commands import Refusal, decide, decide_all, merges
 from segue.core.sessions.state import SessionState

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.sessions.test_commands import AT, CREATE, after
 
+from segue.core import event_kinds as ev
 from segue.core.base import canonical
-from segue.core.journal import event as ev
 from segue.core.sessions import commands as do
 from segue.core.sessions import snapshot
 from segue.core.sessions.fold import fold

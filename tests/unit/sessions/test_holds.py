@@ -10,7 +10,7 @@ import pytest
 
 from segue.api.segue import Segue
 from segue.api.session import Session
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
 from segue.core.sessions import holds as core
 from segue.core.sessions.holds import Holder, HoldState
 from segue.effects.processes.identity import host_name, start_of

@@ -13,7 +13,7 @@ import pytest
 
 from segue import _failpoints
 from segue.api.segue import Segue
-from segue.core.journal import event as ev
+from segue.core import event_kinds as ev
 from segue.errors import (
     AccessError,
     BadName,

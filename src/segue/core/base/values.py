@@ -78,3 +78,7 @@ Texts = str | Iterable[str]
 def texts(value: Texts | None) -> tuple[str, ...]:
     """One text or several, as several."""
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+class Part(Value, omit_defaults=True):
+    """A named part of a state."""

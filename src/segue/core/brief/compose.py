@@ -15,9 +15,9 @@ from heapq import heapify, heappop, heappush
 
 from ...errors import BudgetTooSmall
 from ..runs import sentences as telling
-from ..runs.digest import Failure
 from ..runs.identifiers import NAME, is_name
 from ..runs.inherited import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
+from ..runs.model import Failure
 from .facts import FINISHED, BriefFacts, Claim, PlanLine
 from .file_list import Inventory
 from .page import LIST_MAX, BriefPage, cut, plain, size

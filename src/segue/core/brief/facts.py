@@ -17,7 +17,7 @@ import msgspec
 from ..base.lazy import regex
 from ..base.values import Value
 from ..runs import sentences as telling
-from ..runs.digest import CommandUse, Failure, FileUse, Open, RunDigest
+from ..runs.model import CommandUse, Failure, FileUse, Open, RunDigest
 from ..runs.open_questions import asked
 from ..runs.shell_commands import kind_of
 from ..runs.written_plans import is_current

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..runs import sentences
-from ..runs.digest import RunDigest
 from ..runs.inherited import sealed, unmarked
+from ..runs.model import RunDigest
 from ..runs.quotable import RunText
 from .compose import compose, marked_down
 from .facts import BriefFacts

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from ...errors import BudgetTooSmall
-from ..runs.digest import Failure
+from ..runs.model import Failure
 from .compose import BYTES_DEFAULT, BYTES_MIN, level
 from .facts import BriefFacts
 from .page import cut, plain, size

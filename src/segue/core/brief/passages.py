@@ -18,8 +18,8 @@ import msgspec
 
 from ..base.lazy import regex
 from ..runs import sentences as telling
-from ..runs.digest import RecentStep, RunDigest
 from ..runs.identifiers import NAME, is_name
+from ..runs.model import RecentStep, RunDigest
 from ..runs.quotable import SAID, RunText
 from .facts import command_value, file_value
 from .relevance import COMMON, Worth, worth

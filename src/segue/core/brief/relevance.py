@@ -15,8 +15,9 @@ from itertools import chain
 import msgspec
 
 from ..base.lazy import regex
-from ..runs.digest import RecentStep, RunDigest, SaidText, tail
+from ..runs.digest import tail
 from ..runs.identifiers import NAME, is_name, may_name
+from ..runs.model import RecentStep, RunDigest, SaidText
 
 WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
 _ESCAPED = regex(r"\\[nrt]")

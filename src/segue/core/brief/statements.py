@@ -8,7 +8,7 @@ import msgspec
 
 from ..base.lazy import regex
 from ..runs import sentences as telling
-from ..runs.digest import RunDigest, SaidText
+from ..runs.model import RunDigest, SaidText
 
 
 class Sentence(msgspec.Struct, gc=False):

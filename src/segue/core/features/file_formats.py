@@ -15,7 +15,7 @@ import msgspec
 from ...errors import BadImport
 from ..base.lazy import regex
 from ..base.values import Value
-from ..sessions.state import Feature
+from .model import Feature
 from .verdict import Verdict
 
 FILE_BYTES_MAX = 64_000_000

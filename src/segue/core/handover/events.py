@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..base.values import Value
-from ..journal.body import Body
+from ..journal.event import Body
 
 
 class HandoverBegun(Body):

@@ -16,7 +16,8 @@ from typing import Any
 
 from ..base.lazy import regex
 from ..base.values import Value
-from ..journal import event as ev
+from ..journal.event import Body
+from ..sessions import events as ev
 from ..sessions.state import SessionState
 
 FRONT = "---\n"
@@ -143,7 +144,7 @@ def _cut(text: str) -> str:
 
 # -- a note ----------------------------------------------------------------------------------------
 
-_WORDS: dict[type[ev.Body], str] = {
+_WORDS: dict[type[Body], str] = {
     ev.ItemDone: "done",
     ev.ItemBlocked: "blocked",
     ev.ItemDropped: "dropped",
@@ -158,7 +159,7 @@ _WORDS: dict[type[ev.Body], str] = {
 HAPPENED_MAX = 60
 
 
-def happened(bodies: Iterable[ev.Body | None]) -> list[str]:
+def happened(bodies: Iterable[Body | None]) -> list[str]:
     """What events say that happened, a line each, in order; what is said twice is said once."""
     lines: dict[str, None] = {}
     for body in bodies:

@@ -10,42 +10,13 @@ pass on, what a newer one wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from ..base import canonical as canon
 from ..base.canonical import SHORT_BYTES, short_sha256
 from ..base.values import Value
-from ..features.evidence import CheckRan as CheckRan
-from ..features.evidence import CheckReported as CheckReported
-from ..features.evidence import ChecksBegun as ChecksBegun
-from ..features.evidence import CheckTrusted as CheckTrusted
-from ..features.evidence import EvidenceVoided as EvidenceVoided
-from ..features.evidence import FeatureAdded as FeatureAdded
-from ..features.evidence import FeatureChanged as FeatureChanged
-from ..features.evidence import FeatureMoved as FeatureMoved
-from ..features.evidence import FeatureRemoved as FeatureRemoved
-from ..features.evidence import StepAttested as StepAttested
-from ..handover.events import HandoffDeclined as HandoffDeclined
-from ..handover.events import HandoffOffered as HandoffOffered
-from ..handover.events import HandoffTaken as HandoffTaken
-from ..handover.events import HandoffWithdrawn as HandoffWithdrawn
-from ..handover.events import HandoverBegun as HandoverBegun
-from ..handover.events import HandoverCompleted as HandoverCompleted
-from ..handover.events import HandoverExtended as HandoverExtended
-from ..handover.events import HandoverScored as HandoverScored
-from ..handover.events import HandoverStepBegun as HandoverStepBegun
-from ..handover.events import HandoverStepDone as HandoverStepDone
-from ..handover.events import HandoverStepFailed as HandoverStepFailed
-from ..runs.events import BriefGiven as BriefGiven
-from ..runs.events import RunHooked as RunHooked
-from ..runs.events import Served as Served
-from ..runs.events import StopRefused as StopRefused
-from ..runs.events import TranscriptShared as TranscriptShared
-from ..sessions.pending import PendingBrought as PendingBrought
-from ..sessions.pending import PendingRefused as PendingRefused
-from .body import Body as Body
 
 
 class Event(Value, gc=False):
@@ -112,71 +83,11 @@ class Draft(Value, gc=False):
     format: int = 1
 
 
-# -- lifecycle ---------------------------------------------------------------------------------
+class Body(Value, omit_defaults=True, gc=False):
+    """Base of all bodies: frozen, written without fields that have their default."""
 
-
-class Created(Body):
-    KIND = "session.created"
-    id: str
-    goal: str
-    organization: str
-    project: str
-    type: str
-    project_name: str = ""
-
-
-class Started(Body):
-    KIND = "session.started"
-
-
-class SessionPaused(Body):
-    KIND = "session.paused"
-    reason: str = ""
-    cause: str = "user"
-    """user, budget, timeout, error, system or unknown."""
-
-
-class Resumed(Body):
-    KIND = "session.resumed"
-
-
-class Completed(Body):
-    KIND = "session.completed"
-    summary: str = ""
-    proven: int = 0
-    """How many features were proven at that moment."""
-    unproven: list[str] = []
-    """Those that were not, with what is wrong: there are some only if it was forced."""
-    forced: str = ""
-    """The reason that was given for completing all the same."""
-    changes: list[str] = []
-    """What was removed or changed of features on the way."""
-
-
-class Abandoned(Body):
-    KIND = "session.abandoned"
-    reason: str = ""
-
-
-class Described(Body):
-    KIND = "session.described"
-    goal: str | None = None
-    summary: str | None = None
-
-
-class Handed(Body):
-    KIND = "session.handed"
-    to: str
-    note: str = ""
-
-
-class Rewound(Body):
-    KIND = "session.rewound"
-    to: int
-    """The version whose state this brings back."""
-    patch: dict[str, Any]
-    name: str = ""
-    """The checkpoint's name; empty for an undo."""
+    KIND: ClassVar[str] = ""
+    FORMAT: ClassVar[int] = 1
 
 
 class Gap(Body):
@@ -194,258 +105,25 @@ class Erased(Body):
     """The hex hashes of the bodies that stand there now, in the order of ``versions``."""
 
 
-class Imported(Body):
-    KIND = "session.imported"
-    lifecycle: dict[str, Any]
-    """Status, times, reasons and active seconds, as the document has them."""
-    source: str = ""
-    form: list[dict[str, Any]] = []
-    """Where the document is written otherwise than Segue would: see ``yamlform.differences``."""
-    imported: str = ""
-    """When it was imported; the envelope has the document's own time."""
-
-
-# -- plan --------------------------------------------------------------------------------------
-
-
-class ItemAdded(Body):
-    KIND = "item.added"
-    text: str
-
-
-class ItemBegun(Body):
-    KIND = "item.begun"
-    text: str
-    quiet: bool = False
-    """Begun as a consequence of another action of the same commit, which stays the last one."""
-
-
-class ItemDone(Body):
-    KIND = "item.done"
-    text: str
-
-
-class ItemBlocked(Body):
-    KIND = "item.blocked"
-    text: str
-    reason: str = ""
-
-
-class ItemUnblocked(Body):
-    KIND = "item.unblocked"
-    text: str
-
-
-class ItemDropped(Body):
-    KIND = "item.dropped"
-    text: str
-    reason: str = ""
-
-
-# -- what is known -----------------------------------------------------------------------------
-
-
-class Noted(Body):
-    KIND = "note.taken"
-    text: str
-
-
-class Decided(Body):
-    KIND = "decision.made"
-    text: str
-    why: str = ""
-
-
-class Asked(Body):
-    KIND = "question.asked"
-    text: str
-
-
-class Answered(Body):
-    KIND = "question.answered"
-    text: str
-    answer: str
-
-
-class Learnt(Body):
-    KIND = "finding.learnt"
-    text: str
-
-
-class ErrorSeen(Body):
-    KIND = "error.seen"
-    text: str
-
-
-class ErrorSolved(Body):
-    KIND = "error.solved"
-    text: str
-    solution: str
-
-
-class ThreadMoved(Body):
-    KIND = "thread.moved"
-    topic: str
-    status: str = "in_progress"
-    notes: list[str] = []
-
-
-class FocusSet(Body):
-    KIND = "focus.set"
-    note_id: str = ""
-    note_title: str = ""
-    file: str = ""
-    position: str = ""
-
-
-class NotesLoaded(Body):
-    KIND = "notes.loaded"
-    ids: list[str]
-    tokens: int = 0
-    paths: dict[str, str] = {}
-
-
-class ChangesSeen(Body):
-    KIND = "changes.seen"
-    changes: list[tuple[str, str]]
-    """(file, created | modified | deleted): the whole list, replacing the one before."""
-
-
-class ContextNoted(Body):
-    KIND = "context.noted"
-    values: dict[str, Any]
-    """Fields of ``Context`` to set."""
-
-
-class Counted(Body):
-    KIND = "metrics.counted"
-    counts: dict[str, float]
-
-
-class BudgetSet(Body):
-    KIND = "budget.set"
-    limit_cost: float | None = None
-    limit_tokens: int | None = None
-    """0: no limit; left out: as before."""
-    limited: bool | None = None
-
-
-class BudgetSpent(Body):
-    KIND = "budget.spent"
-    cost: float = 0.0
-    tokens: int = 0
-
-
-# -- agents ------------------------------------------------------------------------------------
-
-
-class AgentNoted(Body):
-    KIND = "agent.noted"
-    agent: str
-    values: dict[str, Any]
-    """Fields of ``AgentState`` to set: mode, pid, active and so on."""
-
-
-class AgentSaved(Body):
-    KIND = "agent.saved"
-    agent: str
-    size: int
-    """Bytes of the whole value."""
-    splices: list[tuple[int, int, list[str]]]
-    """(place, how many go, hex hashes that come), applied in order to the pieces of before."""
-
-
-class AgentDropped(Body):
-    KIND = "agent.dropped"
-    agent: str
-
-
-class Marked(Body):
-    KIND = "checkpoint.named"
-    name: str
-    note: str = ""
-
-
-# -- other streams -----------------------------------------------------------------------------
-
-
-class TreeBound(Body):
-    KIND = "tree.bound"
-    path: str
-    project: str
-    root_commit: str = ""
-
-
-class TreeCurrent(Body):
-    KIND = "tree.current"
-    session: str
-    """Empty: no session is current."""
-
-
-class Trusted(Body):
-    KIND = "project.trusted"
-    file: str
-    hash: str
-
-
-class HoldTaken(Body):
-    KIND = "hold.taken"
-    holder: str
-    run: str
-    host: str
-    pid: int
-    pid_start: str
-    fence: int
-    until: str
-    share: bool = False
-
-
-class HoldRenewed(Body):
-    KIND = "hold.renewed"
-    run: str
-    until: str
-
-
-class HoldReleased(Body):
-    KIND = "hold.released"
-    run: str
-
-
-class SpendReserved(Body):
-    KIND = "spend.reserved"
-    id: str
-    model: str
-    purpose: str
-    ceiling: float
-    """Dollars that the call can cost at most."""
-    session: str = ""
-
-
-class SpendSettled(Body):
-    KIND = "spend.settled"
-    id: str
-    cost: float
-    """Dollars, from what the answer says that it used."""
-    input: int = 0
-    output: int = 0
-    seconds: float = 0.0
-    outcome: str = "answered"
-
-
-def _kinds(base: type[Body]) -> dict[str, type[Body]]:
-    return {body.KIND: body for body in base.__subclasses__()}
-
-
-BODIES: dict[str, type[Body]] = _kinds(Body)
+_bodies: dict[str, type[Body]] = {}
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {}
 
 UPCASTS: dict[tuple[str, int], Callable[[Any], Any]] = {}
 """(kind, format) to a function that lifts a decoded body of that format by one."""
 
 
+def body_of(kind: str) -> type[Body] | None:
+    """The type of the bodies of a kind, as far as its module is loaded: ``core.event_kinds`` loads all."""
+    found = _bodies.get(kind)
+    if found is None:
+        _bodies.update((body.KIND, body) for body in Body.__subclasses__())
+        found = _bodies.get(kind)
+    return found
+
+
 def read_body(event: Event) -> Body | None:
     """The typed body, or None for a kind, a format or a shape that this version does not know."""
-    body_type = BODIES.get(event.kind)
+    body_type = body_of(event.kind)
     if body_type is None or event.format > body_type.FORMAT:
         return None
     try:

@@ -18,7 +18,7 @@ from ..base.values import Value
 from ..brief.facts import BriefFacts
 from ..brief.page import cut, size
 from ..runs import sentences
-from ..runs.digest import RunDigest
+from ..runs.model import RunDigest
 from ..runs.steps import Call, Compact, Prompt, Recap, Report, Result, Rewind, Say, Step
 from .grounding import CHARS_MAX, CLAIMS_MAX, KINDS, ClaimSource
 from .spending import TOKEN_BYTES_MIN

@@ -12,7 +12,29 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ..base.values import Value
-from ..journal import event as ev
+from ..journal.event import Body, Event, read_body
+
+
+class SpendReserved(Body):
+    KIND = "spend.reserved"
+    id: str
+    model: str
+    purpose: str
+    ceiling: float
+    """Dollars that the call can cost at most."""
+    session: str = ""
+
+
+class SpendSettled(Body):
+    KIND = "spend.settled"
+    id: str
+    cost: float
+    """Dollars, from what the answer says that it used."""
+    input: int = 0
+    output: int = 0
+    seconds: float = 0.0
+    outcome: str = "answered"
+
 
 TOKEN_BYTES_MIN = 2  # no tokenizer needs more tokens for text than one for two bytes
 MILLION = 1_000_000
@@ -90,17 +112,17 @@ def ceiling(bytes_sent: int, output_tokens_max: int, price: Price | None) -> flo
     return cost_of(tokens_most(bytes_sent), output_tokens_max, price)
 
 
-def fold(events: Iterable[ev.Event]) -> DayLedger:
+def fold(events: Iterable[Event]) -> DayLedger:
     """The ledger of a day from its events."""
     version, entries = 0, {}
     for event in events:
         version = event.version
-        body = ev.read_body(event)
-        if isinstance(body, ev.SpendReserved):
+        body = read_body(event)
+        if isinstance(body, SpendReserved):
             entries[body.id] = ModelCall(
                 body.id, event.at, body.model, body.purpose, body.session, body.ceiling, body.ceiling
             )
-        elif isinstance(body, ev.SpendSettled) and body.id in entries:
+        elif isinstance(body, SpendSettled) and body.id in entries:
             entries[body.id] = replace(
                 entries[body.id], cost=body.cost, input=body.input, output=body.output,
                 seconds=body.seconds, outcome=body.outcome,

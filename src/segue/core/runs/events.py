@@ -3,7 +3,7 @@ that of its transcript: what others can read of it; and in that of a request to 
 
 from __future__ import annotations
 
-from ..journal.body import Body
+from ..journal.event import Body
 
 
 class RunHooked(Body):

@@ -13,7 +13,7 @@ from ..base.lazy import regex
 from .sentences import is_substantial, sentences
 
 if TYPE_CHECKING:
-    from .digest import RunDigest
+    from .model import RunDigest
 
 OFFER_CHARS, _TAIL_CHARS = 400, 2_400
 _CHOICE_CHARS = 40

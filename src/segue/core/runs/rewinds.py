@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .digest import RunDigest
+    from .model import RunDigest
     from .steps import Rewind
 
 PLANS_MAX = 8

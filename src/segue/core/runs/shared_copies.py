@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..base.values import Value
-from ..journal.event import TranscriptShared
+from .events import TranscriptShared
 
 PIECE_BYTES = 256 << 10
 """Of a copy, in one piece, before it is compressed."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from ..base.values import Value
-from .digest import RunDigest
+from .model import RunDigest
 
 Level = Literal["NORMAL", "ELEVATED", "CRITICAL", "EMERGENCY"]
 

@@ -14,7 +14,7 @@ from ..base.lazy import regex
 from . import sentences
 
 if TYPE_CHECKING:
-    from .digest import RunDigest
+    from .model import RunDigest
 
 LINE_CHARS = 200
 NUMBERED_STEPS_MAX = 80

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..base.text import are_harmless
-from ..journal import event as ev
+from ..journal.event import Body
+from . import events as ev
+from .cleaning import are_harmless
 from .commands import Add, Begin, Command, Done, Note, SaveAgent
 from .state import OPEN, SessionState, key_of
 
 _TEXT_OF: dict[type[Command], str] = {Done: "item", Begin: "item", Add: "item", Note: "text", SaveAgent: ""}
 
 
-def apart(state: SessionState, command: Any, clean: Callable[[Any], Any]) -> tuple[ev.Body, str] | None:
+def apart(state: SessionState, command: Any, clean: Callable[[Any], Any]) -> tuple[Body, str] | None:
     """What a command comes to that looks at its own item at most, and the key of that item.
 
     Such a command may be decided in a state that lacks any number of others of its kind on other

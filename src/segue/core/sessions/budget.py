@@ -10,7 +10,7 @@ from math import isfinite
 from typing import ClassVar
 
 from ..base.values import Value
-from ..journal import event as ev
+from . import events as ev
 from .command import Bodies, Command, Refusal
 from .state import SessionState
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import ClassVar, Protocol
 
 from ..base.values import Value
-from ..journal import event as ev
+from ..journal.event import Body
 from .state import SessionState
 
-Bodies = list[ev.Body]
+Bodies = list[Body]
 
 
 class Refusal(Value):

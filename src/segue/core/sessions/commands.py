@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from ..base.values import Value, whole
 from ..features.verdict import gate
-from ..journal import event as ev
+from ..journal.event import Draft, Event, draft, read_body
+from . import events as ev
 from .command import Bodies as Bodies
 from .command import Command as Command
 from .command import Decides
@@ -233,14 +234,14 @@ def decide(state: SessionState, command: Command) -> Bodies | Refusal:
     return found
 
 
-def merges(command: Command, event: ev.Event) -> bool:
+def merges(command: Command, event: Event) -> bool:
     """Whether the command may be decided again behind this event of somebody else."""
     if isinstance(command, SaveAgent | NoteAgent | DropAgent):
-        body = ev.read_body(event)
+        body = read_body(event)
         theirs = isinstance(body, ev.AgentSaved | ev.AgentDropped) and body.agent == command.agent
         return not theirs and event.kind != ev.Rewound.KIND
     if isinstance(command, Mark) and event.kind == ev.Marked.KIND:
-        mark = ev.read_body(event)
+        mark = read_body(event)
         return not (isinstance(mark, ev.Marked) and mark.name == command.name)
     return command.MERGES and event.kind not in command.CLASHES
 
@@ -431,7 +432,7 @@ _DECIDERS: dict[type[Command], Any] = {
 class DecidedBatch(Value):
     """Several commands decided one behind the other: what they come to, and the state then."""
 
-    drafts: list[ev.Draft]
+    drafts: list[Draft]
     state: SessionState
 
 
@@ -439,12 +440,12 @@ def decide_all(
     state: SessionState, commands: Sequence[Command], *, at: str, actor: str, run: str
 ) -> DecidedBatch | Refusal:
     """All commands or none: each is decided in the state that those before it lead to."""
-    drafts: list[ev.Draft] = []
+    drafts: list[Draft] = []
     for command in commands:
         outcome = decide(state, replace(command, by=actor) if command.SIGNED else command)
         if isinstance(outcome, Refusal):
             return outcome
         for body in outcome:
-            drafts.append(ev.draft(body, at=at, actor=actor, run=run))
+            drafts.append(draft(body, at=at, actor=actor, run=run))
             state = fold_body(state, body, version=state.version + 1, at=at, actor=actor)
     return DecidedBatch(drafts, state)

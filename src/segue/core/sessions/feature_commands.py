@@ -13,11 +13,12 @@ from typing import ClassVar
 from msgspec.structs import replace
 
 from ..base.values import whole
-from ..features.evidence import PERSON, Check
+from ..features import events as feature_events
+from ..features.checks import PERSON, Check
+from ..features.model import Feature
 from ..features.verdict import DECLARED, definition_of, steps_of, unchecked_steps
-from ..journal import event as ev
 from .command import Bodies, Command, Refusal
-from .state import Feature, SessionState
+from .state import SessionState
 
 _WHOLE = "its own steps, checks and covered paths stay; new ones may be added"
 
@@ -68,7 +69,7 @@ class AddFeature(_Signed):
                 "feature_exists", f"there is a feature {self.id!r} already", "see `segue feature change`"
             )
         return [
-            ev.FeatureAdded(
+            feature_events.FeatureAdded(
                 self.id, self.description, self.category, list(steps), list(checks), list(self.covers),
                 self.source, self.claim,
             )
@@ -106,7 +107,7 @@ class ChangeFeature(_Signed):
         if self.by != PERSON and old.by == PERSON and (weaker := _weaker(old, new)):
             return Refusal("refused", f"{self.id} was set by a person, and {weaker}", _WHOLE)
         return [
-            ev.FeatureChanged(
+            feature_events.FeatureChanged(
                 self.id,
                 new.description if new.description != old.description else None,
                 new.category if new.category != old.category else None,
@@ -161,7 +162,7 @@ class RemoveFeature(_Signed):
             return _unknown(self.id)
         if self.by != PERSON and old.by == PERSON:
             return Refusal("refused", f"{self.id} was set by a person: an agent may not drop it", _WHOLE)
-        return [ev.FeatureRemoved(self.id, self.reason)]
+        return [feature_events.FeatureRemoved(self.id, self.reason)]
 
 
 class MoveFeature(Command):
@@ -188,7 +189,7 @@ class MoveFeature(Command):
         if now == new and not (self.status == "failing" and (old.ran or old.attested)):
             return []
         return [
-            ev.FeatureMoved(
+            feature_events.FeatureMoved(
                 self.id, self.status, self.reason, self.implemented_by, self.notes, self.claim
             )
         ]  # fmt: skip
@@ -225,7 +226,7 @@ class AttestStep(Command):
         if word and (word.who, word.note, word.covered) == (self.who, self.note, self.covered):
             return []
         return [
-            ev.StepAttested(
+            feature_events.StepAttested(
                 self.feature, step, self.who, self.note, definition_of(old), self.covered, self.head
             )
         ]  # fmt: skip
@@ -244,14 +245,14 @@ class BeginChecks(Command):
             return _unknown(self.feature)
         if definition_of(old) != self.definition:
             return Refusal("conflict", f"{self.feature} was changed meanwhile", "run `segue verify` again")
-        return [ev.ChecksBegun(self.feature, self.definition, list(self.checks))]
+        return [feature_events.ChecksBegun(self.feature, self.definition, list(self.checks))]
 
 
 class RecordRun(Command):
     """What Segue saw when it ran a check."""
 
     WITNESSED: ClassVar[bool] = True
-    ran: ev.CheckRan
+    ran: feature_events.CheckRan
 
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         return [self.ran] if self.ran.feature in state.features else _unknown(self.ran.feature)
@@ -278,7 +279,7 @@ class Report(Command):
         ):  # fmt: skip
             return []
         return [
-            ev.CheckReported(
+            feature_events.CheckReported(
                 self.feature, self.source, self.passed, self.failed, self.first, self.digest, self.head
             )
         ]  # fmt: skip

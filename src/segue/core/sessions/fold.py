@@ -16,8 +16,9 @@ from msgspec.structs import replace
 
 from ..base.persistent_list import Rows
 from ..base.values import Value
-from ..features.verdict import HANDLERS as _FEATURE_HANDLERS
-from ..journal import event as ev
+from ..journal.event import Body, Event, Gap, read_body
+from . import events as ev
+from .feature_fold import HANDLERS as _FEATURE_HANDLERS
 from .state import (
     IDLE_SECONDS,
     LIFE_FIELDS,
@@ -52,14 +53,12 @@ Changes = dict[str, Any]
 _Handler = Callable[[SessionState, Any, EnvelopeFacts], Changes]
 
 
-def fold(state: SessionState, event: ev.Event) -> SessionState:
+def fold(state: SessionState, event: Event) -> SessionState:
     """The state after an event."""
-    return fold_body(state, ev.read_body(event), version=event.version, at=event.at, actor=event.actor)
+    return fold_body(state, read_body(event), version=event.version, at=event.at, actor=event.actor)
 
 
-def fold_body(
-    state: SessionState, body: ev.Body | None, *, version: int, at: str, actor: str
-) -> SessionState:
+def fold_body(state: SessionState, body: Body | None, *, version: int, at: str, actor: str) -> SessionState:
     """``fold`` for a body that is at hand; None stands for a kind that is not known here."""
     if body is None:
         changes: Changes = {"unknown": state.unknown + 1}
@@ -334,7 +333,7 @@ def _places(items: Rows[Item], done: Rows[int]) -> Changes:
     return {"done": Rows(in_order)} | {k: tuple(by_status[k]) for k in ("next", "active", "blocked")}
 
 
-def _gap(state: SessionState, body: ev.Gap, event: EnvelopeFacts) -> Changes:
+def _gap(state: SessionState, body: Gap, event: EnvelopeFacts) -> Changes:
     return {"gaps": (*state.gaps, (body.first, body.last))}
 
 
@@ -342,7 +341,7 @@ def _focus(state: SessionState, body: ev.FocusSet, event: EnvelopeFacts) -> Chan
     return {"focus": Focus(body.note_id, body.note_title, body.file, body.position)}
 
 
-_HANDLERS: dict[type[ev.Body], _Handler] = {
+_HANDLERS: dict[type[Body], _Handler] = {
     ev.Created: _created,
     ev.Started: lambda s, b, e: {"status": "active", "started": e.at},
     ev.SessionPaused: lambda s, b, e: {
@@ -357,7 +356,7 @@ _HANDLERS: dict[type[ev.Body], _Handler] = {
     ev.Described: _described,
     ev.Handed: _handed,
     ev.Rewound: _rewound,
-    ev.Gap: _gap,
+    Gap: _gap,
     ev.ItemAdded: lambda s, b, e: _move(s, b.text, "next", e.at),
     ev.ItemBegun: _begun,
     ev.ItemDone: _done,

@@ -10,7 +10,8 @@ from __future__ import annotations
 import msgspec
 
 from ..base.values import Value
-from ..journal import event as ev
+from ..journal.event import Event, read_body
+from . import events as ev
 
 LEASE_SECONDS = 900.0
 
@@ -38,9 +39,9 @@ class HoldState(Value):
     holders: tuple[Holder, ...] = ()
 
 
-def fold(state: HoldState, event: ev.Event) -> HoldState:
+def fold(state: HoldState, event: Event) -> HoldState:
     """The state after an event of a hold's ledger."""
-    body = ev.read_body(event)
+    body = read_body(event)
     holders = state.holders
     fence = state.fence
     if isinstance(body, ev.HoldTaken):

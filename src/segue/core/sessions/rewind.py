@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 
 from ..base.persistent_list import Rows
-from ..features.verdict import HANDLERS
-from ..journal import event as ev
+from ..journal.event import Erased
+from . import events as ev
+from .feature_fold import HANDLERS
 from .snapshot import wire_types
 from .state import LIFE_FIELDS, SET_FIELDS, WORK_FIELDS, SessionState
 
 STAYS: frozenset[str] = frozenset(
-    {body.KIND for body in HANDLERS} | {ev.Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND}
+    {body.KIND for body in HANDLERS} | {Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND}
 )
 """Kinds that nothing takes back: a scrub, what was declared or found of features, what was spent."""
 

@@ -20,7 +20,8 @@ from ...errors import BadImport
 from ..base import canonical
 from ..base.text import slug
 from ..base.values import Value
-from ..journal import event as ev
+from ..journal.event import Body
+from . import events as ev
 from .state import TYPES, AgentState, Context, Metrics, SessionState, key
 from .status import hints_of
 
@@ -175,7 +176,7 @@ class DatedBody(Value):
     """A body with the document's own time for it."""
 
     at: str
-    body: ev.Body
+    body: Body
 
 
 class _Part:
@@ -334,7 +335,7 @@ def _thread(part: _Part) -> ev.ThreadMoved:
 def _known_of(session: _Part, at: str) -> list[DatedBody]:
     """Notes, context, focus, changes and agents."""
     context, state = session.part("context"), session.part("working_state")
-    facts: list[ev.Body] = []
+    facts: list[Body] = []
     loaded = context.part("expanded").texts("loaded_note_ids")
     best = [note for note in session.part("resumption").texts("recommended_context") if note in loaded]
     if loaded:  # what is recommended was used more than the rest
@@ -365,10 +366,10 @@ def _kind_of(change: _Part) -> str:
     return kind
 
 
-def _implied(session: _Part) -> list[ev.Body]:
+def _implied(session: _Part) -> list[Body]:
     """Questions and items for what only the resumption hints tell."""
     hints, state = session.part("resumption"), session.part("working_state")
-    bodies: list[ev.Body] = [
+    bodies: list[Body] = [
         ev.Asked(text) for same, text in {key(q): q for q in hints.texts("open_questions")}.items() if same
     ]
     threads = {

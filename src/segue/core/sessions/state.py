@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..base.persistent_list import Rows
-from ..base.values import Value
-from ..features.evidence import PERSON, Check
+from ..base.values import Part, Value
+from ..features.model import Feature, FeatureChange
 
 TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
@@ -73,11 +73,7 @@ class Trouble(_Row):
     key: str = ""
 
 
-class _Part(Value, omit_defaults=True):
-    """A named part of the state."""
-
-
-class Thread(_Part):
+class Thread(Part):
     """A line of thought that is followed over time."""
 
     topic: str
@@ -86,7 +82,7 @@ class Thread(_Part):
     notes: tuple[str, ...] = ()
 
 
-class Focus(_Part):
+class Focus(Part):
     """Where the attention is: a note or a file, and a place in it."""
 
     note_id: str = ""
@@ -95,7 +91,7 @@ class Focus(_Part):
     position: str = ""
 
 
-class NoteUse(_Part):
+class NoteUse(Part):
     """A note that was loaded, and how often."""
 
     count: int = 0
@@ -103,7 +99,7 @@ class NoteUse(_Part):
     path: str = ""
 
 
-class AgentState(_Part):
+class AgentState(Part):
     """A named agent's own state: what it told us, and the pieces of its value."""
 
     active: bool = False
@@ -121,7 +117,7 @@ class AgentState(_Part):
     pieces: tuple[str, ...] = ()
 
 
-class Context(_Part):
+class Context(Part):
     """What of the surroundings was loaded."""
 
     org_index_hash: str = ""
@@ -138,7 +134,7 @@ class Context(_Part):
     embedding_cache_size: int = 0
 
 
-class Metrics(_Part):
+class Metrics(Part):
     """Counters of a session."""
 
     notes_created: int = 0
@@ -150,7 +146,7 @@ class Metrics(_Part):
     estimated_cost: float = 0.0
 
 
-class Budget(_Part):
+class Budget(Part):
     """What a session may spend. What it has cost is in the metrics."""
 
     limit_cost: float = 0.0
@@ -161,7 +157,7 @@ class Budget(_Part):
     """It goes on although a limit is reached, as sparingly as it can."""
 
 
-class Mark(_Part):
+class Mark(Part):
     """A named checkpoint: the version whose state it froze."""
 
     version: int
@@ -169,91 +165,12 @@ class Mark(_Part):
     note: str = ""
 
 
-class Handing(_Part):
+class Handing(Part):
     """The session was passed to an agent."""
 
     to: str
     note: str = ""
     at: str = ""
-
-
-class Ran(_Part):
-    """The last run of a check of a feature as it is defined now."""
-
-    ok: bool
-    at: str = ""
-    version: int = 0
-    """The event that is the evidence."""
-    covered: str = ""
-    """The hash over the covered files."""
-    files: int = 0
-    head: str = ""
-    first: str = ""
-    """What a failure says first."""
-    by: str = ""
-
-
-class Attested(_Part):
-    """Somebody's word for a step that no check proves."""
-
-    who: str
-    note: str
-    at: str = ""
-    covered: str = ""
-    told_by: str = ""
-    """The agent that gave another's name; empty: whoever is named, or a person, said it."""
-
-    @property
-    def name(self) -> str:
-        """Whose word it is, and through whom it came."""
-        return f"{self.who}, told by {self.told_by}" if self.told_by else self.who
-
-
-class Reported(_Part):
-    """What a report says that somebody else made: shown, and never a proof."""
-
-    source: str = ""
-    passed: int = 0
-    failed: int = 0
-    first: str = ""
-    at: str = ""
-
-
-class FeatureChange(_Part):
-    """Something of a feature was removed or changed on the way."""
-
-    feature: str
-    what: str
-    by: str = ""
-    at: str = ""
-    reason: str = ""
-
-
-class Feature(_Part):
-    """A criterion of success. Whether it passes is not in it: ``features.verdict_of`` says that."""
-
-    id: str
-    description: str
-    category: str = ""
-    steps: tuple[str, ...] = ()
-    checks: tuple[Check, ...] = ()
-    covers: tuple[str, ...] = ()
-    """Globs; empty: the whole working tree."""
-    status: str = "not_started"
-    """As declared: not_started, in_progress, testing, blocked or failing."""
-    reason: str = ""
-    implemented_by: str = ""
-    notes: str = ""
-    claim: str = ""
-    source: str = ""
-    by: str = PERSON
-    """``user`` if a person ever set any of it."""
-    at: str = ""
-    running: tuple[str, ...] = ()
-    """Checks that were begun and of which nothing was heard since."""
-    ran: dict[str, Ran] = {}
-    attested: dict[str, Attested] = {}
-    reported: Reported = Reported()
 
 
 class SessionState(Value, omit_defaults=True):

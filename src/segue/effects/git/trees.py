@@ -23,7 +23,7 @@ from pathlib import Path
 
 import msgspec
 
-from ...core.features.evidence import glob_regex, is_literal
+from ...core.features.checks import glob_regex, is_literal
 from ..files.atomic import is_kept_out
 
 GENERATED = frozenset(

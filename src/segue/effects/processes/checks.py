@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.base.values import Value
-from ...core.features.evidence import Check
+from ...core.features.checks import Check
 from ...errors import UsageError
 
 GRACE_SECONDS = 2.0

@@ -15,8 +15,8 @@ import msgspec
 
 from ...core.brief.compose import BYTES_DEFAULT, BYTES_MIN, compose, marked_down
 from ...core.brief.facts import BriefFacts, Probe, picture
-from ...core.runs.digest import RunDigest
 from ...core.runs.identifiers import short_run
+from ...core.runs.model import RunDigest
 from ...core.runs.sentences import is_substantial
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession

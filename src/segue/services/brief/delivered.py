@@ -11,9 +11,9 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
-from ...core.journal import event as ev
 from ...core.runs.inherited import CLOSING, OPENING
 from ...effects.clock import now
 from ...errors import StaleVersion

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
+from ...core import event_kinds as ev
 from ...core.base.values import Value
-from ...core.journal import event as ev
-from ...core.runs.digest import Open, RunDigest
 from ...core.runs.identifiers import short_run
+from ...core.runs.model import Open, RunDigest
 from ...core.runs.shell_commands import shell
 from ...core.sessions.state import OPEN, SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError, UnknownSession
-from ..features.features import Features
 from ..runs.observed import runs_of
 from ..runs.run import left_of
 from ..workspace.open_session import find_session
@@ -158,6 +157,8 @@ def _written(
     last = workspace.last_seen("")
     covered = None
     if last is None and state is not None and state.features:
+        from ..features.features import Features
+
         covered = Features(find_session(workspace, state.id)).covered(state)
     try:
         memories = bearing(workspace, state, digests)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...core.memories.model import MemoryFilter
-from ...core.runs.digest import RunDigest
+from ...core.runs.model import RunDigest
 from ...core.sessions.state import SessionState
 from ...errors import SegueError
 

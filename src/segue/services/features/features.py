@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text, slug
 from ...core.base.values import Texts, Value, texts
-from ...core.features.evidence import PERSON, Check, covered_patterns
+from ...core.features.checks import PERSON, Check, covered_patterns
+from ...core.features.model import Feature
 from ...core.features.verdict import Gate, Verdict, counted, gate, steps_of, unchecked_steps, verdict_of
-from ...core.journal import event as ev
 from ...core.journal.chain import faults
 from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
-from ...core.sessions.state import Feature, SessionState
+from ...core.sessions.state import SessionState
 from ...core.sessions.status import SessionStatus, status_of
 from ...effects.files.check_outputs import Outputs
 from ...effects.git.trees import Tree, look, no_tree

@@ -9,15 +9,16 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from ...core import event_kinds as ev
 from ...core.base import canonical
 from ...core.base.text import clean_text
 from ...core.base.values import Value, count
 from ...core.features import file_formats as forms
-from ...core.features.evidence import Check
-from ...core.journal import event as ev
+from ...core.features.checks import Check
+from ...core.features.model import Feature
 from ...core.sessions import commands as do
 from ...core.sessions import feature_commands as fc
-from ...core.sessions.state import Feature, key
+from ...core.sessions.state import key
 from ...errors import BadImport, UsageError
 from .features import Features, as_check, feature_id
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ...core.base.values import Value
-from ...core.features.evidence import Check
+from ...core.features.checks import Check
 from ...core.features.verdict import had_passed
 from ...core.sessions.state import SessionState
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 
-from ...core.features.evidence import PERSON, Check
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
+from ...core.features.checks import PERSON, Check
 from ...effects.pause_file import PauseFile
 from ...errors import StaleVersion
 from ...stores.base import Append, Store

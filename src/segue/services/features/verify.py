@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
+from ...core import event_kinds as ev
 from ...core.base.lazy import regex
 from ...core.base.text import clean_text
 from ...core.base.values import Value
-from ...core.features.evidence import PERSON, Check
+from ...core.features.checks import PERSON, Check
+from ...core.features.model import Feature
 from ...core.features.verdict import Verdict, counted, definition_of
-from ...core.journal import event as ev
 from ...core.runs.sentences import reason
 from ...core.sessions import feature_commands as fc
-from ...core.sessions.state import Feature, SessionState
+from ...core.sessions.state import SessionState
 from ...effects.clock import now
 from ...effects.git.trees import Tree
 from ...effects.processes.checks import CheckOutcome, Runner, compiled, environment_of

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..._failpoints import trip
+from ...core import event_kinds as ev
 from ...core.base import canonical
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
-from ...core.journal import event as ev
 from ...core.memories.model import MemoryFilter
 from ...effects.clock import moment, now
 from ...effects.redaction.redact import redact, secrets_in

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ...core import event_kinds as ev
 from ...core.base import canonical as canon
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value, count
-from ...core.journal import event as ev
 from ...core.journal.chain import faults
 from ...core.journal.pieces import address as address_of
 from ...core.sessions import session_yaml
@@ -287,13 +287,13 @@ def deliver(
     """Append what the store does not have of a proven session; ``behind`` it, if anything was missing."""
     workspace.pause_file.check()
     id = as_id or parcel.session
-    added = _append_missing(workspace.store, id, parcel, behind)
+    added = append_missing(workspace.store, id, parcel, behind)
     workspace.repository.forget(id)
     workspace.backups.written(added)
     return SessionHandle(workspace, id)
 
 
-def _append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
+def append_missing(journal: Journal, id: str, parcel: Parcel, behind: Sequence[ev.Draft] = ()) -> int:
     stream = stream_of(id)
     commits = _commits(parcel.events, id if id != parcel.session else "")
     chain = _sealed(stream, commits)
@@ -370,22 +370,6 @@ def _pieces_to_add(journal: Journal, parcel: Parcel) -> dict[str, bytes]:
         journal.append(pieces=erased)
         journal.erase([], erased)
     return lacking
-
-
-# -- scrubbing ---------------------------------------------------------------------------------
-
-
-def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
-    """A JSON export without a text: bodies rewritten, hashes kept, and the rewriting on record."""
-    from ...stores.memory.journal import VolatileJournal
-    from ..upkeep.scrub import scrub_journal
-
-    parcel, journal = unpack(data), VolatileJournal()
-    _append_missing(journal, parcel.session, parcel)
-    events, pieces, _ = scrub_journal(journal, text, actor, False)
-    return (
-        pack(parcel.session, journal.read(stream_of(parcel.session)), journal) if events or pieces else data
-    )
 
 
 # -- the session YAML --------------------------------------------------------------------------

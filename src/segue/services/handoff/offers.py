@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
+from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
 from ...core.handover.events import Offer, offers_of
-from ...core.journal import event as ev
 from ...core.sessions import commands as do
 from ...core.sessions.state import SessionState
 from ...effects.clock import moment, now

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
+from ...core.event_words import event_words
 from ...core.sessions import commands as do
 from ...core.sessions.rewind import STAYS
 from ...core.sessions.state import SessionState
@@ -140,3 +141,21 @@ def _forgotten(
     ]
     trail = [service.trace(one, "deprecate", REASON) for one in puts]
     return MemoryChange(puts=[StoredMemory(one) for one in puts], trail=trail) if puts else None
+
+
+def undone_of(session: SessionHandle, saved: Saved) -> dict[str, list[str]]:
+    """The facts that an undo took back, and those of the same command that stay, in words."""
+
+    found = session.log(after=saved.version - 1, limit=1) if saved.events else []
+    body = ev.read_body(found[0]) if found else None
+    told: dict[str, list[str]] = {"undone": [], "stays": []}
+    notes: set[str] = set()
+    for event in session.log(after=body.to) if isinstance(body, ev.Rewound) else []:
+        told["stays" if event.kind in STAYS else "undone"].append(event_words(event))
+        noted = ev.read_body(event)
+        notes |= {noted.text} if isinstance(noted, ev.Noted) else set()
+        if not event.left:
+            break
+    for one in still_taken(session, notes):
+        told["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` offers anew")
+    return told

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from ...agents import hooks as wire
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
 from ...core.runs.window_pressure import BEFORE_EXIT, WINDOW_FULL, Marks, Pressure, marks_of, triggered
 from ...core.sessions.state import OPEN
 from ...effects.files.atomic import write_whole
@@ -31,8 +31,6 @@ from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import HANDS_ON, STEER, HookBrief, own_run, session_state, tell
-from ..features.features import Features
-from ..resume.prepare import prepare
 from ..resume.window_pressure import learn, of_digest
 from ..runs.observed import runs_of
 from ..workspace.data_folder import DataFolder, is_remote
@@ -41,7 +39,7 @@ from ..workspace.open_session import find_session
 from .spool_drain import GIVEN, drain, spool_of
 
 if TYPE_CHECKING:
-    from ...core.runs.digest import RunDigest
+    from ...core.runs.model import RunDigest
     from ..workspace.session_handle import SessionHandle
     from ..workspace.workspace import Workspace
 
@@ -347,6 +345,8 @@ class Handler:
         )
         reasons = ((reason,) if reason else ()) + triggered(before, marks)
         if reasons and self.writes:
+            from ..resume.prepare import prepare
+
             self._try(
                 lambda: prepare(
                     workspace, None, reason=reasons[0],
@@ -367,6 +367,8 @@ class Handler:
         session = self._session(workspace)
         if session is None or not session.state.features:
             return ()
+        from ..features.features import Features
+
         return tuple(one.id for one in Features(session).verdicts() if one.passes)
 
     # -- compaction, stop, end -----------------------------------------------------------------
@@ -386,6 +388,7 @@ class Handler:
         if session is None:
             return HookReply()
         from ...core.runs.done_claims import claims_done
+        from ..features.features import Features
 
         supervised = bool(self.environment.get(SUPERVISED))
         if not supervised and not claims_done(self.event.text):

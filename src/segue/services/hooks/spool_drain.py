@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...agents import hooks
+from ...core import event_kinds as ev
 from ...core.base.text import clean_text
 from ...core.base.values import iso, seconds_of
-from ...core.journal import event as ev
 from ...core.journal.event import Draft
 from ...effects.files.atomic import only_one
 from ...effects.files.spool import Spool, SpoolRecord

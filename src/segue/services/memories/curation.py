@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value, count
-from ...core.features.evidence import PERSON
+from ...core.features.checks import PERSON
 from ...core.memories import curation
 from ...core.memories import model as mem
 from ...core.memories.curation import Junk, Pair

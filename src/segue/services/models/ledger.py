@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
+from ...core import event_kinds as ev
 from ...core.base.values import Value
-from ...core.journal import event as ev
 from ...core.models import spending as core
 from ...core.models.spending import Caps, DayLedger, ModelCall
 from ...effects.clock import now

@@ -15,9 +15,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..._failpoints import trip
+from ...core import event_kinds as ev
 from ...core.base.values import Value, count
 from ...core.features.verdict import had_passed
-from ...core.journal import event as ev
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
 from ...effects.clock import now

@@ -35,7 +35,7 @@ from .scenes import state_of
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...core.runs.digest import RunDigest
+    from ...core.runs.model import RunDigest
     from ...effects.git.scene import SceneQuery
     from ..runs.discovery import RunFinder
     from ..workspace.session_handle import SessionHandle

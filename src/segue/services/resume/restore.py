@@ -22,8 +22,8 @@ from ...core.brief.passages import Passage, passages
 from ...core.brief.relevance import words
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
-from ...core.runs.digest import RunDigest
 from ...core.runs.identifiers import short_run
+from ...core.runs.model import RunDigest
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
 from ...effects.git.probe import begun, probe
@@ -295,8 +295,8 @@ def _within(path: str, cwd: str, root: Path) -> str:
 
 def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
     """Checks that fail, with what they said."""
-    from ...core.features.evidence import CheckRan
-    from ...core.journal import event as ev
+    from ...core import event_kinds as ev
+    from ...core.features.events import CheckRan
     from ...effects.files.check_outputs import Outputs
     from ..sessions.repository import stream_of
 

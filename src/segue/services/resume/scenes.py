@@ -25,7 +25,7 @@ from ..features.features import stream_of_tree
 from ..workspace.open_session import find_session
 
 if TYPE_CHECKING:
-    from ...core.runs.digest import RunDigest
+    from ...core.runs.model import RunDigest
     from ..workspace.session_handle import SessionHandle
     from ..workspace.workspace import Workspace
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ...core import event_kinds as ev
 from ...core.base.lazy import regex
 from ...core.base.values import iso
-from ...core.features.evidence import glob_regex, is_literal
+from ...core.features.checks import glob_regex, is_literal
+from ...core.features.model import Feature
 from ...core.features.verdict import definition_of, had_passed
-from ...core.journal import event as ev
 from ...core.resume.changes import (
     Beside,
     Delta,
@@ -35,7 +36,7 @@ from ...core.resume.changes import (
 )
 from ...core.resume.lock_files import bumps, is_lock, packages
 from ...core.resume.scene import Scene
-from ...core.sessions.state import Feature, SessionState
+from ...core.sessions.state import SessionState
 from ...effects.git import history, trees
 from ...effects.git import repository as git
 from ...effects.git import scene as effect

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.runs.digest import RunDigest
+from ...core.runs.model import RunDigest
 from ...core.runs.window_pressure import THRESHOLD_DEFAULT, Pressure, pressure_of, window_of, windows_set
 from ...effects.files.atomic import write_whole
 from ...errors import BadSettings, SegueError, UsageError

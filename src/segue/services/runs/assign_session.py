@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...core.base.text import clean_command
 from ...core.base.values import seconds_of
 from ...core.journal.event import Draft
 from ...core.sessions import commands as do
+from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Refusal, decide_all
 from ...core.sessions.state import OPEN, SessionState
 from ...effects.clock import now

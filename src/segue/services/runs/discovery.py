@@ -20,7 +20,8 @@ from ...agents import agent as agent_of
 from ...agents import agents
 from ...agents.base import Agent, Found, SearchScope
 from ...core.base.lazy import regex
-from ...core.runs.digest import RunDigest, fold, take
+from ...core.runs.digest import fold, take
+from ...core.runs.model import RunDigest
 from ...core.runs.steps import Call, Report, Result, Step
 from ...effects.files.archive import Archive
 from ...effects.files.growing_file import chunks

@@ -15,7 +15,7 @@ from .read_transcript import final
 
 if TYPE_CHECKING:
     from ...core.brief.facts import Claim
-    from ...core.runs.digest import Failure, RunDigest
+    from ...core.runs.model import Failure, RunDigest
 
 SOLVED_FILES_MAX = 6
 WHY_CHARS = 600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from ...core.runs.digest import RunDigest
+from ...core.runs.model import RunDigest
 from ...effects.redaction.redact import redact_bytes
 
 

@@ -16,7 +16,8 @@ import msgspec
 from ...agents import agent as agent_of
 from ...agents import recognise
 from ...agents.base import HEAD_BYTES, Agent
-from ...core.runs.digest import RunDigest, decode, encode, fold, take
+from ...core.runs.digest import decode, encode, fold, take
+from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
 from ...effects.files.growing_file import chunks, views
 from ...errors import TranscriptUnreadable

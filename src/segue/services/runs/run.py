@@ -14,7 +14,8 @@ import msgspec
 
 from ...agents.base import Found, Sign
 from ...core.base.values import Value, iso, msgpack_decoder, seconds_of
-from ...core.runs.digest import FORMAT, RunDigest
+from ...core.runs.digest import FORMAT
+from ...core.runs.model import RunDigest
 from ...stores.base import RunRow
 from .cursor import FileStamp
 from .read_transcript import Reading

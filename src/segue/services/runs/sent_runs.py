@@ -15,7 +15,7 @@ import msgspec
 
 from ...agents.base import Found
 from ...core.base.values import seconds_of
-from ...core.runs.digest import RunDigest
+from ...core.runs.model import RunDigest
 from ...errors import SegueError, UsageError
 from ..runs import cursor
 from ..runs.discovery import RunFinder

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
 from ...core.journal.pieces import address as address_of
 from ...core.runs.shared_copies import PREFIX, SharedCopy, fold, history, lengths, stream_of
 from ...effects.clock import now

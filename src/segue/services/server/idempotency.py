@@ -13,7 +13,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
 from ...effects.clock import moment, now
 from ...errors import AlreadyDone, SegueError, StaleVersion
 from ...stores.base import Append, MemoryChange

@@ -22,6 +22,7 @@ from ...core.journal.event import Event
 from ...core.journal.pieces import address as address_of
 from ...core.memories.model import Memory, MemoryReader, audience_of
 from ...errors import NotAllowed, StoreBusy, StoreError, UsageError
+from ...settings import own_version
 from ...stores.base import Append, Journal, Memories, MemoryChange, Runs
 from ...stores.remote import wire
 
@@ -241,16 +242,6 @@ def _drop(journal: Journal, asked: wire.DropAsk, _: StoreAccess) -> None:
 
 def _about(_: Journal, asked: wire.NameAsk, access: StoreAccess) -> wire.About:
     return wire.About(own_version(), access.project, access.role, access.agent)
-
-
-def own_version() -> str:
-    """Of this Segue."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("segue")
-    except PackageNotFoundError:
-        return ""
 
 
 # -- memories --------------------------------------------------------------------------------------

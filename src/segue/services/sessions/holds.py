@@ -12,8 +12,8 @@ import os
 import threading
 from types import TracebackType
 
+from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
-from ...core.journal import event as ev
 from ...core.sessions import holds as core
 from ...core.sessions.holds import Holder, HoldState
 from ...effects.clock import moment, now

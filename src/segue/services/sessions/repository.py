@@ -16,11 +16,12 @@ import msgspec
 
 from ... import errors
 from ...core.base import canonical
-from ...core.base.text import clean_command, clean_name
+from ...core.base.text import clean_name
 from ...core.base.values import Value, json_decoder
 from ...core.journal.event import Body, Draft, Erased, Event
 from ...core.sessions import snapshot
 from ...core.sessions.apart import apart
+from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merges
 from ...core.sessions.fold import fold, fold_body
 from ...core.sessions.state import SessionState

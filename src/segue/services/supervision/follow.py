@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ...agents import agent as agent_of
 from ...core.base.values import Value
-from ...core.runs.digest import RunDigest
+from ...core.runs.model import RunDigest
 from ...core.runs.steps import Compact, Fault, Say, Step, Usage
 from ...core.runs.window_pressure import window_of, windows_set
 from ...core.supervision.decide import Trouble, trouble_of

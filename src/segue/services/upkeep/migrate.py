@@ -18,8 +18,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..._failpoints import trip
+from ...core import event_kinds as ev
 from ...core.base.values import Value
-from ...core.journal import event as ev
 from ...core.journal.event import Draft, Event
 from ...core.runs.shared_copies import PREFIX
 from ...effects.pause_file import PauseFile

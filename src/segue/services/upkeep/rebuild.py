@@ -10,7 +10,7 @@ from ...core.base.values import Value
 from ...core.runs.digest import encode
 from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, SegueError
-from ...stores.base import RunRow
+from ...stores.base import Journal, RunRow
 from ..runs import cursor
 from ..runs.discovery import RunFinder, found_of, read_blocks
 from ..runs.observed import runs_of
@@ -105,3 +105,18 @@ def _read_anew(
         return reading if kept is None or reading.offset == kept.offset else None
     except SegueError:
         return None
+
+
+def stale_snapshots(journal: Journal, *, mend: bool = False) -> list[str]:
+    """Sessions whose snapshot is not what a refold gives; made anew if asked."""
+    stale = []
+    for stream, _ in journal.streams("session/"):
+        kept = journal.snapshots([stream]).get(stream)
+        if kept is None:
+            continue
+        events, session = journal.read(stream), stream.removeprefix("session/")
+        if snapshot_of(session, fold_all(events[: kept.version])) != kept:
+            stale.append(session)
+            if mend:
+                journal.keep(snapshot_of(session, fold_all(events)))
+    return stale

@@ -18,9 +18,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ...core import event_kinds as ev
 from ...core.base import canonical
 from ...core.base.values import Value
-from ...core.journal import event as ev
 from ...core.runs.shared_copies import PREFIX
 from ...core.sessions.fold import fold
 from ...core.sessions.state import SessionState
@@ -37,6 +37,7 @@ from ..runs import cursor
 from ..runs.observed import runs_of
 from ..runs.run import facts_of, row_of
 from ..runs.shared_copies import scrub_pieces
+from ..sessions.repository import stream_of
 from ..workspace.workspace import Workspace
 
 SCRUBBED = "[scrubbed]"
@@ -349,7 +350,6 @@ def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
 
 def _scrub_archive(body: bytes, text: str, actor: str) -> bytes:
     """An archived session without the text; nothing if this is no archive."""
-    from ..handoff.export import scrub_document
 
     if body[:2] != b"\x1f\x8b":
         return b""
@@ -368,3 +368,16 @@ def _scrub_emergency(path: Path, text: str) -> bytes:
         return b""
     cleaned = emergency.masked(found, text, lambda value: _replace(value, text))
     return path.read_bytes() if cleaned == found else emergency.encode(cleaned)
+
+
+def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
+    """A JSON export without a text: bodies rewritten, hashes kept, and the rewriting on record."""
+    from ...stores.memory.journal import VolatileJournal
+    from ..handoff.export import append_missing, pack, unpack
+
+    parcel, journal = unpack(data), VolatileJournal()
+    append_missing(journal, parcel.session, parcel)
+    events, pieces, _ = scrub_journal(journal, text, actor, False)
+    return (
+        pack(parcel.session, journal.read(stream_of(parcel.session)), journal) if events or pieces else data
+    )

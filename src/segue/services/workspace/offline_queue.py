@@ -18,9 +18,9 @@ from contextlib import suppress
 
 import msgspec
 
-from ...core.base.text import clean_command
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
 from ...core.sessions import commands as do
+from ...core.sessions.cleaning import clean_command
 from ...core.sessions.command import Refusal
 from ...core.sessions.commands import Command, merges
 from ...core.sessions.offline import in_words, may_wait, spelt_out

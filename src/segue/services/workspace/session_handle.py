@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...core.journal import event as ev
+from ...core import event_kinds as ev
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...errors import UsageError

@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from ...core import event_kinds as ev
 from ...core.base.text import slug
 from ...core.base.values import Value
-from ...core.journal import event as ev
 from ...effects.git import repository as git
 from ...effects.pause_file import PauseFile, pause_paths
 from ...errors import StaleVersion, StoreUnavailable, UsageError

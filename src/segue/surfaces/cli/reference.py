@@ -14,8 +14,8 @@ from ...core.sessions import holds as hold
 from ...core.sessions import state, status
 from ...services.sessions import repository
 from ...services.upkeep import archive_sessions, rebuild, scrub
-from ...services.upkeep.doctor import checkup
-from ...services.upkeep.recover import ladder
+from ...services.upkeep.doctor import finding
+from ...services.upkeep.recover import result
 from ...services.workspace import backups
 from .command import find
 from .parser import Parser, flags, shown, usage
@@ -81,8 +81,8 @@ _SHAPES: tuple[type[Any], ...] = (
     repository.Saved, status.SessionStatus, status.Card, status.Progress, status.Blocked, status.Lifecycle,
     status.Hints, state.Decision, state.Question, state.Thread, state.Finding, state.Trouble, state.Focus,
     state.Metrics, state.AgentState, state.Mark, state.Handing, hold.Holder, backups.Backup,
-    archive_sessions.Archived, rebuild.Rebuilt, ladder.Recovery, ladder.Rung, chain.Missing, scrub.Scrubbed,
-    checkup.Diagnosis,
+    archive_sessions.Archived, rebuild.Rebuilt, result.Recovery, result.Rung, chain.Missing, scrub.Scrubbed,
+    finding.Diagnosis,
 )  # fmt: skip
 _EVENT = (
     "version: int", "kind: str", "at: str", "actor: str", "run: str", "format: int", "left: int",
@@ -122,7 +122,7 @@ def _rows(actions: list[argparse.Action]) -> str:
 def _shapes() -> str:
     parts = ["## Shapes\n", "Every field is always there; what is not known is empty, zero or false.\n"]
     for shape in _SHAPES:
-        name = "Check" if shape is checkup.Diagnosis else shape.__name__
+        name = "Check" if shape is finding.Diagnosis else shape.__name__
         fields = ", ".join(
             f"`{field}: {shape.__annotations__[field]}`"
             for field in shape.__struct_fields__

@@ -14,10 +14,10 @@ from ....core.base.values import Value
 from ....core.memories.model import Memory, MemoryFilter
 from ....effects.clock import now
 from ....errors import StaleVersion, UnknownMemory, UnknownRun
+from ...memories.curation import delta
 
 if TYPE_CHECKING:
-    from ...memories.curation import delta
-from ...memories.service import MemoryService, Recalled
+    from ...memories.service import MemoryService, Recalled
 
 INTERACTIONS, RUNS = "interactions:", "runs:"
 CHAIN_MAX = 1_000

@@ -19,14 +19,14 @@ import apsw
 
 from ....agents import agent as agent_of
 from ....agents.base import SearchScope
-from ....core.base.values import Value, count
+from ....core.base.values import count
 from ....effects.files.archive import Archive
 from ....effects.files.atomic import private_folder, too_open
 from ....effects.files.spool import SPOOL_BYTES_MAX, Spool
 from ....effects.pause_file import pause_paths
 from ....errors import RefusedError, SegueError, extra
 from ....settings import Settings, resolve
-from ....stores.base import Journal, RunRow
+from ....stores.base import RunRow
 from ....stores.sqlite import SqliteJournal
 from ....stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
@@ -38,21 +38,12 @@ from ...resume import emergency
 from ...runs.sync import deletes
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
-from ..recover.ladder import Recovery, inspect, recover
-from ..refold import stale_snapshots
+from ..recover.ladder import inspect, recover
+from ..recover.result import Recovery
+from .finding import Diagnosis, proven
 
 FREE_BYTES_MIN = 100 << 20
 BACKUP_AGE_DAYS_MAX = 7
-
-
-class Diagnosis(Value):
-    """One thing that was looked at."""
-
-    name: str
-    status: str
-    """ok, warn or bad."""
-    detail: str
-    hint: str = ""
 
 
 def examine(
@@ -114,13 +105,6 @@ def _folder(home: DataFolder) -> Iterator[Diagnosis]:
         yield Diagnosis("permissions", "ok", f"{home.path} is private")
 
 
-def further(hint: str) -> str:
-    """The hint of an error, for one who asked the doctor already."""
-    if "`segue doctor`" not in hint:
-        return hint
-    return "is the server up? check the address, the network, and whether it runs there"
-
-
 def _more(count: int) -> str:
     return f" and {count} more" if count else ""
 
@@ -160,20 +144,6 @@ def _whole_store(path: Path) -> Diagnosis:
         return proven(journal, f"{size:.1f} MB, {mode}")
     finally:
         journal.close()
-
-
-def proven(journal: Journal, more: str) -> Diagnosis:
-    """Every event of a store read and proven, and every snapshot held against a refold."""
-    heads = journal.streams()
-    sessions = sum(name.startswith("session/") for name, _ in heads)
-    events = sum(version for _, version in heads)
-    stale = stale_snapshots(journal)
-    if stale:
-        return Diagnosis(
-            "store", "warn", f"not as a refold gives it: {count(len(stale), 'snapshot')}", "`segue rebuild`"
-        )
-    counted = f"{count(sessions, 'session')}, {count(events, 'event')}"
-    return Diagnosis("store", "ok", f"{counted}, every chain proven; {more}")
 
 
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:

@@ -10,7 +10,7 @@ from ....settings import Settings
 from ....stores.postgres import PostgresJournal
 from ....stores.postgres.upkeep import Facts, facts
 from ...workspace.data_folder import DataFolder
-from .checkup import Diagnosis, further, proven
+from .finding import Diagnosis, further, proven
 
 if TYPE_CHECKING:
     from ....stores.base import Journal

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from ....core.base.values import count
 from ....effects.files.spool import Spool
 from ....errors import SegueError
-from ....settings import Settings
-from ...server.store_over_http import own_version
+from ....settings import Settings, own_version
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_store import open_store
-from .checkup import Diagnosis, further, proven
+from .finding import Diagnosis, further, proven
 
 if TYPE_CHECKING:
     from ....stores.base import Journal

@@ -12,11 +12,12 @@ import subprocess
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from ....core.base.text import clean_command, clean_name
+from ....core.base.text import clean_name
 from ....core.base.values import Value
 from ....core.handover.markdown_layers import FrontMatter, read_front_matter
 from ....core.journal.chain import Missing
 from ....core.sessions import commands as do
+from ....core.sessions.cleaning import clean_command
 from ....core.sessions.command import Command, Refusal
 from ....core.sessions.commands import decide_all
 from ....core.sessions.state import SessionState
@@ -27,8 +28,8 @@ from ....errors import BadName, SegueError, StaleVersion
 from ....stores.base import Append, Journal
 from ...sessions.repository import stream_of
 from ...workspace.data_folder import DataFolder
+from .result import ACTOR
 
-ACTOR = "segue recover"
 STATE = Path("layer2") / "current-state.md"
 VERSIONS_MAX = 200
 FILE_BYTES_MAX = 2_000_000

@@ -18,12 +18,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ....core.base.text import clean_command
 from ....core.base.values import Value, count
 from ....core.journal.chain import Missing
 from ....core.memories.model import Audience, Memory, audience_of, hash_of
 from ....core.memories.words import words
 from ....core.sessions import commands as do
+from ....core.sessions.cleaning import clean_command
 from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.state import SessionState
 from ....effects.clock import now
@@ -35,8 +35,8 @@ from ....stores.sqlite.salvage import salvage
 from ...memories.service import said
 from ...sessions.repository import stream_of
 from ...workspace.data_folder import DataFolder
+from .result import ACTOR
 
-ACTOR = "segue recover"
 TEXT_CHARS = 300
 TELLING = ("session-init", "task-result", "task-failure", "history-summary")
 """Types that only a session's own memories have."""

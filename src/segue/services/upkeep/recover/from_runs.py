@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from ....agents import agent as agent_of
 from ....agents.base import Found
-from ....core.base.text import clean_command
 from ....core.base.values import Value, iso
 from ....core.journal.chain import Missing
 from ....core.runs import sentences as telling
-from ....core.runs.digest import RunDigest
+from ....core.runs.model import RunDigest
 from ....core.runs.shared_copies import PREFIX, stream_of
 from ....core.sessions import commands as do
+from ....core.sessions.cleaning import clean_command
 from ....core.sessions.commands import Command, Refusal, decide_all
 from ....core.sessions.state import SessionState
 from ....effects.clock import now
@@ -32,11 +32,11 @@ from ...runs.run import goal_of, run_in
 from ...runs.shared_copies import SharedCopies
 from ...sessions.repository import stream_of as session_stream
 from ...workspace.data_folder import DataFolder
+from .result import ACTOR
 
 if TYPE_CHECKING:
     from ....stores.base import Journal, Runs
 
-ACTOR = "segue recover"
 TEXT_CHARS = 300
 DECISIONS_MAX = 12
 

@@ -31,62 +31,29 @@ from pathlib import Path
 
 from ...._failpoints import trip
 from ....core.base.values import Value, count
-from ....core.journal import event as ev
 from ....core.journal.chain import Missing, faults
-from ....core.sessions.rewind import difference
-from ....core.sessions.state import SessionState
 from ....effects.clock import now
 from ....effects.files.atomic import private_folder, sync_file, sync_folder, write_whole
 from ....effects.pause_file import PauseFile
 from ....effects.processes.identity import start_of
 from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
 from ....settings import Settings
-from ....stores.base import Append, Journal
 from ....stores.sqlite import SqliteJournal, alone
 from ....stores.sqlite.upkeep import integrity
 from ...resume import emergency
-from ...sessions.repository import fold_all, stream_of
 from ...workspace.backups import Backups
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
-from ..refold import stale_snapshots
+from ..rebuild import stale_snapshots
 from . import sources
 from .from_memories import gathered, put_back
-from .sources import ACTOR
+from .lost_state import lost_pieces, restore_state
+from .result import OF_A_STATE, Recovery, Rung
 
 Progress = Callable[[int, int, str], None]
 Tree = tuple[Path, str]
 """A working tree, and its folder of Markdown layers."""
 TROUBLES_MAX = 2
-OF_A_STATE = "of an agent's state"
-"""So ends what is said of pieces that are lost: no fault of the store that is rebuilt without them."""
-
-
-class Rung(Value):
-    """What one rung of the ladder gave."""
-
-    name: str
-    status: str
-    """ok, used, damaged or none."""
-    detail: str = ""
-
-
-class Recovery(Value):
-    """What a recovery found and did."""
-
-    rungs: list[Rung]
-    sessions: int
-    events: int
-    missing: list[Missing]
-    kept: str
-    """Where the damaged original is."""
-    changed: bool
-    memories: int = 0
-    """Brought back, beside the sessions; counted where a store was made anew."""
-    doubt: str = ""
-    """What may be lost without a trace; empty if nothing was made anew."""
-    backup: str = ""
-    """The backup that was made of what came back."""
 
 
 def recover(
@@ -223,18 +190,6 @@ def _behind_backup(home: DataFolder) -> list[str]:
         backup.close()
 
 
-def lost_pieces(journal: Journal) -> list[tuple[str, int]]:
-    """(session, how many) pieces that states name and the store does not have."""
-    lost: list[tuple[str, int]] = []
-    for stream, _ in journal.streams("session/"):
-        for agent in fold_all(journal.read(stream)).agents.values():
-            have = journal.pieces(agent.pieces)
-            gone = sum(address not in have for address in agent.pieces)
-            if gone:
-                lost.append((stream.removeprefix("session/"), gone))
-    return lost
-
-
 # -- building a new store from what is left --------------------------------------------------------
 
 
@@ -346,36 +301,6 @@ def _emergency(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, bo
             did += restore_state(workspace.store, found)
             did += emergency.merge(workspace, file)
     return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}"), bool(did)
-
-
-def restore_state(journal: Journal, found: emergency.Emergency) -> list[str]:
-    """A session that the journal has lost, or only the beginning of, from a file's state."""
-    state = emergency.state_in(found)
-    stream = stream_of(found.session_id)
-    head = journal.head(stream)
-    if state is None or not state.version or head.version >= state.version:
-        return []
-    now_state = fold_all(journal.read(stream)) if head.version else SessionState()
-    reason = f"from the emergency file of {found.time}"
-    if any(isinstance(g, ev.Gap) and g.reason == reason for g in map(ev.read_body, journal.read(stream))):
-        return []
-    bodies: list[ev.Body] = []
-    if not head.version:
-        bodies.append(
-            ev.Created(
-                found.session_id,
-                state.goal,
-                state.organization,
-                state.project,
-                state.type,
-                state.project_name,
-            )
-        )
-    bodies.append(ev.Gap(head.version + 1, state.version, reason))
-    bodies.append(ev.Rewound(state.version, difference(now_state, state, lifecycle=True), "emergency"))
-    drafts = [ev.draft(body, at=now(), actor=ACTOR) for body in bodies]
-    journal.append(Append(stream, head.version, drafts))
-    return [f"the state of {found.session_id} at version {state.version}"]
 
 
 def _transcripts(

@@ -17,9 +17,10 @@ from ...resume import emergency
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
 from ...workspace.workspace import Workspace
-from ..refold import stale_snapshots
+from ..rebuild import stale_snapshots
 from . import from_runs
-from .ladder import OF_A_STATE, Recovery, Rung, lost_pieces, restore_state
+from .lost_state import lost_pieces, restore_state
+from .result import OF_A_STATE, Recovery, Rung
 
 
 def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Recovery:

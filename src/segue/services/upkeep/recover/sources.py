@@ -18,8 +18,8 @@ from ....stores.sqlite.salvage import salvage
 from ....stores.sqlite.upkeep import restore
 from ...sessions.repository import fold_all
 from ...workspace.data_folder import DataFolder
+from .result import ACTOR
 
-ACTOR = "segue recover"
 _STAMP_DIGITS = 14
 """Of a time, down to the second."""
 

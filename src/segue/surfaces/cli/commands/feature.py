@@ -13,7 +13,7 @@ from ..context import CommandContext, read_file, text_or_stdin, write_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ....core.features.evidence import Check
+    from ....core.features.checks import Check
     from ....core.features.verdict import Verdict
     from ..parser import Parser
 
@@ -43,7 +43,7 @@ def checks_of(args: Any) -> list[Check]:
         "environment": dict(_pair(one) for one in args.env),
     }  # fmt: skip
     if args.shell:
-        from ....core.features.evidence import Check
+        from ....core.features.checks import Check
 
         return [as_check(Check((command,), shell=True, **more)) for command in args.check]
     return [as_check(parsed(command, **more)) for command in args.check]
@@ -220,7 +220,7 @@ _ACTIONS = {
 
 
 def _arguments(parser: Parser) -> None:
-    from ....core.features.evidence import SECONDS_DEFAULT
+    from ....core.features.checks import SECONDS_DEFAULT
     from ....core.features.verdict import STATUSES
 
     add = parser.add_argument

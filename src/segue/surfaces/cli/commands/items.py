@@ -36,11 +36,11 @@ def _apply(context: CommandContext, commands: list[do.Command]) -> int:
         return context.pending(saved, one_line(in_words(commands)))
     if context.json:
         return context.saved(saved)
+    from ....core.event_words import event_words
     from ..views.session import tally
-    from ..views.timeline import words
 
     own = session.log(after=saved.version - saved.events)
-    lines = [shown(words(event)) for event in own if event.version <= saved.version]
+    lines = [shown(event_words(event)) for event in own if event.version <= saved.version]
     if before is not None:
         lines += [line for command in commands if (line := _remark(before, command))]
     line = tally(session.status(), context.style)
@@ -109,32 +109,12 @@ def undo(context: CommandContext) -> int:
     """Take the last command back."""
     session = context.session()
     saved = session.undo()
+    from ....services.handoff.undo import undone_of
+
     told = undone_of(session, saved)
     lines = [f"taken back: {shown(text)}" for text in told["undone"]]
     lines += [f"stays: {shown(text)}" for text in told["stays"]]
     return context.saved(saved, *lines, *_tally(context), **told)
-
-
-def undone_of(session: Any, saved: Any) -> dict[str, list[str]]:
-    """The facts that an undo took back, and those of the same command that stay, in words."""
-    from ....core.journal import event as ev
-    from ....core.sessions.rewind import STAYS
-    from ....services.handoff.undo import still_taken
-    from ..views.timeline import words
-
-    found = session.log(after=saved.version - 1, limit=1) if saved.events else []
-    body = ev.read_body(found[0]) if found else None
-    told: dict[str, list[str]] = {"undone": [], "stays": []}
-    notes: set[str] = set()
-    for event in session.log(after=body.to) if isinstance(body, ev.Rewound) else []:
-        told["stays" if event.kind in STAYS else "undone"].append(words(event))
-        noted = ev.read_body(event)
-        notes |= {noted.text} if isinstance(noted, ev.Noted) else set()
-        if not event.left:
-            break
-    for one in still_taken(session, notes):
-        told["stays"].append(f"{one.taker} took offer {one.id}; `segue handoff --to NAME` offers anew")
-    return told
 
 
 def _tally(context: CommandContext) -> list[str]:

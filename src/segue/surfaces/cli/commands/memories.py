@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
 from ....errors import UnknownSession, UsageError
-from ...render import ago, count, cut, one_line, plain, table
+from ...render import ago, count, cut, one_line, plain, recalled_object, table
 from ..command import CliCommand
 from ..context import CommandContext, read_file, text_or_stdin, write_file
 from ..progress import ProgressBar
@@ -118,7 +118,7 @@ def playbook(context: CommandContext) -> int:
 
 
 def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
-    context.emit([as_object(one) for one in found])
+    context.emit([recalled_object(one) for one in found])
     if not found:
         context.say(nothing)
     for one in found:
@@ -135,18 +135,6 @@ def _text(context: CommandContext, memory: Memory) -> str:
     text = one_line(memory.content) or "(forgotten)"
     text = f'from a transcript, not an instruction: "{text}"' if memory.flags else text
     return cut(text, max(40, context.style.width - 15) if context.style.width else 0, context.style)
-
-
-def as_object(one: Recalled) -> dict[str, Any]:
-    from ...render import plain
-
-    fields: dict[str, Any] = plain(one.memory)
-    return {
-        **fields,
-        "effectiveness": round(one.memory.effectiveness, 3),
-        "score": one.score,
-        "quoted": one.quoted,
-    }
 
 
 def vote(context: CommandContext) -> int:
@@ -185,7 +173,7 @@ def _list(context: CommandContext) -> int:
         sessions=args.session or None,
         session=args.session or "",
     )
-    context.emit([as_object(one) for one in found])
+    context.emit([recalled_object(one) for one in found])
     if not found:
         context.say('nothing is remembered here yet; `segue remember "…"` keeps something')
     elif not context.json:

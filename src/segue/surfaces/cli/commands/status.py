@@ -141,10 +141,11 @@ def log(context: CommandContext) -> int:
 
 
 def _timeline(context: CommandContext, events: list[Any]) -> int:
-    from ..views.timeline import as_object, timeline
+    from ....core.event_words import event_object
+    from ..views.timeline import timeline
 
     if context.json:
-        context.emit([as_object(event) for event in events])
+        context.emit([event_object(event) for event in events])
         return 0
     context.say(*timeline(events, context.style))
     return 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....core.features.evidence import PERSON, TRUSTS
-from ....core.journal import event as ev
+from ....core import event_kinds as ev
+from ....core.features.checks import PERSON
+from ....core.features.evidence import TRUSTS
 from ...render import Style, ago, bytes_words, count, one_line, plain, safe
 from ..command import CliCommand
 from ..context import CommandContext, confirm
@@ -16,8 +17,8 @@ from .feature import COLOURS, verdict_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....core.features.evidence import Check
-    from ....core.sessions.state import Feature
+    from ....core.features.checks import Check
+    from ....core.features.model import Feature
     from ....services.features.features import Features
     from ..parser import Parser
 

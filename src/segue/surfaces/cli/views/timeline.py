@@ -1,118 +1,13 @@
-"""The journal in words: one line an event, whatever its kind."""
+"""The journal as a timeline on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ....core.base import canonical
-from ....core.journal import event as ev
+from ....core import event_kinds as ev
+from ....core.event_words import event_words
 from ...render import Style, cells, cut, moment, one_line, pad, shown, wrap
 
-
-def _with(text: str, more: str, before: str = ": ") -> str:
-    return f"{text}{before}{more}" if more else text
-
-
-def _thread(body: ev.ThreadMoved) -> str:
-    return f"thread {body.topic}: {body.status}"
-
-
-def _focus(body: ev.FocusSet) -> str:
-    where = body.file or body.note_title or body.note_id
-    return _with(f"looks at {where}", body.position, ":") if where else "looks at nothing in particular"
-
-
-def _described(body: ev.Described) -> str:
-    parts = [f"{name}: {text}" for name, text in (("goal", body.goal), ("summary", body.summary)) if text]
-    return "; ".join(parts) or "goal or summary emptied"
-
-
-def _pairs(values: dict[str, Any]) -> str:
-    told = [f"{name}={value}" for name, value in sorted(values.items()) if value not in ("", 0, False)]
-    return ", ".join(told) or "nothing set"
-
-
-def _gap(body: ev.Gap) -> str:
-    which = f"version {body.first}" if body.first == body.last else f"versions {body.first}-{body.last}"
-    return _with(f"{which} could not be recovered", body.reason)
-
-
-def _rewound(body: ev.Rewound) -> str:
-    return f"back to checkpoint {body.name}" if body.name else f"undone, back to version {body.to}"
-
-
-def _completed(body: ev.Completed) -> str:
-    text = _with("completed", body.summary)
-    if body.forced:
-        return f"{text} (forced, {len(body.unproven)} not proven: {body.forced})"
-    return f"{text} ({body.proven} proven)" if body.proven else text
-
-
-def _feature_changed(body: ev.FeatureChanged) -> str:
-    named = ("description", "category", "steps", "checks", "covers")
-    what = ", ".join(name for name in named if getattr(body, name) is not None)
-    return _with(f"feature {body.id}: {what} changed", body.reason, ", because: ")
-
-
-def _ran(body: ev.CheckRan) -> str:
-    ended = f"exit {body.exit_code}" if body.exit_code is not None else f"signal {body.signal}"
-    told = body.fault or ("timed out" if body.timed_out else ended)
-    return f"feature {body.feature}: ran {body.command}: {told} in {body.duration_seconds:.1f} s"
-
-
-WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
-    ev.Created: lambda b: f"session begun: {b.goal}",
-    ev.Started: lambda b: "started",
-    ev.SessionPaused: lambda b: _with("paused", b.reason) + ("" if b.cause == "user" else f" ({b.cause})"),
-    ev.Resumed: lambda b: "resumed",
-    ev.Completed: _completed,
-    ev.Abandoned: lambda b: _with("abandoned", b.reason),
-    ev.Described: _described,
-    ev.Handed: lambda b: _with(f"handed to {b.to}", b.note),
-    ev.Rewound: _rewound,
-    ev.Gap: _gap,
-    ev.Imported: lambda b: _with("imported", b.source, " from "),
-    ev.Erased: lambda b: f"a text was erased from {len(b.versions)} of the events",
-    ev.ItemAdded: lambda b: f"planned: {b.text}",
-    ev.ItemBegun: lambda b: f"begun: {b.text}",
-    ev.ItemDone: lambda b: f"done: {b.text}",
-    ev.ItemBlocked: lambda b: _with(f"blocked: {b.text}", b.reason, ", because: "),
-    ev.ItemUnblocked: lambda b: f"unblocked: {b.text}",
-    ev.ItemDropped: lambda b: _with(f"dropped: {b.text}", b.reason, ", because: "),
-    ev.Noted: lambda b: f"note: {b.text}",
-    ev.Decided: lambda b: _with(f"decided: {b.text}", b.why, ", because: "),
-    ev.Asked: lambda b: f"asked: {b.text}",
-    ev.Answered: lambda b: f"answered: {b.text}: {b.answer}",
-    ev.Learnt: lambda b: f"learnt: {b.text}",
-    ev.ErrorSeen: lambda b: f"error: {b.text}",
-    ev.PendingRefused: lambda b: _with(f"not kept: {b.what}: {b.reason}", b.declared, ", declared "),
-    ev.ErrorSolved: lambda b: f"solved: {b.text}: {b.solution}",
-    ev.ThreadMoved: _thread,
-    ev.FocusSet: _focus,
-    ev.NotesLoaded: lambda b: f"notes loaded: {', '.join(b.ids)}",
-    ev.ChangesSeen: lambda b: f"uncommitted changes: {len(b.changes)}",
-    ev.ContextNoted: lambda b: f"context: {_pairs(b.values)}",
-    ev.Counted: lambda b: f"counted: {_pairs(b.counts)}",
-    ev.BudgetSet: lambda b: (
-        f"budget: {_pairs({k: v for k in b.__struct_fields__ if (v := getattr(b, k)) is not None})}"
-    ),
-    ev.BudgetSpent: lambda b: f"spent: {b.cost:g} USD, {b.tokens:,} tokens",
-    ev.AgentNoted: lambda b: f"agent {b.agent}: {_pairs(b.values)}",
-    ev.AgentSaved: lambda b: f"agent {b.agent}: state saved, {b.size:,} bytes",
-    ev.AgentDropped: lambda b: f"agent {b.agent}: forgotten",
-    ev.Marked: lambda b: _with(f"checkpoint {b.name}", b.note),
-    ev.FeatureAdded: lambda b: _with(f"feature {b.id}: {b.description}", b.source, ", from "),
-    ev.FeatureChanged: _feature_changed,
-    ev.FeatureRemoved: lambda b: _with(f"feature {b.id}: removed", b.reason, ", because: "),
-    ev.FeatureMoved: lambda b: _with(_with(f"feature {b.id}: {b.status}", b.reason), b.claim, ", "),
-    ev.StepAttested: lambda b: f"feature {b.feature}: {b.who} attests {b.step}: {b.note}",
-    ev.ChecksBegun: lambda b: f"feature {b.feature}: {len(b.checks)} of its checks begun",
-    ev.CheckRan: _ran,
-    ev.CheckReported: lambda b: f"feature {b.feature}: {b.source} says {b.passed} passed, {b.failed} failed",
-    ev.TranscriptShared: lambda b: f"transcript of {b.agent} {b.native} shared, {b.size:,} bytes",
-    ev.EvidenceVoided: lambda b: f"evidence of {b.feature or 'all features'} no longer counts: {b.reason}",
-}
 _COLOURS = {
     "item.done": "green",
     "item.blocked": "yellow",
@@ -121,14 +16,6 @@ _COLOURS = {
     "session.gap": "red",
     "pending.refused": "red",
 }
-
-
-def words(event: ev.Event) -> str:
-    """What happened, on one line."""
-    body = ev.read_body(event)
-    tell = WORDS.get(type(body)) if body is not None else None
-    text = one_line(tell(body)) if tell is not None else f"{one_line(event.kind)} (not known to this Segue)"
-    return f"{text} [erased in part]" if event.erased else text
 
 
 def timeline(events: Sequence[ev.Event], style: Style) -> list[str]:
@@ -148,22 +35,8 @@ def timeline(events: Sequence[ev.Event], style: Style) -> list[str]:
         head = f"{event.version:>{digits}}  {clock}  {pad(names[event.actor], actors)}  "
         indent = cells(head)
         room = max(20, style.width - indent) if style.width else 0
-        first, *rest = wrap(shown(words(event)), room, style, lines=6)
+        first, *rest = wrap(shown(event_words(event)), room, style, lines=6)
         colour = _COLOURS.get(event.kind)
         lines.append(style.paint(head, "dim") + (style.paint(first, colour) if colour else first))
         lines += [" " * indent + line for line in rest]
     return lines
-
-
-def as_object(event: ev.Event) -> dict[str, Any]:
-    """An event for programs: the envelope, and the body as it stands in the journal."""
-    try:
-        body = canonical.decode(event.body)
-    except (ValueError, UnicodeDecodeError):
-        body = None
-    return {
-        "version": event.version, "kind": event.kind, "at": event.at, "actor": event.actor, "run": event.run,
-        "format": event.format, "left": event.left, "erased": event.erased,
-        "known": ev.read_body(event) is not None, "words": words(event), "body": body,
-        "hash": event.hash.hex(), "prev": event.prev.hex(),
-    }  # fmt: skip

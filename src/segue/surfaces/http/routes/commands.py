@@ -19,10 +19,10 @@ from ....core.base.text import clean_name
 from ....core.sessions import budget as money
 from ....core.sessions import commands as do
 from ....errors import UsageError
+from ....services.handoff.undo import undone_of
 from ....services.resume.interruptions import Interruption
 from ....services.sessions.holds import Hold
 from ....services.sessions.repository import Saved
-from ...cli.commands.items import undone_of
 from ..server.parameters import SAVED, WHOLE_MAX, Id, Reason, Text, Wish, session_of, with_more
 from ..server.route import Visit, route
 

@@ -18,14 +18,14 @@ import msgspec
 from anyio import to_thread
 from msgspec import Meta
 
+from ....core import event_kinds as ev
 from ....core.base.values import Value, whole
-from ....core.journal import event as ev
+from ....core.event_words import event_object
 from ....core.sessions import budget as money
 from ....core.sessions import commands as do
 from ....effects.clock import now
 from ....errors import UsageError
 from ....services.sessions.repository import Saved, stream_of
-from ...cli.views.timeline import as_object
 from ...render import compact
 from ..server.parameters import SAVED, WHOLE_MAX, Cursor, Limit, Version, cursor_of, keys_in, session_of
 from ..server.response import header
@@ -124,7 +124,7 @@ class EventPage(msgspec.Struct):
 
 def event_of(event: ev.Event) -> LoggedEvent:
     """An event as it is told."""
-    return msgspec.convert(as_object(event), LoggedEvent)
+    return msgspec.convert(event_object(event), LoggedEvent)
 
 
 @route(
@@ -203,7 +203,7 @@ async def _told(asked: _Following) -> AsyncGenerator[bytes, None]:
                 lambda: journal.read(asked.stream, after=after, limit=BATCH)  # noqa: B023
             ):
                 after, beat = event.version, time.monotonic()
-                data = compact(as_object(event)).decode()
+                data = compact(event_object(event)).decode()
                 yield f"id: {event.version}\nevent: {event.kind}\ndata: {data}\n\n".encode()
             continue
         await watch.wait(waking, HEART_SECONDS)

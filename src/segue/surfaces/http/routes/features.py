@@ -13,9 +13,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ....core.features.evidence import SECONDS_DEFAULT, TRUSTS, Check
+from ....core import event_kinds as ev
+from ....core.features.checks import SECONDS_DEFAULT, Check
+from ....core.features.evidence import TRUSTS
 from ....core.features.verdict import STATUSES, Verdict
-from ....core.journal import event as ev
 from ....errors import UsageError
 from ....services.features.features import Audit, FeatureList, Features
 from ....services.sessions.repository import Saved

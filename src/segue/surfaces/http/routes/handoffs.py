@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from ....core import event_kinds as ev
 from ....core.handover.events import Offer, checkpoint_of
-from ....core.journal import event as ev
 from ....errors import UnknownHandoff
 from ....handover.scoring import ScoredHandover, scores_in
 from ....services.handoff.offers import HOURS, HOURS_MAX, HandoffOffer

@@ -218,9 +218,9 @@ def service_of(visit: Visit) -> Memories:
 
 
 def _found(found: list[Recalled]) -> Any:
-    from ...cli.commands.memories import as_object
+    from ...render import recalled_object
 
-    return {"memories": [as_object(one) for one in found]}
+    return {"memories": [recalled_object(one) for one in found]}
 
 
 def _wish(visit: Visit, one: msgspec.Struct) -> dict[str, Any]:

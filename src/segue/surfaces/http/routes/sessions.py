@@ -8,12 +8,12 @@ import msgspec
 from msgspec import Meta
 
 from ....core.base.text import clean_text
+from ....core.event_words import event_object
 from ....core.sessions.state import TYPES
 from ....core.sessions.status import Card, SessionStatus
 from ....errors import AlreadyDone, UsageError
 from ....services.server.idempotency import done_before
 from ....services.sessions.repository import Saved
-from ...cli.views.timeline import as_object
 from ...render import plain
 from ..server.parameters import (
     SAVED,
@@ -199,7 +199,7 @@ def get_log(visit: Visit, id: str, after: Version = 0, limit: Limit = 100) -> Lo
     """The newest events as a timeline, in order, with each in words: what `segue log --json` prints."""
     session = session_of(visit, id)
     after = max(after, session.state.version - limit)
-    return Log([msgspec.convert(as_object(event), LoggedEvent) for event in session.log(after=after)])
+    return Log([msgspec.convert(event_object(event), LoggedEvent) for event in session.log(after=after)])
 
 
 @route(

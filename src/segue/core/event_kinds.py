@@ -1,0 +1,17 @@
+"""Every kind of event in one place, for those who read a whole journal.
+
+Bodies live with the capability that they belong to (``<capability>/events.py``); this stands above all.
+"""
+
+from __future__ import annotations
+
+from .features.events import *  # noqa: F403
+from .handover.events import *  # noqa: F403
+from .journal.event import *  # noqa: F403
+from .journal.event import Body
+from .models.spending import SpendReserved as SpendReserved
+from .models.spending import SpendSettled as SpendSettled
+from .runs.events import *  # noqa: F403
+from .sessions.events import *  # noqa: F403
+
+BODIES: dict[str, type[Body]] = {body.KIND: body for body in Body.__subclasses__()}

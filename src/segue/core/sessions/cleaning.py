@@ -1,0 +1,112 @@
+"""Cleaning of commands: every text in one passes ``clean_text`` before it becomes durable."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from ...errors import UsageError
+from ..base.text import HARMLESS, HARMLESS_CHARS, Mask, clean_text
+from ..features.checks import Check
+from .commands import Command, Create, Rewind, SaveAgent
+
+C = TypeVar("C", bound=Command)
+WORD_CHARS = 14
+
+_MAY_BE_EMPTY = {
+    "reason",
+    "why",
+    "note",
+    "summary",
+    "status",
+    "position",
+    "note_id",
+    "note_title",
+    "file",
+    "cause",
+    "by",
+    "category",
+    "claim",
+    "covered",
+    "first",
+    "force",
+    "head",
+    "implemented_by",
+    "notes",
+    "source",
+}
+
+
+def are_harmless(words: list[str], text: str) -> bool:
+    """Whether a text of these words is plainly nothing to clean. False says nothing: ask the pattern."""
+    return (
+        0 < len(text) <= HARMLESS_CHARS
+        and text.isascii()
+        and "".join(words).isalnum()
+        and len(max(words, key=len)) <= WORD_CHARS
+    )
+
+
+def clean_command(command: C, mask: Mask | None = None) -> C:
+    """The command with every text in it cleaned; names are checked, empty wishes refused."""
+    changes: dict[str, Any] = {}
+    for field, required in _fields(type(command)):
+        value = getattr(command, field)
+        if type(value) is str:
+            if len(value) <= HARMLESS_CHARS and HARMLESS.fullmatch(value):
+                continue
+            cleaned = clean_text(value, what=field, mask=mask).strip()
+            if required and not cleaned:
+                raise UsageError(f"the {field} is empty", hint="say it in a few words")
+            if cleaned != value:
+                changes[field] = cleaned
+        elif value:
+            changes[field] = _clean_nested(value, field, mask)
+    return msgspec.structs.replace(command, **changes) if changes else command
+
+
+@cache
+def _fields(kind: type[Command]) -> tuple[tuple[str, bool], ...]:
+    """The fields of a command that may hold text, and whether they must."""
+    if kind in (Rewind, SaveAgent):
+        return ()
+    plain = ("bool", "int", "float")
+    return tuple(
+        (name, name not in _MAY_BE_EMPTY and kind is not Create)
+        for name, annotation in kind.__annotations__.items()
+        if annotation not in plain and not str(annotation).startswith("ClassVar")
+    )
+
+
+def _clean_nested(value: Any, what: str, mask: Mask | None) -> Any:
+    if isinstance(value, str):
+        return clean_text(value, what=what, mask=mask).strip()
+    if isinstance(value, dict):
+        return {_clean_nested(k, what, mask): _clean_nested(v, what, mask) for k, v in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value)(_clean_nested(v, what, mask) for v in value)
+    if isinstance(value, Check):
+        return _as_it_is(value, mask)
+    if isinstance(value, msgspec.Struct):
+        fields = {name: getattr(value, name) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **{k: _clean_nested(v, what, mask) for k, v in fields.items()})
+    if isinstance(value, int | float) and not -(2.0**63) <= value < 2.0**63:
+        raise UsageError(
+            f"{what}: {value} is too large, or no number", hint="whole numbers have 64 bits here"
+        )
+    return value
+
+
+def _as_it_is(check: Check, mask: Mask | None) -> Check:
+    """A check that needs no cleaning: a command that was mended would be another one."""
+    texts = [("command", word) for word in check.command]
+    texts += [("environment", text) for pair in check.environment.items() for text in ("=".join(pair), *pair)]
+    for name, text in (*texts, ("folder", check.folder), ("pattern", check.pattern)):
+        if clean_text(text, what=name, mask=mask) != text:
+            raise UsageError(
+                f"the check's {name} holds a secret or control characters",
+                hint="name the variable that has the secret; `check_environment` lets it through",
+            )
+    return check

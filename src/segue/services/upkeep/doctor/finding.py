@@ -1,0 +1,38 @@
+"""One thing that the doctor looked at, and what any store is asked."""
+
+from __future__ import annotations
+
+from ....core.base.values import Value, count
+from ....stores.base import Journal
+from ..rebuild import stale_snapshots
+
+
+class Diagnosis(Value):
+    """One thing that was looked at."""
+
+    name: str
+    status: str
+    """ok, warn or bad."""
+    detail: str
+    hint: str = ""
+
+
+def further(hint: str) -> str:
+    """The hint of an error, for one who asked the doctor already."""
+    if "`segue doctor`" not in hint:
+        return hint
+    return "is the server up? check the address, the network, and whether it runs there"
+
+
+def proven(journal: Journal, more: str) -> Diagnosis:
+    """Every event of a store read and proven, and every snapshot held against a refold."""
+    heads = journal.streams()
+    sessions = sum(name.startswith("session/") for name, _ in heads)
+    events = sum(version for _, version in heads)
+    stale = stale_snapshots(journal)
+    if stale:
+        return Diagnosis(
+            "store", "warn", f"not as a refold gives it: {count(len(stale), 'snapshot')}", "`segue rebuild`"
+        )
+    counted = f"{count(sessions, 'session')}, {count(events, 'event')}"
+    return Diagnosis("store", "ok", f"{counted}, every chain proven; {more}")
