@@ -30,14 +30,14 @@ from bench.resume.scoring import judged
 
 from segue import Segue
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import BriefFacts, picture
+from segue.core.brief.facts import BriefFacts, facts
 from segue.core.models.grounding import Grounded, ground
 from segue.core.models.spending import Caps, Price, ceiling
 from segue.core.runs import sentences as telling
 from segue.effects.models import request_of
+from segue.services.brief.gather import RunsSummary
 from segue.services.models import ask as models
 from segue.services.models import config, refine
-from segue.services.resume.prepare import RunsSummary
 from segue.services.runs.masking import masked
 from segue.services.runs.read_transcript import final, read, recognised
 
@@ -101,8 +101,8 @@ def places(segue: Segue, paths: list[Path], count: int) -> Iterator[Place]:
                 agent = recognised(prefix)
                 digest = masked(final(read(prefix, agent), agent))
                 told = RunsSummary((digest,), agent.name, digest.native)
-                material = refine.gather(segue.workspace, None, told, prefix)
-            shown = picture([digest], agent=agent.name)
+                material = refine.material_of(segue.workspace, None, told, prefix)
+            shown = facts([digest], agent=agent.name)
             yield Place(cut, needed, shown, material, compose(shown, BUDGET))
 
 
@@ -236,7 +236,7 @@ def priced(path: Path, folder: Path) -> None:
         config.save(segue.workspace, config.ladder_of(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
-        material = refine.gather(
+        material = refine.material_of(
             segue.workspace, None, RunsSummary((digest,), agent.name, digest.native), path
         )
         question = models.claims_question(segue.workspace, "brief", material.sources, material.about)

@@ -82,10 +82,10 @@ def oracle(needed: Needs, budget: int) -> str:
 
 def segue_brief(prefix: Path, budget: int) -> Answer:
     """Segue's, in this process."""
-    from segue.services.brief.brief import of_file
+    from segue.services.brief.brief import brief_of_transcript
 
     start = time.perf_counter()
-    text = of_file(prefix, budget=budget)
+    text = brief_of_transcript(prefix, budget=budget)
     seconds = time.perf_counter() - start
     return Answer(clipped(text, budget), over=len(text.encode()) > budget, seconds=seconds)
 

@@ -31,7 +31,7 @@ Point = tuple[int, str, float, float, int]  # budget, contender, score, future, 
 def restored(prefix: Path, budgets: Sequence[int]) -> dict[int, str]:
     """What a run would be given of a transcript, for each budget."""
     from segue.core.brief.compose import compose
-    from segue.core.brief.facts import picture
+    from segue.core.brief.facts import facts
     from segue.core.brief.passages import passages
     from segue.core.resume.restoration import restore
     from segue.core.runs.quotable import RunTexts
@@ -42,7 +42,7 @@ def restored(prefix: Path, budgets: Sequence[int]) -> dict[int, str]:
     agent = recognised(prefix)
     material = RunTexts()
     digest = final(read(prefix, agent, also=material.take), agent)
-    shown = picture([digest], agent=agent.name)
+    shown = facts([digest], agent=agent.name)
     forms = [compose(shown, size) for size in BRIEF_BYTES]
     order = list(passages(masked_blocks(material.blocks), digest, forms[-1]))
     return {budget: restore(forms, (), order, budget=budget).text for budget in budgets}

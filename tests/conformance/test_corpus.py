@@ -12,6 +12,7 @@ import pytest
 
 from segue.agents import agents
 from segue.agents.base import HEAD_BYTES, Agent
+from segue.core.brief.facts import facts
 from segue.core.runs.digest import decode, encode, fold
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Step
@@ -53,7 +54,7 @@ def test_a_transcript_is_one_agents_and_is_read(corpus):
         digest = fold(steps)
         for budget in (256, 700, 2_048):
             for form in ("text", "json", "markdown"):
-                text = written([digest], agent=agent.name, budget=budget, form=form)
+                text = written(facts([digest], agent=agent.name), budget=budget, form=form)
                 assert len(text.encode()) <= budget, (path, budget, form)
     if not owners:
         pytest.skip("NOT TESTED on real transcripts: SEGUE_CORPUS holds none")
@@ -84,5 +85,5 @@ def test_damage_is_survived(corpus, kill_count):
             except (ValueError, IndexError):
                 continue
             steps = read(agent, spoilt)
-            text = written([fold(steps)], agent=agent.name, budget=256)
+            text = written(facts([fold(steps)], agent=agent.name), budget=256)
             assert len(text.encode()) <= 256, (path, number, one.__name__)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.properties.steps import runs, short, texts
 
 from segue.core.brief.compose import compose, marked_down
-from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, picture
+from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, facts
 from segue.core.brief.manifest import Manifest, manifest
 from segue.core.brief.page import cut, size
 from segue.core.brief.relevance import Worth
@@ -74,7 +74,7 @@ def test_no_form_of_any_picture_is_over_its_budget_or_holds_a_control_character(
 @given(runs, budgets)
 def test_no_brief_of_any_steps_is_over_its_budget(steps: list[Step], budget: int) -> None:
     probe = Probe(now=1_794_710_000.0, branch="main", dirty=("src/app.py",), commits=("Add rows",))
-    for form, text in forms(picture([fold(steps)], probe=probe, agent="codex"), budget).items():
+    for form, text in forms(facts([fold(steps)], probe=probe, agent="codex"), budget).items():
         assert len(text.encode("utf-8")) <= budget, form
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from segue.agents import agent
 from segue.agents.base import loads
 from segue.agents.common import mended, seconds
+from segue.core.brief.facts import facts
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import parted
 from segue.core.runs.steps import Step
@@ -49,7 +50,7 @@ def test_any_json_is_read_without_a_fault(records, one_document):
     for name in MAKERS:
         steps = read(name, "\n".join(lines).encode())
         assert _steps.decode(msgspec.json.encode(steps)) == steps
-        assert len(brief([fold(steps)], agent=name, budget=256).encode()) <= 256
+        assert len(brief(facts([fold(steps)], agent=name), budget=256).encode()) <= 256
 
 
 @given(st.binary(max_size=200))

@@ -10,7 +10,7 @@ from tests.properties.steps import runs
 
 from segue.core.base.token_estimate import estimate
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import picture
+from segue.core.brief.facts import facts as brief_facts
 from segue.core.brief.passages import passages
 from segue.core.resume.restoration import (
     PRIORITIES,
@@ -49,7 +49,7 @@ def candidates(draw: st.DrawFn) -> list[Candidate]:
 
 
 def briefs(seed: int) -> list[str]:
-    shown = picture([fold(story(seed, calls=30))])
+    shown = brief_facts([fold(story(seed, calls=30))])
     return [compose(shown, size) for size in (600, 1_024, 2_048)]
 
 
@@ -129,7 +129,7 @@ def test_what_the_log_says_was_loaded_is_in_the_text(found: list[Candidate], see
 @given(runs, st.integers(TOKENS_MIN, 8_000))
 def test_any_run_can_be_restored(run: list[Step], budget: int) -> None:
     digest = fold(run)
-    forms = [compose(picture([digest]), size) for size in (600, 1_024, 2_048)]
+    forms = [compose(brief_facts([digest]), size) for size in (600, 1_024, 2_048)]
     given = restore(forms, (), passages(gather(run).blocks, digest), budget=budget)
     assert estimate(given.text) <= budget
     assert given.text.count("[segue]") == given.text.count("[/segue]") == 1

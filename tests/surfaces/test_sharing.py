@@ -57,7 +57,8 @@ class Machine:
             hidden.rename(self.home)
 
     def brief(self, what: str = "", budget: int = 2048) -> str:
-        return briefs.of_place(self.project, self.environment(), what, budget=budget)
+        with briefs.workspace_to_look(self.project, self.environment()) as workspace:
+            return briefs.brief_here(workspace, what, budget=budget)
 
 
 @pytest.fixture(params=["server", pytest.param("postgres", marks=needs_postgres)])

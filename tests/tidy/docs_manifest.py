@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from segue.core.brief.facts import picture
+from segue.core.brief.facts import facts
 from segue.core.brief.manifest import TIGHT_BYTES, Manifest, manifest, schema
 from segue.core.runs.digest import fold
 from segue.testing.transcripts.story import story
@@ -86,7 +86,7 @@ def _kind(rule: dict[str, Any]) -> str:
 
 def example() -> str:
     """The manifest of a made session, laid out."""
-    shown = picture([fold(story(5, calls=100)[:-7])], agent="codex")
+    shown = facts([fold(story(5, calls=100)[:-7])], agent="codex")
     found = msgspec.json.decode(manifest(shown, 2_048, "segue show run-1 --timeline"))
     return json.dumps(found, indent=1, ensure_ascii=False)
 

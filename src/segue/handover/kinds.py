@@ -23,7 +23,8 @@ from ..effects.git.probe import probe
 from ..effects.git.publish import Publisher
 from ..effects.processes.webhooks import post, run_command
 from ..errors import SegueError, UnknownSession
-from ..services.brief import brief as briefs
+from ..services.brief.brief import written
+from ..services.brief.gather import gather, summary_of_session
 from ..services.sessions.repository import stream_of
 from .compaction import compact
 from .declared import DeclaredStep, Workflow, filled
@@ -94,16 +95,11 @@ class Steps:
         return facts
 
     def _brief(self, state: SessionState | None, world: Probe) -> str:
-        from ..services.brief.relevant_memories import bearing
-        from ..services.resume.prepare import tell
-
+        workspace = self.segue.workspace
         try:
-            told = tell(self.segue.workspace, state)
-            digests = list(told.digests)
-            return briefs.written(
-                digests, agent=told.agent, session=state, probe=world, form="markdown", budget=BRIEF_BYTES,
-                memories=bearing(self.segue.workspace, state, digests),
-            )  # fmt: skip
+            runs = summary_of_session(workspace, state)
+            known = gather(workspace, state, runs, world=world, covers=False)
+            return written(known, runs, form="markdown", budget=BRIEF_BYTES)
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
 

@@ -19,6 +19,8 @@ import msgspec
 
 from ..agents import agents
 from ..agents.base import HEAD_BYTES, Agent
+from ..core.brief.facts import facts as brief_facts
+from ..core.runs.brief_labels import Label
 from ..core.runs.digest import decode, encode, fold
 from ..core.runs.model import RunDigest
 from ..core.runs.steps import (
@@ -47,7 +49,7 @@ BUDGETS = (256, 700, 2_048)
 FORMS: tuple[Format, ...] = ("text", "json", "markdown")
 KEPT_BYTES_MAX = 65_536
 _LAST_SECOND = 253_402_300_800  # of the year 9999
-_USERS = ("GOAL", "STANDING", "LATEST FROM USER", "ASKED BEFORE", "FIRST ASKED")
+_USERS = (Label.GOAL, Label.STANDING, Label.LATEST_FROM_USER, Label.ASKED_BEFORE, Label.FIRST_ASKED)
 _steps = msgspec.json.Decoder(list[Step])
 
 
@@ -96,7 +98,7 @@ class ReaderSuite(ABC):
         """Briefs of every form can be made and stay within their budgets."""
         for budget in budgets:
             for form in FORMS:
-                text = written([digest], agent=self.agent.name, budget=budget, form=form)
+                text = written(brief_facts([digest], agent=self.agent.name), budget=budget, form=form)
                 assert len(text.encode()) <= budget, (budget, form)
 
     def survives(self, data: bytes, what: str, *, brief: bool) -> None:
@@ -282,7 +284,7 @@ class ReaderSuite(ABC):
             assert not [step for step in found if isinstance(step, Given)]
             digest = fold(found)
             for budget in (700, 2_048, 16_384):
-                text = written([digest], agent=self.agent.name, budget=budget)
+                text = written(brief_facts([digest], agent=self.agent.name), budget=budget)
                 for line in text.split("\n"):
                     if line.startswith(_USERS):
                         planted = [mark_of(one) for one in range(50) if mark_of(one) in line]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from segue.core.brief.compose import ORDER, compose, marked_down
-from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, picture
+from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, facts
 from segue.core.brief.file_list import LOOSE_MOST
 from segue.core.brief.page import LIST_MAX
 from segue.core.brief.relevance import Worth
@@ -29,7 +29,7 @@ FUNCTION = frozenset(
 
 
 def brief(*steps: Step, budget: int = 2_048, probe: Probe | None = None) -> str:
-    return compose(picture([fold(steps)], probe=probe, agent="codex"), budget, "segue show run-1 --timeline")
+    return compose(facts([fold(steps)], probe=probe, agent="codex"), budget, "segue show run-1 --timeline")
 
 
 def line(text: str, label: str) -> str:
@@ -50,7 +50,7 @@ def test_a_brief_opens_and_closes_with_our_marks_and_says_how_to_get_more() -> N
 
 def test_lines_stand_in_their_order() -> None:
     for seed in range(12):
-        text = compose(picture([fold(story(seed, calls=80)[:-5])]))
+        text = compose(facts([fold(story(seed, calls=80)[:-5])]))
         labels = [
             one.partition(":")[0].partition(" (")[0] for one in text.split("\n")[1:-1] if one[:1] != " "
         ]
@@ -295,7 +295,7 @@ def test_a_budget_that_is_too_small_is_refused() -> None:
 
 
 def test_the_markdown_form_says_the_same_as_a_list() -> None:
-    shown = picture([fold(story(3, calls=80)[:-5])])
+    shown = facts([fold(story(3, calls=80)[:-5])])
     text = marked_down(shown, 8_192)
     assert "- **GOAL:** " in text
     assert text.replace("- **", "").replace(":**", ":").replace("  - ", "  ") == compose(shown, 8_192)
@@ -306,7 +306,7 @@ def test_the_markdown_form_says_the_same_as_a_list() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_line_lists_more_than_ten_items_and_enough_of_it_is_language(seed: int) -> None:
-    text = compose(picture([fold(story(seed, calls=60 + 7 * seed)[: -(seed % 5) - 1])], agent="codex"))
+    text = compose(facts([fold(story(seed, calls=60 + 7 * seed)[: -(seed % 5) - 1])], agent="codex"))
     for one in text.split("\n"):
         if one.startswith(("  ", "PLAN", "COMMANDS", "UNCOMMITTED")):
             assert len(re.split(r", |; ", one.partition(": ")[2])) <= LIST_MAX + 1, one
@@ -320,8 +320,8 @@ def test_the_same_steps_give_the_same_brief_in_every_process(monkeypatch: pytest
 
     code = (
         "from segue.testing.transcripts.story import story; from segue.core.runs.digest import fold;"
-        "from segue.core.brief.facts import picture; from segue.core.brief.compose import compose;"
-        "print(compose(picture([fold(story(4, calls=150))])))"
+        "from segue.core.brief.facts import facts; from segue.core.brief.compose import compose;"
+        "print(compose(facts([fold(story(4, calls=150))])))"
     )
     said = set()
     for seed in ("1", "2", "3"):

@@ -7,6 +7,7 @@ from string import ascii_letters, digits
 
 import pytest
 
+from segue.core.brief.facts import facts
 from segue.core.runs.digest import fold
 from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Say
 from segue.services.brief.brief import written
@@ -37,4 +38,4 @@ def test_masks_never_make_a_brief_longer_than_its_budget(seed):
     )
     for budget in (256, 300, 700, 2_048):
         for form in ("text", "json", "markdown"):
-            assert len(written([digest], agent="x", budget=budget, form=form).encode()) <= budget
+            assert len(written(facts([digest], agent="x"), budget=budget, form=form).encode()) <= budget

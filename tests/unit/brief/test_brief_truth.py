@@ -7,7 +7,7 @@ import re
 import pytest
 
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import picture
+from segue.core.brief.facts import facts
 from segue.core.brief.relevance import worth
 from segue.core.runs.digest import fold
 from segue.core.runs.steps import Call, End, Plan, PlanItem, Prompt, Result, Say, Step
@@ -17,7 +17,7 @@ GOAL = "Rework the invoice parser so that amounts are kept in cents"
 
 
 def brief(*steps: Step) -> str:
-    return compose(picture([fold([Prompt(1, GOAL), *steps])]))
+    return compose(facts([fold([Prompt(1, GOAL), *steps])]))
 
 
 def line(text: str, label: str) -> str:
@@ -120,7 +120,7 @@ def test_what_was_finished_in_the_kept_plan_is_not_open_because_it_was_also_writ
         Plan(2, tuple(PlanItem(one, "done") for one in kept)),
         Say(3, written),
     ]
-    assert picture([fold(steps)]).plan == []
+    assert facts([fold(steps)]).plan == []
 
 
 @pytest.mark.parametrize(

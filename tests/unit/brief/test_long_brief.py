@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from segue.core.brief.compose import BYTES_DEFAULT, compose
-from segue.core.brief.facts import picture
+from segue.core.brief.facts import facts
 from segue.core.brief.long_brief import account
 from segue.core.brief.passages import passages
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import inherited, parted
 from segue.core.runs.quotable import BLOCK_CHARS, TOOLS_CHARS, WORDS_CHARS, gather
 from segue.core.runs.steps import Call, Prompt, Result, Rewind, Say, Start, Step
-from segue.services.brief.brief import LONG_BYTES, of_file
+from segue.services.brief.brief import LONG_BYTES, brief_of_transcript
 from segue.testing.transcripts import written
 from segue.testing.transcripts.story import story
 
@@ -23,7 +23,7 @@ GOAL = "Rework the invoice parser so that amounts are kept in cents"
 
 def told(steps: list[Step], budget: int = 20_000) -> str:
     digest = fold(steps)
-    return account(picture([digest]), digest, gather(steps).blocks, budget, "segue show run-1")
+    return account(facts([digest]), digest, gather(steps).blocks, budget, "segue show run-1")
 
 
 def quoted(text: str) -> list[str]:
@@ -41,7 +41,7 @@ def test_an_account_is_the_brief_with_passages_behind_it() -> None:
     steps = [Prompt(1, GOAL), *read("src/money.py", "def to_cents(amount):\n    return round(amount * 100)")]
     text = told(steps)
     head, closing = text.split("\n", 1)[0], text.rsplit("\n", 1)[1]
-    assert head == compose(picture([fold(steps)]), 4_096).split("\n", 1)[0]
+    assert head == compose(facts([fold(steps)]), 4_096).split("\n", 1)[0]
     assert closing == "[/segue] More: segue show run-1"
     assert quoted(text) == ["def to_cents(amount):", "    return round(amount * 100)"]
     assert "\n  src/money.py\n" in text
@@ -115,7 +115,7 @@ def test_material_is_bounded_and_keeps_the_newest_and_what_was_said() -> None:
 
 
 def test_our_own_brief_in_a_prompt_is_not_quoted_as_the_users_words() -> None:
-    brief = compose(picture([fold([Prompt(1, GOAL)])]))
+    brief = compose(facts([fold([Prompt(1, GOAL)])]))
     assert [one.text for one in gather([Prompt(1, f"{brief}\nGo on please")]).blocks] == ["Go on please"]
 
 
@@ -140,9 +140,9 @@ def test_a_long_brief_of_a_file_fits_and_says_more_than_a_short_one(
 ) -> None:
     path = tmp_path / ("t.json" if agent == "gemini-cli" else "t.jsonl")
     path.write_bytes(written(agent, story(5, calls=150)))
-    short = of_file(path, agent, budget=BYTES_DEFAULT, form=form)  # type: ignore[arg-type]
-    long = of_file(path, agent, budget=LONG_BYTES, form=form)  # type: ignore[arg-type]
-    longer = of_file(path, agent, budget=20_000, form=form)  # type: ignore[arg-type]
+    short = brief_of_transcript(path, agent, budget=BYTES_DEFAULT, form=form)  # type: ignore[arg-type]
+    long = brief_of_transcript(path, agent, budget=LONG_BYTES, form=form)  # type: ignore[arg-type]
+    longer = brief_of_transcript(path, agent, budget=20_000, form=form)  # type: ignore[arg-type]
     assert len(short.encode()) <= BYTES_DEFAULT < len(long.encode()) <= LONG_BYTES < len(longer.encode())
     assert len(longer.encode()) <= 20_000
     assert "IN THEIR OWN WORDS" in longer
@@ -154,4 +154,4 @@ def test_a_secret_is_masked_also_where_a_passage_would_cut_it(tmp_path: Path) ->
     steps = [Prompt(1, GOAL), *read("deploy.pem", key)]
     path = tmp_path / "t.jsonl"
     path.write_bytes(written("claude-code", steps))
-    assert "MIIEowIBAAKCAQEA7bq" not in of_file(path, budget=20_000)
+    assert "MIIEowIBAAKCAQEA7bq" not in brief_of_transcript(path, budget=20_000)

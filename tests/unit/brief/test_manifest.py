@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from segue import Segue
-from segue.core.brief.facts import BriefFacts, PlanLine, picture
+from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest, schema, tokens
 from segue.core.runs.digest import fold
 from segue.core.runs.model import Failure
 from segue.core.sessions.state import SessionState
 from segue.errors import BudgetTooSmall
-from segue.testing.transcripts.story import facts, story
+from segue.testing.transcripts.story import facts as story_facts
+from segue.testing.transcripts.story import story
 
 CONTRACT: dict[str, Any] = {
     "session_metadata": {"project", "phase", "timestamp", "context_usage_before"},
@@ -61,7 +62,7 @@ def sheet(shown: BriefFacts, budget: int = 2_048, more: str = "segue show run-1"
 
 @pytest.mark.parametrize("seed", range(15))
 def test_every_key_of_the_contract_is_there_at_two_kilobytes(seed: int) -> None:
-    found = sheet(picture([fold(story(seed, calls=40 + 20 * seed)[: -seed - 1])], agent="codex"))
+    found = sheet(facts([fold(story(seed, calls=40 + 20 * seed)[: -seed - 1])], agent="codex"))
     assert list(found) == list(CONTRACT)
     for key, inner in CONTRACT.items():
         assert isinstance(found[key], list) if inner is list else inner <= set(found[key])
@@ -89,7 +90,7 @@ def test_at_any_budget_it_is_valid_and_has_what_a_run_needs_most(budget: int) ->
 def test_superseded_facts_stay_out() -> None:
     for seed in range(25):
         digest = fold(story(seed, calls=150))
-        found = sheet(picture([digest]))
+        found = sheet(facts([digest]))
         done = {item[0] for item in digest.plan if item[1] == "done"}
         shown = [row["task"] for row in found["pending_tasks"]] + found["critical_context"]["next_steps"]
         assert not [text for text in shown if any(over.startswith(text.rstrip("…")) for over in done)]
@@ -98,7 +99,7 @@ def test_superseded_facts_stay_out() -> None:
 
 
 def test_what_would_not_fit_stands_behind_the_command_that_the_bootstrap_names() -> None:
-    steps = sheet(picture([fold(story(1))]), more="segue show run-1 --timeline")["bootstrap_instructions"]
+    steps = sheet(facts([fold(story(1))]), more="segue show run-1 --timeline")["bootstrap_instructions"]
     assert [step.split(".")[0] for step in steps] == [str(n + 1) for n in range(len(steps))]
     assert steps[-1].endswith("For more: segue show run-1 --timeline")
 
@@ -106,7 +107,7 @@ def test_what_would_not_fit_stands_behind_the_command_that_the_bootstrap_names()
 def test_the_numbers_are_real_and_a_long_session_is_compressed_to_under_one_percent() -> None:
     digest = fold(story(2, calls=200))
     digest.chars = 800_000  # 200,000 tokens
-    text = manifest(picture([digest]))
+    text = manifest(facts([digest]))
     metrics = json.loads(text)["context_compression_metrics"]
     assert metrics["original_tokens"] == 200_000
     assert abs(metrics["compressed_tokens"] - tokens(text.decode())) <= 12
@@ -116,7 +117,7 @@ def test_the_numbers_are_real_and_a_long_session_is_compressed_to_under_one_perc
 
 def test_a_manifest_takes_under_500_tokens_at_the_usual_budget() -> None:
     for seed in range(20):
-        assert tokens(manifest(picture([fold(story(seed, calls=100))])).decode()) < 500
+        assert tokens(manifest(facts([fold(story(seed, calls=100))])).decode()) < 500
 
 
 def test_a_budget_that_is_too_small_is_refused() -> None:
@@ -130,7 +131,7 @@ def test_a_budget_that_is_too_small_is_refused() -> None:
 def declared(segue: Segue, seed: int) -> SessionState:
     """A session as a program would declare it."""
     chance = random.Random(seed)
-    about = facts(seed)
+    about = story_facts(seed)
     items = [*about.items, *(f"Look after {name} once more" for name in about.names[: chance.randint(0, 3)])]
     session = segue.start(about.goal)
     session.checkpoint(add=items)
@@ -158,7 +159,7 @@ def test_nearly_all_declared_facts_are_in_the_manifest_or_behind_its_pointer(tmp
         for seed in range(200):
             state = declared(segue, seed)
             more = f"segue show {state.id}"
-            text = manifest(picture(session=state), 2_048, more).decode()
+            text = manifest(facts(session=state), 2_048, more).decode()
             assert len(text.encode()) <= 2_048
             behind = wanted(segue.session(state.id).state) if more in text else []
             for fact in wanted(state):

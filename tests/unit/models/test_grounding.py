@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.runs import work
 
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import BriefFacts, Claim, picture
+from segue.core.brief.facts import BriefFacts, Claim, facts
 from segue.core.models import answer as answers
 from segue.core.models.grounding import ClaimSource, ObservedFacts, ground, holds, observed
 from segue.core.models.prompt import Excerpts
@@ -250,7 +250,7 @@ def test_json_is_found_in_prose_and_mended_where_it_was_cut(text: str, rows: lis
 
 
 def shown_work() -> BriefFacts:
-    return picture([fold(work())], agent="codex")
+    return facts([fold(work())], agent="codex")
 
 
 def test_a_kept_claim_stands_in_the_brief_with_its_trust_and_step() -> None:
@@ -296,4 +296,4 @@ def test_excerpts_are_numbered_as_the_digest_counts_and_fit_their_room() -> None
     chosen = found.chosen(2_000)
     assert sum(len(f"{one.id} {one.voice}: {one.text}") + 1 for one in chosen) <= 2_000
     assert any(one.id in says and says[one.id] == one.text for one in chosen)
-    assert observed(picture([digest])).unfinished == ("write it", "test it")
+    assert observed(facts([digest])).unfinished == ("write it", "test it")

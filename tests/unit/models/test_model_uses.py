@@ -56,7 +56,9 @@ def test_a_claim_that_holds_stands_in_the_manifest_and_in_later_briefs(home: Pat
         assert any("by a model (agent, s4)" in one for one in found.critical_context.important_findings)
         kept = path_of(seg.workspace.home, done.prepared.run)
         assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
-    text = briefs.of_place(project, {"HOME": str(home), "SEGUE_HOME": str(home / "segue")}, budget=4_000)
+    variables = {"HOME": str(home), "SEGUE_HOME": str(home / "segue")}
+    with briefs.workspace_to_look(project, variables) as workspace:
+        text = briefs.brief_here(workspace, budget=4_000)
     assert len(server.seen) == 1, "a brief asked a model"
     assert "[agent, s4]" in text or "HS256 because there is one issuer" in text
 

@@ -19,10 +19,12 @@ from segue.core.runs.steps import Call, End, Interrupt, Prompt, Result, Say, Ste
 from segue.effects.git import repository as git
 from segue.effects.processes.identity import ancestors, is_alive, open_files, start_of
 from segue.errors import TranscriptUnreadable, UnknownRun
+from segue.services.brief.brief import workspace_to_look
 from segue.services.runs.discovery import RunFinder
 from segue.services.runs.observed import runs_of
 from segue.services.runs.read_transcript import final
 from segue.services.runs.run import ending, goal_of, left_of
+from segue.services.runs.select import find_run, newest_other_run
 from segue.testing.transcripts import MAKERS
 
 AGENTS = sorted(MAKERS)
@@ -42,7 +44,7 @@ def capture(home: Path, project: Path, **more: str) -> RunFinder:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_run_of_each_agent_is_found_and_read(agent: str, home: Path, project: Path) -> None:
     place(home, project, agent, native="0a1b2c3d")
-    found = capture(home, project).newest()
+    found = newest_other_run(capture(home, project))
     assert found.agent == agent
     reading = capture(home, project).reading(found)
     assert reading.digest.first_prompt is not None
@@ -52,7 +54,7 @@ def test_a_run_of_each_agent_is_found_and_read(agent: str, home: Path, project: 
 def test_the_newest_run_is_the_answer_whichever_agent_made_it(home: Path, project: Path) -> None:
     for place_, agent in enumerate(AGENTS):
         place(home, project, agent, native=f"run-{agent}", old=5000.0 - 500 * place_)
-    assert capture(home, project).newest().agent == AGENTS[-1]
+    assert newest_other_run(capture(home, project)).agent == AGENTS[-1]
     found = list(capture(home, project).found())
     assert [one.agent for one in found] == list(reversed(AGENTS))
     assert [one.agent for one in capture(home, project).found("codex")] == ["codex"]
@@ -61,9 +63,9 @@ def test_the_newest_run_is_the_answer_whichever_agent_made_it(home: Path, projec
 def test_runs_of_other_projects_are_not_found_here(home: Path, project: Path, tmp_path: Path) -> None:
     place(home, tmp_path / "elsewhere", "codex")
     with pytest.raises(UnknownRun):
-        capture(home, project).newest()
+        newest_other_run(capture(home, project))
     everywhere = RunFinder(project, environment(home), everywhere=True)
-    assert everywhere.newest().cwd == str(tmp_path / "elsewhere")
+    assert newest_other_run(everywhere).cwd == str(tmp_path / "elsewhere")
 
 
 def test_runs_in_another_worktree_of_the_repository_are_the_projects(home: Path, tmp_path: Path) -> None:
@@ -79,7 +81,7 @@ def test_runs_in_another_worktree_of_the_repository_are_the_projects(home: Path,
         repository = git.find(folder)
         assert repository is not None and set(git.worktrees(repository)) == {main, side}
     place(home, side, "codex")
-    assert capture(home, main).newest().cwd == str(side)
+    assert newest_other_run(capture(home, main)).cwd == str(side)
 
 
 def test_an_id_is_given_whole_by_its_beginning_or_with_its_agent(home: Path, project: Path) -> None:
@@ -87,16 +89,16 @@ def test_an_id_is_given_whole_by_its_beginning_or_with_its_agent(home: Path, pro
     place(home, project, "claude-code", native="aaaa-2222")
     place(home, project, "copilot-cli", native="aaaa-2222")
     look = capture(home, project)
-    assert look.find_run("aaaa-1").native == "aaaa-1111"
-    assert look.find_run("copilot-cli/aaaa").agent == "copilot-cli"
-    assert look.find_run(look.find_run("aaaa-1").path).agent == "codex"
+    assert find_run(look, "aaaa-1").native == "aaaa-1111"
+    assert find_run(look, "copilot-cli/aaaa").agent == "copilot-cli"
+    assert find_run(look, find_run(look, "aaaa-1").path).agent == "codex"
     with pytest.raises(UsageError, match="3 runs") as several:
-        look.find_run("aaaa")
+        find_run(look, "aaaa")
     assert "claude-code/aaaa-2222" in several.value.hint
     with pytest.raises(UnknownRun):
-        look.find_run("bbbb")
+        find_run(look, "bbbb")
     with pytest.raises(UsageError):
-        look.find_run("")
+        find_run(look, "")
 
 
 def test_an_agent_whose_discovery_fails_costs_only_its_own_runs(
@@ -108,7 +110,7 @@ def test_an_agent_whose_discovery_fails_costs_only_its_own_runs(
     monkeypatch.setattr("segue.agents.codex.AGENT.find", fail, raising=False)
     place(home, project, "claude-code")
     look = capture(home, project)
-    assert look.newest().agent == "claude-code"
+    assert newest_other_run(look).agent == "claude-code"
     assert "a bug of a third party" in look.faults[0].message
 
 
@@ -123,8 +125,8 @@ def test_the_run_that_the_environment_names_is_not_the_answer(
 ) -> None:
     place(home, project, "codex", native="older", old=9000)
     place(home, project, agent, native="0asking0", old=1)
-    assert capture(home, project).newest().native == "0asking0"
-    assert capture(home, project, **{variable: "0asking0"}).newest().native == "older"
+    assert newest_other_run(capture(home, project)).native == "0asking0"
+    assert newest_other_run(capture(home, project, **{variable: "0asking0"})).native == "older"
 
 
 def test_a_run_whose_process_is_among_our_ancestors_is_not_the_answer(home: Path, project: Path) -> None:
@@ -142,7 +144,8 @@ def test_a_run_whose_transcript_an_ancestor_has_open_is_not_the_answer(home: Pat
         "import subprocess, sys\n"
         f"file = open({str(path)!r}, 'ab')\n"
         "inner = '''from pathlib import Path\nfrom segue.services.runs.discovery import RunFinder\n"
-        f"print(RunFinder(Path({str(project)!r}), {environment(home)!r}).newest().native)'''\n"
+        "from segue.services.runs.select import newest_other_run\n"
+        f"print(newest_other_run(RunFinder(Path({str(project)!r}), {environment(home)!r})).native)'''\n"
         "print(subprocess.run([sys.executable, '-c', inner], capture_output=True, text=True).stdout)"
     )
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -160,10 +163,10 @@ def test_a_run_whose_last_command_runs_segue_is_not_the_answer(agent: str, home:
         Call(t, "c1", "Bash", "run", text="cd x && segue brief", command="cd x && segue brief"),
     ]
     placed(agent, asking, home=home, native="0asking0", cwd=str(project))
-    assert capture(home, project).newest().native == "older"
+    assert newest_other_run(capture(home, project)).native == "older"
     answered = [*asking, Result(t, "c1", ok=True, exit=0, text="…"), Say(t, "I see.")]
     placed(agent, answered, home=home, native="0asking0", cwd=str(project))
-    assert capture(home, project).newest().native == "0asking0"
+    assert newest_other_run(capture(home, project)).native == "0asking0"
 
 
 def test_processes_and_their_ancestors_are_told() -> None:
@@ -220,14 +223,14 @@ def test_a_run_whose_transcript_was_deleted_is_found_and_read_from_the_archive(
     path = place(home, project, agent, native="0a1b2c3d")
     with opened(home, project) as seg:
         look = runs_of(seg.workspace).capture()
-        before = final(look.reading(look.find_run("0a1b")), look_agent(agent))
+        before = final(look.reading(find_run(look, "0a1b")), look_agent(agent))
         seg.sync()
     if agent in ("cline", "roo"):
         shutil.rmtree(path.parent)
     else:
         path.unlink()
-    look = RunFinder.here(project, environment(home))
-    found = look.find_run("0a1b")
+    look = runs_of(opened(home, project).workspace).capture()
+    found = find_run(look, "0a1b")
     assert final(look.reading(found), look_agent(agent)).prompts == before.prompts
     assert look.runs is not None
     look.runs.drop([look.key(found)])  # and without its digest: from the copy alone
@@ -245,7 +248,7 @@ def look_agent(name: str):
 def test_a_run_that_is_gone_without_a_copy_says_so(home: Path, project: Path) -> None:
     path = place(home, project, "codex", native="0a1b2c3d")
     look = capture(home, project)
-    found = look.newest()
+    found = newest_other_run(look)
     path.unlink()
     with pytest.raises(TranscriptUnreadable, match="gone"):
         look.reading(found)
@@ -255,6 +258,6 @@ def test_a_run_that_is_gone_without_a_copy_says_so(home: Path, project: Path) ->
 
 def test_looking_without_a_store_makes_none(home: Path, project: Path) -> None:
     place(home, project, "codex")
-    look = RunFinder.here(project, environment(home))
-    look.reading(look.newest())
-    assert look.runs is None and not (home / "segue").exists()
+    look = runs_of(workspace_to_look(project, environment(home))).capture()
+    look.reading(newest_other_run(look))
+    assert not (home / "segue").exists()

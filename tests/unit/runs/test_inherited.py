@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from segue.core.brief.compose import compose, marked_down
-from segue.core.brief.facts import BriefFacts, PlanLine, picture
+from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest
 from segue.core.runs.digest import fold
 from segue.core.runs.inherited import Inherited, inherited, parted, same
@@ -52,7 +52,7 @@ def little_work(number: int) -> list[Step]:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("route", ["a hook", "a prompt", "a prompt with a request"])
 def test_ten_runs_that_know_only_the_brief_before_lose_nothing_of_the_first(form: str, route: str) -> None:
-    text = FORMS[form](picture([first_run()]))
+    text = FORMS[form](facts([first_run()]))
     for number in range(10):
         told: list[Step]
         if route == "a hook":
@@ -62,7 +62,7 @@ def test_ten_runs_that_know_only_the_brief_before_lose_nothing_of_the_first(form
         else:
             wish = f"Please also log the duration of part {number} somewhere visible"
             told = [Prompt(0, text), Prompt(0, wish)]
-        text = FORMS[form](picture([fold([*told, *little_work(number)])]))
+        text = FORMS[form](facts([fold([*told, *little_work(number)])]))
         assert len(text.encode()) <= 2_048
         for fact in (GOAL, *RULES, *ITEMS, "keep one table for rows"):
             assert fact in text, (number, fact, text)
@@ -70,12 +70,12 @@ def test_ten_runs_that_know_only_the_brief_before_lose_nothing_of_the_first(form
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_later_run_finished_does_not_come_back(form: str) -> None:
-    text = FORMS[form](picture([first_run()]))
+    text = FORMS[form](facts([first_run()]))
     done = Plan(1, (PlanItem(ITEMS[0], "done"), PlanItem(ITEMS[1], "active")))
     cleared = Plan(2, (PlanItem("Something new"),))
-    shown = picture([fold([Given(0, text), done, cleared])])
+    shown = facts([fold([Given(0, text), done, cleared])])
     assert [task.text for task in shown.plan] == ["Something new", *ITEMS[1:]]
-    again = picture([fold([Given(0, FORMS[form](shown))])])
+    again = facts([fold([Given(0, FORMS[form](shown))])])
     assert ITEMS[0] not in [task.text for task in again.plan]
 
 
@@ -91,22 +91,22 @@ def test_an_item_that_was_cut_is_known_by_its_beginning() -> None:
 
 
 def test_a_new_request_is_the_goal_and_the_first_one_stays_in_sight() -> None:
-    text = compose(picture([first_run()]))
-    shown = picture([fold([Given(0, text), Prompt(1, "Write the release notes for the coming version")])])
+    text = compose(facts([first_run()]))
+    shown = facts([fold([Given(0, text), Prompt(1, "Write the release notes for the coming version")])])
     assert shown.goal == "Write the release notes for the coming version"
     assert shown.first.startswith(GOAL)
-    later = picture([fold([Given(0, compose(shown)), Prompt(1, "Rename the command line option for it")])])
+    later = facts([fold([Given(0, compose(shown)), Prompt(1, "Rename the command line option for it")])])
     assert later.first.startswith(GOAL)
 
 
 def test_go_on_is_no_goal() -> None:
-    shown = picture([fold([Given(0, f"[segue] x\nGOAL: {GOAL}\n[/segue]"), Prompt(1, "go on")])])
+    shown = facts([fold([Given(0, f"[segue] x\nGOAL: {GOAL}\n[/segue]"), Prompt(1, "go on")])])
     assert (shown.goal, shown.latest) == (GOAL, "go on")
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_brief_in_a_prompt_is_parted_from_the_users_words(form: str) -> None:
-    text = FORMS[form](picture([first_run()]))
+    text = FORMS[form](facts([first_run()]))
     brief, words = parted(f"{text}\n\nPlease go on with it")
     assert (brief, words) == (text, "Please go on with it")
     assert inherited(brief).goal.startswith(GOAL)

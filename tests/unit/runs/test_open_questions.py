@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from segue.core.brief.compose import compose
-from segue.core.brief.facts import picture
+from segue.core.brief.facts import facts
 from segue.core.runs.digest import decode, encode, fold
 from segue.core.runs.open_questions import asked, asking
 from segue.core.runs.steps import Call, End, Prompt, Result, Rewind, Say, Step
@@ -15,7 +15,7 @@ OFFER = "If you want, I can make the importer skip rows without a customer."
 
 
 def brief(*steps: Step, budget: int = 2_048) -> list[str]:
-    return compose(picture([fold(steps)]), budget).split("\n")
+    return compose(facts([fold(steps)]), budget).split("\n")
 
 
 def test_what_a_short_answer_takes_up_is_told_with_it() -> None:
@@ -27,7 +27,7 @@ def test_what_a_short_answer_takes_up_is_told_with_it() -> None:
 def test_it_is_known_after_many_more_messages_and_after_a_digest_was_stored() -> None:
     digest = fold([Prompt(1, GOAL), Say(2, OFFER), Prompt(3, "yes do that")])
     digest = decode(encode(digest)) or digest
-    lines = compose(picture([fold([Say(4, f"Row {n} is read.") for n in range(200)], digest)])).split("\n")
+    lines = compose(facts([fold([Say(4, f"Row {n} is read.") for n in range(200)], digest)])).split("\n")
     assert f'IN ANSWER TO: "{OFFER}"' in lines
 
 

@@ -15,6 +15,7 @@ from heapq import heapify, heappop, heappush
 
 from ...errors import BudgetTooSmall
 from ..runs import sentences as telling
+from ..runs.brief_labels import Label
 from ..runs.identifiers import NAME, is_name
 from ..runs.inherited import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
 from ..runs.model import Failure
@@ -26,17 +27,12 @@ from .statements import Sentence
 
 BYTES_MIN, BYTES_DEFAULT = 256, 2_048
 
-ORDER = (
-    "GOAL", "LATEST FROM USER", "IN ANSWER TO", "ASKED BEFORE", "FIRST ASKED", "STANDING", "PLAN",
-    "UNDER WAY", "NEXT", "BLOCKED", "ASKED THE USER", "PENDING", "BROKEN", "SOLVED", "REFUSED",
-    "QUESTIONS", "LAST STEPS", "LAST SAID", "DONE", "DECIDED", "LEARNT", "NOTED", "INFERRED", "REPORTED",
-    "REMEMBERED", "COMMITTED", "SINCE THEN", "UNCOMMITTED", "COMMANDS", "FILES",
-)  # fmt: skip
+ORDER = tuple(Label)
 
 
-_INSTEAD = {
-    "UNDER WAY": "NEXT", "LAST SAID": "NOTED", "LEARNT": "NOTED", "DECIDED": "NOTED",
-    "ASKED THE USER": "NOTED",
+_INSTEAD: dict[str, str] = {
+    Label.UNDER_WAY: Label.NEXT, Label.LAST_SAID: Label.NOTED, Label.LEARNT: Label.NOTED, Label.DECIDED: Label.NOTED,
+    Label.ASKED_THE_USER: Label.NOTED,
 }  # fmt: skip
 """Where a sentence goes whose label has its line already."""
 
@@ -85,7 +81,7 @@ def _bullet(line: str) -> str:
     if line.startswith("  "):
         return f"  - {line[2:]}"
     label, colon, rest = line.partition(":")
-    named = label.isupper() or label.startswith(("PLAN (", "FILES"))
+    named = label.isupper() or label.startswith(("PLAN (", Label.FILES))
     return f"- **{label}:**{rest}" if colon and named else line
 
 
@@ -115,39 +111,41 @@ def _essential(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     _musts(page, shown, goal, plan, (0.24 if tight else 0.16) * budget)
     waiting = [_waits(task) for task in shown.plan if task.state == "blocked"]
     if waiting:
-        page.say("BLOCKED", _list(waiting, int(plan) // 2, 4, BETWEEN), plan / 2)
+        page.say(Label.BLOCKED, _list(waiting, int(plan) // 2, 4, BETWEEN), plan / 2)
     if shown.pending:
         _pending(page, shown.pending, 0.08 * budget)
     if shown.solved and not tight and (not shown.broken or shown.solved[0].at > shown.broken[0].at):
         failure = shown.solved[0]
         page.say(
-            "SOLVED", _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed", 0.14 * budget
+            Label.SOLVED,
+            _failure(failure.what, failure.why, 0.12 * budget) + ", and then passed",
+            0.14 * budget,
         )
     if shown.refused and not tight:
-        page.say("REFUSED", _refused(shown.refused, shown.refused_by, 0.1 * budget), 0.12 * budget)
+        page.say(Label.REFUSED, _refused(shown.refused, shown.refused_by, 0.1 * budget), 0.12 * budget)
     if shown.faults and not tight:
-        page.say("BLOCKED", f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
+        page.say(Label.BLOCKED, f"{UNREACHED}{_quote(shown.faults)}", 0.06 * budget)
     if shown.latest:
-        page.say("LATEST FROM USER", shown.latest, 0.05 * budget)
+        page.say(Label.LATEST_FROM_USER, shown.latest, 0.05 * budget)
     if not tight:
         _open(page, shown, budget)
     rules = [rule for rule in shown.standing if rule.lower() not in page.low]
     if rules:
-        page.say("STANDING", _list(rules, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
+        page.say(Label.STANDING, _list(rules, int(0.1 * budget), 4, BETWEEN), 0.1 * budget)
     spare = goal - size(shown.goal)
     before = [one for one in shown.before if one.lower() not in page.low]
     if before and not tight and spare > 80:
-        page.say("ASKED BEFORE", _list(before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget)
+        page.say(Label.ASKED_BEFORE, _list(before, int(min(spare, 0.09 * budget)), 2, BETWEEN), 0.09 * budget)
     if shown.first and not tight and shown.first not in before[:2] and shown.first.lower() not in page.low:
-        page.say("FIRST ASKED", shown.first, (0.12 if shown.inherits else 0.045) * budget)
+        page.say(Label.FIRST_ASKED, shown.first, (0.12 if shown.inherits else 0.045) * budget)
 
 
 def _open(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     """What of the agent's words a short answer of the user takes up, and what still waits for one."""
     if shown.latest and shown.answers:
-        page.put("IN ANSWER TO", f"IN ANSWER TO: {_quote(_end(shown.answers, int(0.12 * budget)))}")
+        page.put(Label.IN_ANSWER_TO, f"IN ANSWER TO: {_quote(_end(shown.answers, int(0.12 * budget)))}")
     if shown.asked:
-        page.say("ASKED THE USER", _end(shown.asked, int(0.12 * budget)), 0.12 * budget)
+        page.say(Label.ASKED_THE_USER, _end(shown.asked, int(0.12 * budget)), 0.12 * budget)
 
 
 def _end(text: str, most: int) -> str:
@@ -163,25 +161,25 @@ def _end(text: str, most: int) -> str:
 
 def _musts(page: BriefPage, shown: BriefFacts, goal: float, plan: float, broken: float) -> None:
     """What every brief has. Where not all of it has room, each gets a part that still says something."""
-    label = "LAST SAID" if shown.ending == FINISHED else "UNDER WAY"
+    label = Label.LAST_SAID if shown.ending == FINISHED else Label.UNDER_WAY
     going = "" if shown.plan else next((one.text for one in shown.sentences if one.label == label), "")
     if not going and not shown.plan and shown.sentences and page.left < 650:
         going = shown.sentences[0].text
     wanted = {
-        "GOAL": min(size(shown.goal), goal),
-        "PLAN": min(sum(size(task.text) + 6 for task in shown.plan if task.state != "blocked"), plan),
+        Label.GOAL: min(size(shown.goal), goal),
+        Label.PLAN: min(sum(size(task.text) + 6 for task in shown.plan if task.state != "blocked"), plan),
         label: min(size(going), plan) if page.left < 650 else 0,
-        "BROKEN": min(sum(size(one.what) + size(one.why) + 20 for one in shown.broken), broken),
+        Label.BROKEN: min(sum(size(one.what) + size(one.why) + 20 for one in shown.broken), broken),
     }
     costs = {name: bytes + size(name) + 3 for name, bytes in wanted.items() if bytes}
-    room = level(list(costs.values()), page.left - 24 * bool(costs.get("PLAN")))
+    room = level(list(costs.values()), page.left - 24 * bool(costs.get(Label.PLAN)))
     share = {name: min(cost, room) - size(name) - 3 for name, cost in costs.items()}
-    page.say("GOAL", shown.goal, share.get("GOAL", 0))
-    if "PLAN" in share:
-        _plan(page, shown, share["PLAN"])
+    page.say(Label.GOAL, shown.goal, share.get(Label.GOAL, 0))
+    if Label.PLAN in share:
+        _plan(page, shown, share[Label.PLAN])
     page.say(label, going, share.get(label, 0))
-    if "BROKEN" in share:
-        page.say("BROKEN", _failures(shown.broken, share["BROKEN"]), share["BROKEN"])
+    if Label.BROKEN in share:
+        page.say(Label.BROKEN, _failures(shown.broken, share[Label.BROKEN]), share[Label.BROKEN])
 
 
 def level(costs: list[int | float], room: float) -> float:
@@ -239,9 +237,9 @@ def _pending(page: BriefPage, calls: list[str], most: float) -> None:
     """The calls that were cut off; nobody knows what became of them."""
     for told in (" and ".join(calls), calls[-1]):
         for rest in (" may still have completed: check first", ": check first"):
-            if size(told) + size(rest) <= most and page.put("PENDING", f"PENDING: {told}{rest}"):
+            if size(told) + size(rest) <= most and page.put(Label.PENDING, f"PENDING: {told}{rest}"):
                 return
-    page.say("PENDING", f"check {calls[-1]}", most)
+    page.say(Label.PENDING, f"check {calls[-1]}", most)
 
 
 def _waits(task: PlanLine) -> str:
@@ -281,8 +279,8 @@ def _plan(page: BriefPage, shown: BriefFacts, most: float) -> None:
     count = f"{len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
     about = ", ".join(filter(None, (count, shown.plan_note)))
     if told:
-        label = f"PLAN ({about})" if about else "PLAN"
-        page.put("PLAN", f"{label}: {told}") or page.say("PLAN", told, page.left - 8)
+        label = f"PLAN ({about})" if about else Label.PLAN
+        page.put(Label.PLAN, f"{label}: {told}") or page.say(Label.PLAN, told, page.left - 8)
 
 
 def _commands(page: BriefPage, shown: BriefFacts, budget: int) -> None:
@@ -295,29 +293,29 @@ def _commands(page: BriefPage, shown: BriefFacts, budget: int) -> None:
         if not any(other == short or other.startswith(f"{short} ") for other in told):
             told.append(text)
     if told and budget >= 400:
-        page.say("COMMANDS", "; ".join(told), most + 20)
+        page.say(Label.COMMANDS, "; ".join(told), most + 20)
 
 
 def _told(page: BriefPage, shown: BriefFacts, budget: int) -> None:
     """Declared facts, and the world now."""
     if budget < 700:
         return
-    page.say("DECIDED", _list(shown.decided, int(0.12 * budget), 6, BETWEEN), 0.12 * budget)
-    page.say("QUESTIONS", _list(shown.questions, int(0.06 * budget), 3), 0.06 * budget)
+    page.say(Label.DECIDED, _list(shown.decided, int(0.12 * budget), 6, BETWEEN), 0.12 * budget)
+    page.say(Label.QUESTIONS, _list(shown.questions, int(0.06 * budget), 3), 0.06 * budget)
     declared = shown.learnt
-    page.say("REMEMBERED", _list(shown.memories, int(0.08 * budget), 4), 0.08 * budget)
-    page.say("LEARNT", _list(declared, int(0.08 * budget), 4), 0.08 * budget)
-    page.say("COMMITTED", _list(shown.commits, int(0.055 * budget), 3), 0.055 * budget)
-    page.say("SINCE THEN", _list(shown.since, int(0.05 * budget), 4), 0.05 * budget)
+    page.say(Label.REMEMBERED, _list(shown.memories, int(0.08 * budget), 4), 0.08 * budget)
+    page.say(Label.LEARNT, _list(declared, int(0.08 * budget), 4), 0.08 * budget)
+    page.say(Label.COMMITTED, _list(shown.commits, int(0.055 * budget), 3), 0.055 * budget)
+    page.say(Label.SINCE_THEN, _list(shown.since, int(0.05 * budget), 4), 0.05 * budget)
     dirty = _list(shown.dirty, int(0.05 * budget), LIST_MAX, ", ")
     if shown.probe_cut:
         dirty = f"{dirty}, and maybe more" if dirty else "not known"
         dirty += ": git did not answer in time"
-    page.say("UNCOMMITTED", dirty, max(0.05 * budget, 96))
+    page.say(Label.UNCOMMITTED, dirty, max(0.05 * budget, 96))
 
 
 COMMANDS_SHARE = 0.12
-QUOTED = ("REPORTED",)  # words of others than the user and the agent
+QUOTED = (Label.REPORTED,)  # words of others than the user and the agent
 CLAIM_WEIGHT = {"user": 0.8, "agent": 0.8, "fact": 0.7, "tool": 0.6}  # below all that was observed
 BY_A_MODEL = "INFERRED (by a model)"
 NEWEST_SHARE, NEWEST_WEIGHT = 0.08, 1.25
@@ -365,7 +363,7 @@ def _sentences(page: BriefPage, first: list[Sentence], candidates: list[Sentence
     for label, told in chosen.items():
         told.sort(key=lambda one: one.at)
         text = " ".join(_stopped(one.text) for one in told)
-        head = BY_A_MODEL if label == "INFERRED" else label
+        head = BY_A_MODEL if label == Label.INFERRED else label
         page.lines[label] = f"{head}: {_quote(text) if label in QUOTED else text}"
 
 
@@ -374,7 +372,7 @@ def _choose(page: BriefPage, chosen: dict[str, list[Sentence]], one: Sentence) -
     label = one.label
     if label in page.lines:
         label = _INSTEAD.get(label, label)
-    head = BY_A_MODEL if label == "INFERRED" else label
+    head = BY_A_MODEL if label == Label.INFERRED else label
     cost = size(_stopped(one.text)) + 1
     cost += 0 if label in chosen else len(head) + 3 + 2 * (label in QUOTED)
     if cost <= page.left:
@@ -387,7 +385,9 @@ def _inferred(claim: Claim) -> Sentence:
     """A claim as one of the sentences that compete for the bytes that are left."""
     text = _quote(claim.text) if claim.trust == "tool" else claim.text
     mark = f" [{claim.trust}, {cut(claim.evidence[0], 40)}]" if claim.evidence else f" [{claim.trust}]"
-    return Sentence(f"{_stopped(text)[:-1]}{mark}.", "INFERRED", claim.at, CLAIM_WEIGHT.get(claim.trust, 0.6))
+    return Sentence(
+        f"{_stopped(text)[:-1]}{mark}.", Label.INFERRED, claim.at, CLAIM_WEIGHT.get(claim.trust, 0.6)
+    )
 
 
 def _names(text: str) -> list[str]:

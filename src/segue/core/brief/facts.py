@@ -134,7 +134,7 @@ class BriefFacts(msgspec.Struct):
     worth: Worth = msgspec.field(default_factory=lambda: Worth({}, {}, {}))
 
 
-def picture(
+def facts(
     runs: Sequence[RunDigest] = (),
     session: SessionState | None = None,
     probe: Probe | None = None,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import chain
 
+from ..runs.brief_labels import Label
 from .facts import BriefFacts, FileLine
 from .page import LIST_MAX, BriefPage, size
 
@@ -74,19 +75,19 @@ class Inventory:
     def put(self) -> None:
         """Put the lines down, as many as fit."""
         lines = self._lines()
-        while len(lines) > 1 and not self.page.put("FILES", "\n".join(lines)):
+        while len(lines) > 1 and not self.page.put(Label.FILES, "\n".join(lines)):
             lines.pop()
 
     def grow(self) -> None:
         """Add names while they fit."""
-        if self.page.lines.get("FILES") != "\n".join(self._lines()):
+        if self.page.lines.get(Label.FILES) != "\n".join(self._lines()):
             return
         missed = 0
         for name in self.names:
             under = self._place(name, LOOSE_MOST) if name.lower() not in self.page.low else None
             if under is not None:
                 under.append(name)
-                if self.page.put("FILES", "\n".join(self._lines())):
+                if self.page.put(Label.FILES, "\n".join(self._lines())):
                     continue
                 under.pop()
             missed += 1

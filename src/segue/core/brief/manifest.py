@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from ...errors import BudgetTooSmall
+from ..runs.brief_labels import Label
 from ..runs.model import Failure
 from .compose import BYTES_DEFAULT, BYTES_MIN, level
 from .facts import BriefFacts
@@ -299,7 +300,7 @@ def _essential(sheet: _Sheet, shown: BriefFacts) -> None:
     todo = [task.text for task in shown.plan if task.state == "next"][:1]
     checks = [f"check whether {one} completed" for one in shown.pending]
     todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
-    going = [one.text for one in shown.sentences if one.label in ("UNDER WAY", "LAST SAID")]
+    going = [one.text for one in shown.sentences if one.label in (Label.UNDER_WAY, Label.LAST_SAID)]
     work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
     broken = [_broken(failure) for failure in shown.broken[:2]]
     texts = [shown.goal, work, *todo, *broken[:1]]
@@ -384,7 +385,7 @@ def _context(sheet: _Sheet, shown: BriefFacts) -> None:
         _fill(sheet, "blockers", [f"asked the user: {shown.asked}"], 1)
     _fill(sheet, "blockers", [f"question: {one}" for one in shown.questions], 3)
     if not shown.decided:
-        _fill(sheet, "key_decisions", [one.text for one in shown.sentences if one.label == "DECIDED"], 3)
+        _fill(sheet, "key_decisions", [one.text for one in shown.sentences if one.label == Label.DECIDED], 3)
     for done in reversed(shown.plan_done[-2:]):
         sheet.add(("completed_tasks",), cut(done, 100))
 
@@ -392,7 +393,9 @@ def _context(sheet: _Sheet, shown: BriefFacts) -> None:
 def _findings(sheet: _Sheet, shown: BriefFacts) -> None:
     _fill(sheet, "important_findings", [*shown.learnt, *shown.memories], 4)
     if not shown.learnt:
-        _fill(sheet, "important_findings", [one.text for one in shown.sentences if one.label == "LEARNT"], 3)
+        _fill(
+            sheet, "important_findings", [one.text for one in shown.sentences if one.label == Label.LEARNT], 3
+        )
 
 
 def _inferred(sheet: _Sheet, shown: BriefFacts) -> None:

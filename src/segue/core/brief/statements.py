@@ -8,6 +8,7 @@ import msgspec
 
 from ..base.lazy import regex
 from ..runs import sentences as telling
+from ..runs.brief_labels import Label
 from ..runs.model import RunDigest, SaidText
 
 
@@ -71,9 +72,9 @@ def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
         found += map(_of_a_finished_turn, told) if finished else told
     for one in digest.reports[-2:]:
         told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
-        found += [Sentence(text.text, "REPORTED", text.at, 0.9) for text in told]
+        found += [Sentence(text.text, Label.REPORTED, text.at, 0.9) for text in told]
     for one in digest.notes[-4:]:
-        found.append(Sentence(one.text, "LAST STEPS", one.at, 1.0))
+        found.append(Sentence(one.text, Label.LAST_STEPS, one.at, 1.0))
     if digest.summary:
         found += _spoken(digest.summary, False, 0.9)
     return found
@@ -85,20 +86,20 @@ def _spoken(said: SaidText, fresh: bool, weight: float) -> list[Sentence]:
         text = _LEAD.sub("", raw)
         going = fresh and _GOING.search(text) is not None
         label = (
-            "UNDER WAY" if going
-            else "DECIDED" if telling.is_choice(text)
-            else "DONE" if _is_done(text)
-            else "UNDER WAY" if fresh
-            else "LEARNT" if _FOUND.search(text)
-            else "NOTED"
+            Label.UNDER_WAY if going
+            else Label.DECIDED if telling.is_choice(text)
+            else Label.DONE if _is_done(text)
+            else Label.UNDER_WAY if fresh
+            else Label.LEARNT if _FOUND.search(text)
+            else Label.NOTED
         )  # fmt: skip
-        if label != "UNDER WAY" and _INTENT.match(text):
-            label = "LAST STEPS"
+        if label != Label.UNDER_WAY and _INTENT.match(text):
+            label = Label.LAST_STEPS
         text = _INTENT.sub("", text)
         if text.endswith("?"):
             if not fresh:
                 continue
-            label = "ASKED THE USER"
+            label = Label.ASKED_THE_USER
         if 18 <= len(text) <= 320 and not _CHITCHAT.match(text) and " " in text and text.count(",") < 8:
             text = text[0].upper() + text[1:]
             found.append(
@@ -112,6 +113,6 @@ def _is_done(text: str) -> bool:
 
 
 def _of_a_finished_turn(one: Sentence) -> Sentence:
-    if one.label != "UNDER WAY":
+    if one.label != Label.UNDER_WAY:
         return one
-    return Sentence(one.text, "NEXT" if _LEFT.search(one.text) else "LAST SAID", one.at, one.weight)
+    return Sentence(one.text, Label.NEXT if _LEFT.search(one.text) else Label.LAST_SAID, one.at, one.weight)

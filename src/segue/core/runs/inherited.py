@@ -17,6 +17,7 @@ import msgspec
 from ..base.json_prefix import raw
 from ..base.lazy import regex
 from . import sentences as telling
+from .brief_labels import Label
 from .standing_rules import standing
 
 OPENING, CLOSING = "[segue]", "[/segue]"
@@ -125,15 +126,15 @@ def inherited(brief: str) -> Inherited:
         label, colon, rest = _BULLET.sub(r"\1:", line).partition(":")
         if colon and not line.startswith(" "):
             found[label.partition(" (")[0]] = rest.strip()
-    plan = [item.removeprefix("now ") for item in _items(found.get("PLAN", ""), "; ")]
-    goal = found.get("GOAL", "")
+    plan = [item.removeprefix("now ") for item in _items(found.get(Label.PLAN, ""), "; ")]
+    goal = found.get(Label.GOAL, "")
     return Inherited(
         goal=goal,
-        first=found.get("FIRST ASKED", ""),
-        standing=_rules(_items(found.get("STANDING", ""), BETWEEN), goal),
+        first=found.get(Label.FIRST_ASKED, ""),
+        standing=_rules(_items(found.get(Label.STANDING, ""), BETWEEN), goal),
         plan=tuple(item for item in plan if not _MORE.match(item)),
-        blocked=_blocked(_items(found.get("BLOCKED", ""), BETWEEN)),
-        decided=_decided(found.get("DECIDED", "")),
+        blocked=_blocked(_items(found.get(Label.BLOCKED, ""), BETWEEN)),
+        decided=_decided(found.get(Label.DECIDED, "")),
     )
 
 

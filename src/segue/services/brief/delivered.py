@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
+from ...core.runs.brief_labels import Label
 from ...core.runs.inherited import CLOSING, OPENING
 from ...effects.clock import now
 from ...errors import StaleVersion
@@ -23,8 +24,17 @@ if TYPE_CHECKING:
     from ...stores.base import Journal
     from ..workspace.workspace import Workspace
 
-_PROBED = ("SINCE THEN", "UNCOMMITTED")
-_DECLARED = ("GOAL", "PLAN", "NEXT", "BLOCKED", "QUESTIONS", "DONE", "DECIDED", "LEARNT", "FEATURES")
+_PROBED = (Label.SINCE_THEN, Label.UNCOMMITTED)
+_DECLARED = (
+    Label.GOAL,
+    Label.PLAN,
+    Label.NEXT,
+    Label.BLOCKED,
+    Label.QUESTIONS,
+    Label.DONE,
+    Label.DECIDED,
+    Label.LEARNT,
+)
 
 
 class DeliveredFact(Value):
@@ -79,7 +89,7 @@ def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
 def _source(label: str, declared: bool) -> str:
     if label in _PROBED:
         return "probe"
-    if label == "REMEMBERED":
+    if label == Label.REMEMBERED:
         return "memory"
     return "session" if declared and label in _DECLARED else "run"
 

@@ -12,23 +12,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...agents import agent as agent_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent
-from ...core import event_kinds as ev
 from ...core.base.values import Value
-from ...core.runs.identifiers import short_run
-from ...core.runs.model import Open, RunDigest
-from ...core.runs.shell_commands import shell
 from ...core.sessions.state import OPEN, SessionState
-from ...effects.git.probe import probe
 from ...errors import SegueError, UnknownSession
 from ..runs.observed import runs_of
 from ..runs.run import left_of
+from ..runs.select import newest_run
 from ..workspace.open_session import find_session
-from . import brief as briefs
-from .delivered import stream_of_run
-from .relevant_memories import bearing
+from .brief import as_last_seen, written
+from .gather import RunsSummary, command_for_more, digest_of, gather, summary_of_run, world_now
 
 if TYPE_CHECKING:
     from ..runs.discovery import RunFinder
@@ -54,7 +48,7 @@ def tell(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
     own = own_run(capture, event)
     if event.kind == "compact" or event.source == "compact":
         return _of(workspace, capture, own, budget) if own is not None else HookBrief()
-    other = _newest(capture, event)
+    other = newest_run(capture, but=lambda one: one.native == event.native or one.path == event.transcript)
     if event.source in HANDS_ON:
         return _of_start(workspace, capture, other, budget)
     if own is not None and _was_cut_off(workspace, capture, own):
@@ -81,16 +75,6 @@ def own_run(capture: RunFinder, event: HookEvent) -> Found | None:
     return next((one for one in capture.found(event.agent) if one.native == event.native), None)
 
 
-def _newest(capture: RunFinder, event: HookEvent) -> Found | None:
-    """The newest run here that is no sub-agent's and not the one that asks."""
-    for one in capture.found():
-        if one.native == event.native or one.parent or one.path == event.transcript:
-            continue
-        if one.size or agent_of(one.agent).form == "database":
-            return one
-    return None
-
-
 def _was_cut_off(workspace: Workspace, capture: RunFinder, found: Found) -> bool:
     try:
         return left_of(digest_of(workspace, capture, found)) == "middle"
@@ -107,7 +91,7 @@ def _of_start(workspace: Workspace, capture: RunFinder, other: Found | None, bud
         current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        return _written(workspace, None, [], state, budget) if _has_plan(state) else HookBrief()
+        return _written(workspace, RunsSummary(), state, budget) if _has_plan(state) else HookBrief()
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(state):
         return HookBrief()
@@ -133,74 +117,22 @@ def session_state(workspace: Workspace, id: str) -> SessionState | None:
 
 def _of(workspace: Workspace, capture: RunFinder, found: Found, budget: int) -> HookBrief:
     try:
-        digest = digest_of(workspace, capture, found)
+        runs = summary_of_run(workspace, capture, found)
     except SegueError:
         return HookBrief()
-    row = capture.row(found)
-    id = row.session if row is not None else ""
-    state = session_state(workspace, id)
+    row, digest = capture.row(found), runs.digests[0]
+    state = session_state(workspace, row.session if row is not None else "")
     if state is not None and state.status not in OPEN:
         state = None
     if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
         return HookBrief()
-    digests = [digest, *briefs.before(capture, found, digest, id)]
-    return _written(workspace, found, digests, state, budget)
+    return _written(workspace, runs, state, budget)
 
 
-def _written(
-    workspace: Workspace,
-    found: Found | None,
-    digests: list[RunDigest],
-    state: SessionState | None,
-    budget: int,
-) -> HookBrief:
+def _written(workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int) -> HookBrief:
     last = workspace.last_seen("")
-    covered = None
-    if last is None and state is not None and state.features:
-        from ..features.features import Features
-
-        covered = Features(find_session(workspace, state.id)).covered(state)
-    try:
-        memories = bearing(workspace, state, digests)
-    except SegueError:
-        memories = []
-    native = found.native if found is not None else ""
-    short = short_run(native)
-    more = f"segue show {short} --timeline" if short else f"segue show {state.id}" if state else ""
-    more += briefs.said_of(last) if last is not None and state is not None else ""
-    text = briefs.written(
-        digests, agent=found.agent if found is not None else "", session=state, covered=covered,
-        memories=memories, probe=probe(workspace.folder, digests[0].last if digests else 0.0), budget=budget,
-        more=more,
-    )  # fmt: skip
+    more = command_for_more(runs, state)
+    more += as_last_seen(last) if last is not None and state is not None else ""
+    known = gather(workspace, state, runs, world=world_now(workspace, runs), covers=last is None)
+    text = written(known, runs, budget=budget, more=more)
     return HookBrief(text, state.id if state else "", bool(state and state.items))
-
-
-def digest_of(workspace: Workspace, capture: RunFinder, found: Found) -> RunDigest:
-    """What a run says, with the call that only a hook saw."""
-    digest = briefs.of_found(capture, found)
-    if agent_of(found.agent).name != "gemini-cli":
-        return digest
-    for call in _hooked_calls(workspace, found):
-        what = shell(call.text).short or call.tool
-        digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
-        digest.ended = None
-    return digest
-
-
-def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
-    """Calls that began and did not end, as hooks saw them, if nothing came after."""
-    waiting: list[ev.RunHooked] = []
-    for event in workspace.store.read(stream_of_run(found.agent, found.native)):
-        body = ev.read_body(event)
-        if not isinstance(body, ev.RunHooked):
-            continue
-        if body.kind == "tool" and not body.done:
-            waiting.append(body)
-        elif body.kind == "tool":
-            same = next((one for one in waiting if (one.tool, one.text) == (body.tool, body.text)), None)
-            if same is not None:
-                waiting.remove(same)
-        elif body.kind in ("stop", "prompt", "end"):
-            waiting = []
-    return waiting

@@ -1,21 +1,19 @@
-"""The memories that a brief shows: those that bear on the goal and on what is under way, by their words.
-
-By full text alone: a brief is wanted at once, and no model is loaded for it. What came from a transcript and
-reads like an instruction is left out.
-"""
+"""Memories that bear on the work: for a brief a line each, for a restoration whole."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...core.memories.model import MemoryFilter
-from ...core.runs.model import RunDigest
-from ...core.sessions.state import SessionState
+from ...effects.clock import now
 from ...errors import SegueError
+from ..memories.reader import reader_of
 
 if TYPE_CHECKING:
+    from ...core.runs.model import RunDigest
+    from ...core.sessions.state import SessionState
+    from ..memories.service import MemoryService, Recalled
     from ..workspace.workspace import Workspace
 
 SHOWN_MAX = 4
@@ -23,47 +21,48 @@ SCORE_MIN = 0.12
 CHARS_MAX = 240
 
 
-def remembered(
-    folder: Path, environment: Mapping[str, str], session: SessionState | None, digests: list[RunDigest]
+def memory_lines(
+    workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest]
 ) -> list[str]:
-    """The best few, in a line each; none without a store, and none if the store cannot say."""
-    from ...settings import data_folder, store_of
-    from ..workspace.data_folder import DataFolder
-
-    home = DataFolder(data_folder(environment)).for_store(store_of(environment))
-    query = query_of(session, digests)
-    if not query or not home.has_store():
-        return []
-    from ..workspace.open_workspace import open_workspace
-
+    """The best few, in a line each; none if the store cannot say."""
     try:
-        with open_workspace(folder=folder, environment=environment) as workspace:
-            return bearing(workspace, session, digests)
+        found = relevant_memories(workspace, session, digests, most=SHOWN_MAX)
     except (SegueError, OSError):
         return []
+    return [in_a_line(one.content) for one in found]
 
 
-def bearing(workspace: Workspace, session: SessionState | None, digests: list[RunDigest]) -> list[str]:
-    """The same of a store that is open."""
-    from ...effects.clock import now
-    from ..memories.reader import reader_of
+def in_a_line(text: str) -> str:
+    """What a memory says, as a brief shows it."""
+    return " ".join(text.split())[:CHARS_MAX]
 
-    query = query_of(session, digests)
-    name = session.id if session else ""
+
+def relevant_memories(
+    workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest], *, most: int,
+    with_model: bool = False,
+) -> list[Recalled]:  # fmt: skip
+    """Memories that answer what the work is about, the best first.
+
+    By full text, which costs next to nothing; ``with_model`` by the embedding that is set, if one is."""
+    query, name = query_of(session, digests), session.id if session else ""
     if not query or not workspace.store.memories.listing(
         reader_of(workspace, name), MemoryFilter(), now(), 1
     ):
         return []  # and nothing that recalls is loaded
-    from ...effects.vectors.embedder import HashEmbedder
-    from ..memories.service import PlaceMemories
-
-    service = PlaceMemories(workspace, HashEmbedder())
-    found = service.search(query, top_k=SHOWN_MAX * 2, session=name)
-    shown = [one for one in found if not one.quoted and one.score >= SCORE_MIN]
-    return [" ".join(one.content.split())[:CHARS_MAX] for one in shown[:SHOWN_MAX]]
+    found = memory_service(workspace, with_model=with_model).search(query, top_k=most * 2, session=name)
+    return [one for one in found if not one.quoted and one.score >= SCORE_MIN][:most]
 
 
-def query_of(session: SessionState | None, digests: list[RunDigest]) -> str:
+def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
+    """The memories by full text alone, or by the embedding that is set."""
+    from ...effects.vectors.embedder import TextOnly
+    from ..memories.service import PlaceMemories, memories_of
+
+    chosen = workspace.embedder is not None or workspace.settings.text("embedder") in ("minilm", "endpoint")
+    return memories_of(workspace) if with_model and chosen else PlaceMemories(workspace, TextOnly())
+
+
+def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:
     """What the work is about, in words."""
     said: list[str] = []
     if session is not None:

@@ -26,7 +26,8 @@ from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
 from ...errors import HandoffSettled, SegueError, UnknownHandoff, UsageError
 from ...stores.base import Append, MemoryChange
-from ..brief import brief as briefs
+from ..brief.brief import written
+from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
 from ..workspace.open_session import list_sessions, make_current
 
@@ -289,16 +290,10 @@ class Handoffs:
         return [_line(memory.content) for memory in found if memory.type != "handoff"]
 
     def _brief(self, state: SessionState) -> str:
-        from ...effects.git.probe import probe
-        from ..resume.prepare import tell
-
         try:
-            told = tell(self._workspace, state)
-            world = None if not self._workspace.sees_tree else probe(self._workspace.folder)
-            return briefs.written(
-                list(told.digests), agent=told.agent, session=state, probe=world,
-                budget=RESTORATION_BYTES,
-            )  # fmt: skip
+            runs = summary_of_session(self._workspace, state)
+            known = gather(self._workspace, state, runs, world=world_now(self._workspace, runs), memories=())
+            return written(known, runs, budget=RESTORATION_BYTES)
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
 

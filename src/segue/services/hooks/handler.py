@@ -350,7 +350,7 @@ class Handler:
             self._try(
                 lambda: prepare(
                     workspace, None, reason=reasons[0],
-                    transcript=found.path if Path(found.path).is_file() else None,
+                    transcript=found.path if Path(found.path).is_file() else None, run=found.native,
                     agent=found.agent, seconds=0.25,
                 )
             )  # fmt: skip

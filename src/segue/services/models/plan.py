@@ -25,6 +25,7 @@ from ...core.sessions import commands as do
 from ...effects.git import repository as git
 from ...effects.redaction.redact import redact
 from ...errors import BadImport, ModelFailed, OverBudget, SegueError, UsageError
+from ..brief.gather import summary_of_session
 from ..features.features import Features, as_check, feature_id
 from ..memories.service import memories_of
 from ..workspace.open_session import find_session, start_session
@@ -170,9 +171,7 @@ def _python(root: Path, files: Sequence[str]) -> list[str]:
 
 def _ran(workspace: Workspace) -> list[str]:
     """Commands of the newest run that test, check or build, and needed no shell."""
-    from ..resume.prepare import tell
-
-    told = tell(workspace, None)
+    told = summary_of_session(workspace, None)
     found = []
     for digest in told.digests[:1]:
         found += [

@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
-from ...core.brief.facts import Claim, picture
+from ...core.brief.facts import Claim
 from ...core.models import prompt
 from ...core.models.grounding import ClaimSource, ObservedFacts, gives_orders, observed
 from ...core.models.prompt import Excerpts, ModelQuestion
 from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
+from ..brief.gather import RunsSummary, gather, summary_of_run, summary_of_session
 from ..brief.model_claims import KeptClaims, keep
-from ..resume.prepare import Prepared, RunsSummary, prepare, tell
+from ..resume.prepare import Prepared, prepare
 from ..resume.scenes import state_of
 from ..runs.observed import runs_of
 from ..runs.read_transcript import read
+from ..runs.select import find_run, newest_other_run
 from . import ask as models
 from . import config as ladders
 from .ask import Refined, RequestPreview, Telling
@@ -68,7 +70,7 @@ class RunMaterial(Value):
     chars: int
 
 
-def gather(
+def material_of(
     workspace: Workspace,
     state: SessionState | None,
     told: RunsSummary,
@@ -76,7 +78,7 @@ def gather(
     purpose: str = "brief",
 ) -> RunMaterial:
     """The facts and excerpts of the newest run, as many as fit the smallest window of the ladder."""
-    shown = picture(list(told.digests), state, agent=told.agent)
+    shown = gather(workspace, state, told, memories=(), covers=False)
     room = prompt.room_for(ladders.wanted(workspace).window, purpose)
     about = redact(prompt.facts_of(shown, room // 4))
     excerpts = _excerpts(told, path)
@@ -123,8 +125,8 @@ def _asking(
     workspace: Workspace, session: SessionHandle | str | None, transcript: Path | None, agent: str
 ) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
     state = state_of(workspace, session or None)
-    told = tell(workspace, state, transcript, agent)
-    material = gather(workspace, state, told, _path(workspace, told, transcript))
+    told = summary_of_session(workspace, state, transcript=transcript, agent=agent)
+    material = material_of(workspace, state, told, _path(workspace, told, transcript))
     return state, told, models.claims_question(workspace, "brief", material.sources, material.about), material
 
 
@@ -170,15 +172,15 @@ def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 def summary(workspace: Workspace, session: SessionHandle, *, say: Telling | None = None) -> Refined:
     """What a session decided and learnt, from its journal and its newest run."""
     state = session.state
-    told = tell(workspace, state)
-    material = gather(workspace, state, told, _path(workspace, told, None), "summary")
+    told = summary_of_session(workspace, state)
+    material = material_of(workspace, state, told, _path(workspace, told, None), "summary")
     declared = [(f"d{n}", "user", f"{one.text}. {one.why}") for n, one in enumerate(state.decisions, 1)]
     declared += [(f"f{n}", "user", one.text) for n, one in enumerate(state.findings, 1)]
     sources = [*models.masked(prompt.texts_as_sources(declared)), *material.sources]
     if not sources:
         return Refined(fell_back="there is nothing to sum up")
     return models.claims(
-        workspace, "summary", sources, observed(picture(list(told.digests), state)), about=material.about,
+        workspace, "summary", sources, material.facts, about=material.about,
         session=state.id, tell=say,
     )  # fmt: skip
 
@@ -237,9 +239,9 @@ def _prose(text: str) -> str:
 def reflections(workspace: Workspace, run: str = "", *, say: Telling | None = None) -> tuple[str, Refined]:
     """(run, lessons from what failed in it), from its excerpts."""
     capture = runs_of(workspace).capture()
-    found = capture.find_run(run) if run else capture.newest()
-    told = tell(workspace, None, Path(found.path), found.agent)
-    material = gather(workspace, None, told, Path(found.path), "reflection")
+    found = find_run(capture, run) if run else newest_other_run(capture)
+    told = summary_of_run(workspace, capture, found)
+    material = material_of(workspace, None, told, Path(found.path), "reflection")
     if not material.sources:
         return found.native, Refined(fell_back="that run says nothing")
     asked = models.claims(

@@ -25,8 +25,10 @@ from ...effects.git import scene as effect
 from ...effects.processes.identity import host_name
 from ...effects.redaction.redact import redact_bytes
 from ...errors import SegueError, UsageError
+from ..brief.gather import summary_of_session
 from ..features.features import Features
 from ..runs.observed import runs_of
+from ..runs.select import newest_run
 from ..workspace.open_session import find_session
 from . import prepare, scenes
 
@@ -202,13 +204,11 @@ class _Looking:
         slack = 60.0
         if self.state is not None and seconds_of(self.state.updated) > written + slack:
             return True
-        newest = next(
-            (one for one in runs_of(self.workspace).capture().found() if not one.parent and one.size), None
-        )
+        newest = newest_run(runs_of(self.workspace).capture())
         return newest is not None and newest.changed > written + slack
 
     def _composed(self) -> Manifest:
-        told = prepare.tell(self.workspace, self.state)
+        told = summary_of_session(self.workspace, self.state)
         scene = scenes.take(self.workspace, self.state, digests=told.digests, seconds=min(5.0, self.left))
         return (
             read(prepare.composed(self.workspace, self.state, told, scene, "put together now")) or Manifest()

@@ -15,29 +15,21 @@ from typing import TYPE_CHECKING
 from ..._failpoints import trip
 from ...core.base.values import Value
 from ...core.brief.compose import BYTES_DEFAULT
-from ...core.brief.facts import Probe, picture
+from ...core.brief.facts import Probe
 from ...core.brief.manifest import TOKEN_BYTES, Preparation, prepared
 from ...core.features.verdict import had_passed
 from ...core.resume.scene import Scene
-from ...core.runs.identifiers import short_run
 from ...core.sessions.state import SessionState
 from ...effects import surroundings
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.redaction.redact import redact_bytes
-from ...errors import SegueError
-from ..brief import brief as briefs
-from ..brief.model_claims import claims_of
-from ..runs.masking import masked
-from ..runs.observed import runs_of
-from ..runs.read_transcript import final, read, recognised
+from ..brief.gather import RunsSummary, command_for_more, gather, summary_of_session
 from . import scenes
 from .scenes import state_of
 
 if TYPE_CHECKING:
-    from ...agents.base import Found
     from ...core.runs.model import RunDigest
     from ...effects.git.scene import SceneQuery
-    from ..runs.discovery import RunFinder
     from ..workspace.session_handle import SessionHandle
     from ..workspace.workspace import Workspace
 
@@ -65,31 +57,24 @@ class Prepared(Value):
     """What `segue since` will compare with."""
 
 
-class RunsSummary(Value):
-    """What the runs of a session say, the newest first."""
-
-    digests: tuple[RunDigest, ...] = ()
-    agent: str = ""
-    run: str = ""
-
-
 def prepare(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
     transcript: Path | str | None = None,
-    agent: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
+    agent: str = "", run: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
     seen: Scene | None = None, begun: SceneQuery | None = None,
 ) -> Prepared:  # fmt: skip
     """Write the manifest of where the work stands, and keep the scene.
 
     ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
-    one that asks. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
+    one that asks; ``run`` is its id, where several conversations share a file. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
     the world was ``seen`` just now."""
     start = time.monotonic()
     workspace.pause_file.check()
     if here:
         check_writable(workspace.working_tree.root / HERE)
     state = state_of(workspace, session)
-    told = tell(workspace, state, Path(transcript) if transcript else None, agent)
+    path = Path(transcript) if transcript else None
+    told = summary_of_session(workspace, state, transcript=path, agent=agent, run=run)
     scene = scenes.take(
         workspace, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen, begun=begun
     )
@@ -104,77 +89,21 @@ def prepare(
     return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
 
 
-def tell(
-    workspace: Workspace, state: SessionState | None, transcript: Path | None = None, agent: str = ""
-) -> RunsSummary:
-    """The newest runs of a session, masked; a run that cannot be read is left out."""
-    if not workspace.sees_tree:
-        from ..runs.sent_runs import sent_runs_of
-
-        sent = sent_runs_of(workspace, state.id) if state is not None else []
-        first = sent[0][0] if sent else None
-        return RunsSummary(
-            tuple(digest for _, digest in sent), first.agent if first else "", first.native if first else ""
-        )
-    capture = runs_of(workspace).capture()
-    session = state.id if state else ""
-    try:
-        found = newest_of(capture, session, transcript, agent)
-        if found is None and transcript is not None:
-            one = recognised(transcript, agent)
-            digest = masked(final(read(transcript, one), one))
-            return RunsSummary((digest,), one.name, digest.native)
-        if found is None:
-            return RunsSummary()
-        digest = briefs.of_found(capture, found)
-        row = capture.row(found)
-        older = briefs.before(capture, found, digest, row.session if row else "")
-        return RunsSummary((digest, *older), found.agent, found.native)
-    except (SegueError, OSError):
-        return RunsSummary()
-
-
-def newest_of(
-    capture: RunFinder, session: str, transcript: Path | None = None, agent: str = ""
-) -> Found | None:
-    """The newest run that belongs to a session or to none; with a transcript, the run that wrote it."""
-    wanted = str(transcript) if transcript else ""
-    for one in capture.found(agent):
-        if wanted and one.path == wanted:
-            return one
-        if wanted or one.parent or not one.size:
-            continue
-        row = capture.row(one)
-        if row is None or row.session in ("", session) or not session:
-            return one
-    return None
-
-
 def composed(
     workspace: Workspace, state: SessionState | None, told: RunsSummary, scene: Scene, reason: str,
     budget: int = BYTES_DEFAULT,
 ) -> bytes:  # fmt: skip
     """The manifest of where the work stands."""
-    from ..brief.relevant_memories import bearing
-
     probe = Probe(
         scene.at, scene.branch, scene.head, tuple(one.path for one in scene.dirty[:40]), (), scene.cut
     )
-    digests = list(told.digests)
-    shown = picture(digests, state, probe, bearing(workspace, state, digests), agent=told.agent, covered=None)
+    shown = gather(workspace, state, told, world=probe, covers=False)
     shown.when = shown.when or scene.at
-    shown.claims = claims_of(workspace.home, told.run, shown)
     shown.project = shown.project or workspace.working_tree.project_name(
         workspace.working_tree.project_key(workspace.settings)[0]
     )
     about = _about(workspace, state, told.digests, scene, reason)
-    more = (
-        f"segue show {short_run(told.run)} --timeline"
-        if told.run
-        else f"segue show {state.id}"
-        if state
-        else ""
-    )
+    more = command_for_more(told, state)
     room = budget
     while True:
         body = redact_bytes(prepared(shown, about, room, more))

@@ -8,7 +8,6 @@ noted with the session as references and hashes, never as copies.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -17,21 +16,32 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.base.token_estimate import Counter, estimate
 from ...core.brief.compose import compose
-from ...core.brief.facts import BriefFacts, Probe, picture
+from ...core.brief.facts import BriefFacts, Probe
 from ...core.brief.passages import Passage, passages
 from ...core.brief.relevance import words
 from ...core.resume import restoration as core
 from ...core.resume.restoration import Candidate, Restoration, pieces_of
-from ...core.runs.identifiers import short_run
 from ...core.runs.model import RunDigest
 from ...core.sessions.state import SessionState
 from ...effects.git import repository
-from ...effects.git.probe import begun, probe
+from ...effects.git.probe import begun
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
-from ..brief import brief as brief_service
-from ..features.features import Features
+from ..brief.gather import (
+    RunsSummary,
+    command_for_more,
+    gather,
+    summary_of_run,
+    summary_of_session,
+    world_now,
+)
+from ..brief.relevant_memories import (
+    memory_service,
+    query_of,
+    relevant_memories,
+)
 from ..runs.observed import runs_of
+from ..runs.select import newest_run
 from ..workspace.open_session import find_session
 
 if TYPE_CHECKING:
@@ -44,7 +54,7 @@ DECISIONS_MAX, DECISION_DAYS = 5, 30
 MEMORIES_MAX, PLAYBOOKS_MAX, NOTES_MAX, RELATED_MAX = 8, 3, 5, 6
 OUTPUT_CHARS, WORDS_MAX = 4_000, 8
 GIT_SECONDS = 0.5
-MEMORY_SCORE_MIN = 0.12
+NO_TREE = "a server sees no working tree"
 
 
 class Gathered:
@@ -54,44 +64,35 @@ class Gathered:
         self.workspace = workspace
         self.state = state
         self.root: Path = workspace.working_tree.root
-        self.digests: list[RunDigest] = []
-        self.agent = ""
-        self.run = ""
+        self.runs = RunsSummary()
         self.blocks: Sequence[Any] = ()
         self._world: Callable[[], Probe] | None = None
         self._changes: HunkQuery | None = None
         self._look(quotes)
 
     def _look(self, quotes: bool) -> None:
-        """The newest run of the session, and the texts in it."""
-        from ..runs.quoting import blocks_of
-        from .prepare import newest_of
-
+        """The newest runs of the session, and the texts in the newest."""
         if not self.workspace.sees_tree:
-            self._look_at_sent()
+            self.runs = summary_of_session(self.workspace, self.state)
             return
-        capture = runs_of(self.workspace).capture()
+        finder = runs_of(self.workspace).capture()
         try:
-            found = newest_of(capture, self.state.id if self.state else "")
+            found = newest_run(finder, session=self.state.id if self.state else "")
             if found is None:
                 return
-            digest = brief_service.of_found(capture, found)
-            row = capture.row(found)
-            self.digests = [digest, *brief_service.before(capture, found, digest, row.session if row else "")]
-            self.agent, self.run = found.agent, found.native
+            self.runs = summary_of_run(self.workspace, finder, found)
             if quotes:
+                from ..runs.quoting import blocks_of
+
                 self._ask()
-                self.blocks = blocks_of(capture, found)
+                self.blocks = blocks_of(finder, found)
         except (SegueError, OSError):
             return
 
-    def _look_at_sent(self) -> None:
-        from ..runs.sent_runs import sent_runs_of
-
-        sent = sent_runs_of(self.workspace, self.state.id) if self.state is not None else []
-        self.digests = [digest for _, digest in sent]
-        if sent:
-            self.agent, self.run = sent[0][0].agent, sent[0][0].native
+    @property
+    def digests(self) -> tuple[RunDigest, ...]:
+        """What the runs say, the newest first."""
+        return self.runs.digests
 
     def _ask(self) -> None:
         """Git is asked while texts are read."""
@@ -108,15 +109,10 @@ class Gathered:
 
         return (self._changes or HunkQuery(self.root, seconds=GIT_SECONDS)).changes()
 
-    def picture(self, memories: Sequence[str]) -> BriefFacts:
+    def facts(self, memories: Sequence[str]) -> BriefFacts:
         """What a brief says."""
-        last = self.digests[0].last if self.digests else 0.0
-        covered = None
-        if self.state is not None and self.state.features:
-            covered = Features(find_session(self.workspace, self.state.id)).covered(self.state)
-        asked = self._world or (lambda: probe(self.root, last))
-        world = Probe(now=time.time()) if not self.workspace.sees_tree else asked()
-        return picture(self.digests, self.state, world, memories, agent=self.agent, covered=covered)
+        world = self._world() if self._world is not None else world_now(self.workspace, self.runs)
+        return gather(self.workspace, self.state, self.runs, world=world, memories=memories)
 
     @cached_property
     def library(self) -> Library:
@@ -128,15 +124,7 @@ class Gathered:
     @cached_property
     def query(self) -> str:
         """What the work is about, in words."""
-        from ..brief.relevant_memories import query_of
-
         return query_of(self.state, self.digests)
-
-    def more(self) -> str:
-        """The command that gives what was left out."""
-        if self.run:
-            return f"segue show {short_run(self.run)} --timeline"
-        return f"segue show {self.state.id}" if self.state else ""
 
 
 def restore(
@@ -152,8 +140,8 @@ def restore(
     state = _state(workspace, session)
     known = Gathered(workspace, state)
     recalled = _recalled(workspace, known)
-    shown = known.picture([" ".join(text.split())[:240] for _, text, _ in recalled[:4]])
-    more = known.more()
+    shown = known.facts([" ".join(text.split())[:240] for _, text, _ in recalled[:4]])
+    more = command_for_more(known.runs, state)
     forms = [redact(compose(shown, size, more)) for size in BRIEF_BYTES]
     found = list(_candidates(workspace, known, recalled, tuple(notes), decisions, since))
     quotes: Iterable[Passage] = ()
@@ -171,7 +159,7 @@ def brief_of(workspace: Workspace, session: str = "", *, budget: int = BRIEF_BYT
     """The brief of a session, or of where the work here stands."""
     known = Gathered(workspace, _state(workspace, session), quotes=False)
     memories = [" ".join(text.split())[:240] for _, text, _ in _recalled(workspace, known)[:4]]
-    return redact(compose(known.picture(memories), budget, known.more()))
+    return redact(compose(known.facts(memories), budget, command_for_more(known.runs, known.state)))
 
 
 def _record(
@@ -236,15 +224,15 @@ def _candidates(
 
 def _nowhere(wanted: tuple[str, ...]) -> Iterator[Candidate]:
     """What a server cannot tell, for the log."""
-    from ..runs.sent_runs import WHY
-
     for id, kind, priority in (
         ("changes", "work under way", "essential"), ("notes", "related notes", "recommended"),
         ("files", "related files", "expanded"),
     ):  # fmt: skip
-        yield Candidate(id, kind, priority, missing=WHY)
+        yield Candidate(id, kind, priority, missing=NO_TREE)
     for id in wanted:
-        yield Candidate(f"note/{id}", "requested notes", "recommended", note=id, missing=f"missing: {WHY}")
+        yield Candidate(
+            f"note/{id}", "requested notes", "recommended", note=id, missing=f"missing: {NO_TREE}"
+        )
 
 
 def _candidate(
@@ -420,25 +408,11 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
 
 def _recalled(workspace: Workspace, known: Gathered) -> list[tuple[str, str, str]]:
     """(id, text, trust) of the memories that bear on the work; by full text unless a model is set."""
-    query = known.query
-    if not query:
-        return []
     try:
-        service = _service(workspace)
-        found = service.search(query, top_k=MEMORIES_MAX * 2, session=known.state.id if known.state else "")
+        found = relevant_memories(workspace, known.state, known.digests, most=MEMORIES_MAX, with_model=True)
     except (SegueError, OSError):
         return []
-    good = [one for one in found if not one.quoted and one.score >= MEMORY_SCORE_MIN][:MEMORIES_MAX]
-    return [(one.id, one.content, _trust(one.memory.trust)) for one in good]
-
-
-def _service(workspace: Workspace) -> Any:
-    from ...effects.vectors.embedder import TextOnly
-    from ..memories.service import PlaceMemories, memories_of
-
-    if workspace.embedder is not None or workspace.settings.text("embedder") in ("minilm", "endpoint"):
-        return memories_of(workspace)
-    return PlaceMemories(workspace, TextOnly())
+    return [(one.id, one.content, _trust(one.memory.trust)) for one in found]
 
 
 def _trust(trust: str) -> str:
@@ -450,7 +424,7 @@ def _strategies(workspace: Workspace, known: Gathered, seen: set[str]) -> Iterat
     if not query:
         return
     try:
-        found = _service(workspace).playbook(query, top_k=PLAYBOOKS_MAX)
+        found = memory_service(workspace, with_model=True).playbook(query, top_k=PLAYBOOKS_MAX)
     except (SegueError, OSError):
         return
     for one in found:

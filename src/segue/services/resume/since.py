@@ -43,17 +43,18 @@ from ...effects.git import scene as effect
 from ...effects.git.history import Way
 from ...effects.processes.identity import host_name
 from ...errors import SegueError, UnknownRun, UnknownSession, UsageError
+from ..brief.gather import digest_of
 from ..features.features import Features, patterns_of
 from ..memories.reader import reader_of
 from ..runs.observed import runs_of
 from ..runs.run import run_in
+from ..runs.select import newest_run, runs_meant
 from ..workspace.open_session import find_session
 from . import scenes
 from .notes import library_of
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...stores.base import Memories
     from ..runs.discovery import RunFinder
     from ..workspace.workspace import Workspace
 
@@ -109,7 +110,7 @@ def since(
 def left(workspace: Workspace, state: SessionState | None, capture: RunFinder) -> Scene:
     """The world when the work was left, as it was kept or as far as it can be put together."""
     kept = scenes.kept(workspace, state.id if state else "")
-    last = _last_run(capture, state)
+    last = newest_run(capture, session=state.id if state else "", but=capture.asks)
     if kept is not None and (last is None or last.changed <= kept.at + SLACK_SECONDS):
         return kept
     if last is not None:
@@ -126,24 +127,11 @@ def left(workspace: Workspace, state: SessionState | None, capture: RunFinder) -
     )
 
 
-def _last_run(capture: RunFinder, state: SessionState | None) -> Found | None:
-    """The newest run of this work that is not the one that asks."""
-    for one in capture.found():
-        if one.parent or not one.size or capture.asks(one):
-            continue
-        row = capture.row(one) if state else None
-        if row is None or not state or row.session in ("", state.id):
-            return one
-    return None
-
-
 def _of_run(
     workspace: Workspace, state: SessionState | None, capture: RunFinder, found: Found, kept: Scene | None
 ) -> Scene:
-    from ..brief.brief import of_found
-
     try:
-        digest = of_found(capture, found)
+        digest = digest_of(workspace, capture, found)
     except (SegueError, OSError, UnknownRun):
         digest = None
     moment = min(found.changed, digest.last or found.changed) if digest else found.changed
@@ -256,10 +244,10 @@ def _paths(files: Files) -> list[str]:
 def _runs(workspace: Workspace, capture: RunFinder, then: Scene) -> Iterable[Mention]:
     """Runs that were active since, not counting the one that asks and sub-agents."""
     seen: set[str] = set()
-    for found in capture.found():
+    for found in runs_meant(capture, but=capture.asks):
         if found.changed <= then.at + SLACK_SECONDS or len(seen) >= RUNS_MAX:
             break
-        if found.parent or found.native in seen or not found.size or capture.asks(found):
+        if found.native in seen:
             continue
         seen.add(found.native)
         row = capture.row(found)
@@ -283,9 +271,7 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
 
 def _memories(workspace: Workspace, then: Scene) -> tuple[Mention, ...]:
     """Memories that are new or changed since, for who may read them."""
-    kept: Memories | None = getattr(workspace.store, "memories", None)
-    if kept is None:
-        return ()
+    kept = workspace.store.memories
     try:
         reader, start = reader_of(workspace), iso(then.at)
         found: dict[str, Mention] = {}

@@ -18,6 +18,7 @@ from ...effects.files.atomic import write_whole
 from ...errors import BadSettings, SegueError, UsageError
 from ...settings import Settings
 from ..runs.observed import runs_of
+from ..runs.select import find_run, newest_run
 from ..workspace.data_folder import DataFolder
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def pressure(
     from ..runs.read_transcript import final
 
     capture = runs_of(workspace).capture()
-    found = capture.find_run(run) if run else next((one for one in capture.found() if not one.parent), None)
+    found = find_run(capture, run) if run else newest_run(capture)
     if found is None:
         return pressure_of(0, window or _any(workspace.settings), limit, source="default")
     digest = final(capture.reading(found), agent_of(found.agent))

@@ -18,6 +18,7 @@ from ...core.base.values import Value
 from ...effects.processes.identity import ancestors, began_at, command_of
 from ...errors import SegueError
 from .observed import runs_of
+from .select import newest_run
 from .sync import sync
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def parent_agent() -> tuple[str, float]:
 
 
 def _written_since(capture: RunFinder, agent: str, began: float) -> Found | None:
-    newest = next((one for one in capture.found(agent) if not one.parent), None)
+    newest = newest_run(capture, agent=agent)
     return newest if newest is not None and newest.changed >= began else None
 
 

@@ -3,7 +3,7 @@
 Looking needs no store and makes none; where there is one, it saves opening files (its index of known
 transcripts, and the cursors) and brings back what the agent has deleted (the archive), or what an agent on
 another machine wrote (copies in a store that machines share). No more files are opened than the agents'
-discovery opens. The run that asks is never the answer.
+discovery opens. Which of the runs is meant, ``select.py`` says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ...agents import agent as agent_of
 from ...agents import agents
@@ -27,16 +27,11 @@ from ...effects.files.archive import Archive
 from ...effects.files.growing_file import chunks
 from ...effects.git import repository as git
 from ...effects.processes.identity import ancestors, host_name, is_alive, open_files
-from ...errors import SegueError, StoreUnavailable, UnknownRun, UsageError
-from ...settings import api_key_of, data_folder, store_of
+from ...errors import SegueError
 from ...stores.base import RunRow, Runs
-from ..workspace.data_folder import DataFolder
 from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, run_in
-
-if TYPE_CHECKING:
-    from .shared_copies import SharedCopies
 
 ASKING = {
     "claude-code": ("CLAUDE_CODE_SESSION_ID",),
@@ -50,23 +45,14 @@ ASKING_SECONDS = 120.0
 """A call that asked us was written at most so long ago."""
 _TAIL_BYTES = 65_536
 _SEGUE = regex(r"(?:^|[\s;&|(/])segue\s")
-_MANY = 8
 _AHEAD = 32
 
 
-def _elsewhere(home: DataFolder, where: str, key: str) -> tuple[Runs, SharedCopies] | tuple[None, None]:
-    """What a server keeps of runs, and copies of transcripts; None while it is down: agents' own files tell
-    enough to go on."""
-    from ..workspace.open_store import open_store
-    from .shared_copies import SharedCopies
+class TranscriptCopies(Protocol):
+    """Copies of transcripts, by the keys of their runs."""
 
-    journal = open_store(home, where, key=key)
-    runs: Runs = journal.runs
-    try:
-        runs.get("")
-    except StoreUnavailable:
-        return None, None
-    return runs, SharedCopies(journal)
+    def has(self, key: str) -> bool: ...
+    def read(self, key: str) -> Iterator[bytes]: ...
 
 
 class RunFinder:
@@ -74,14 +60,14 @@ class RunFinder:
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], *, runs: Runs | None = None,
-        archive: Archive | None = None, shelf: SharedCopies | None = None, everywhere: bool = False,
+        archive: Archive | None = None, copies: TranscriptCopies | None = None, everywhere: bool = False,
     ) -> None:  # fmt: skip
         self.folder = folder.absolute()
         self.environment = environment
         self.runs = runs
         self.archive = archive
-        self.shelf = shelf
-        """Copies that others can read, too."""
+        self.copies = copies
+        """Copies in a store that machines share."""
         self.everywhere = everywhere
         self.host = host_name()
         self._seen: list[Found] | None = None
@@ -91,21 +77,6 @@ class RunFinder:
         """Masked digests, while it remembers."""
         self.faults: list[SegueError] = []
         """What agents could not tell us."""
-
-    @classmethod
-    def here(cls, folder: Path, environment: Mapping[str, str]) -> RunFinder:
-        """With the store and the archive of the environment, if they are there; nothing is made."""
-        where = store_of(environment)
-        home = DataFolder(data_folder(environment)).for_store(where)
-        archive = Archive(home.transcripts) if home.transcripts.is_file() else None
-        if not home.has_store():
-            return cls(folder, environment, archive=archive)
-        if home.elsewhere:
-            there, shelf = _elsewhere(home, where, api_key_of(environment))
-            return cls(folder, environment, runs=there, archive=archive, shelf=shelf)
-        from ...stores.sqlite import SqliteJournal
-
-        return cls(folder, environment, runs=SqliteJournal(home.database, lock=True).runs, archive=archive)
 
     # -- discovery -----------------------------------------------------------------------------
 
@@ -168,34 +139,6 @@ class RunFinder:
             self.faults.append(unreadable(Path(agent.name), f"looking for its transcripts failed: {fault}"))
         while ahead:
             yield heapq.heappop(ahead)[2]
-
-    def newest(self, agent: str = "") -> Found:
-        """The newest run of the project that is no sub-agent's and not the one that asks."""
-        for one in self.found(agent):
-            if not one.parent and not _is_empty(one) and not self.asks(one):
-                return one
-        raise UnknownRun(
-            "no agent has left a run in this project", hint="`segue runs --all` looks in every project"
-        )
-
-    def find_run(self, id: str) -> Found:
-        """The run with this id, or the one whose id begins so; also ``agent/id`` and a transcript's path.
-        UnknownRun if there is none, UsageError if there are several."""
-        agent, slash, rest = id.partition("/")
-        wanted = rest if slash and rest and "/" not in rest else id
-        agent = agent if wanted is rest and slash else ""
-        hits: dict[tuple[str, str], Found] = {}
-        for one in (*self.found(), *map(found_of, self.rows())):
-            if agent in ("", one.agent) and (one.native.startswith(wanted) or one.path == id):
-                hits.setdefault((one.agent, one.native), one)
-        exact = [one for one in hits.values() if one.native == wanted]
-        matches = exact or list(hits.values())
-        if len(matches) == 1 and id:
-            return matches[0]
-        if not matches:
-            raise UnknownRun(f"no run is called {id!r}", hint="`segue runs` lists those of this project")
-        names = ", ".join(f"{one.agent}/{one.native}" for one in matches[:_MANY])
-        raise UsageError(f"{len(matches)} runs are called {id!r}…", hint=f"give more of the id: {names}")
 
     def rows(self) -> list[RunRow]:
         """All runs that the store knows."""
@@ -301,13 +244,35 @@ class RunFinder:
         key = self.key(found)
         if self.archive is not None and self._is_archived(found):
             yield from self.archive.read(key)
-        elif self.shelf is not None and self.shelf.has(key):
-            yield from self.shelf.read(key)
+        elif self.copies is not None and self.copies.has(key):
+            yield from self.copies.read(key)
         else:
             raise unreadable(Path(found.path), "it is gone, and no copy was kept")
 
     def _is_archived(self, found: Found) -> bool:
         return self.archive is not None and self.archive.find(self.key(found)) is not None
+
+
+class SentRunFinder(RunFinder):
+    """Runs as they were sent; nothing is looked for on this machine."""
+
+    def found(self, agent: str = "") -> Iterator[Found]:
+        """None: no agent works here."""
+        return iter(())
+
+    def asks(self, found: Found) -> bool:
+        return False
+
+    def _read(self, found: Found, clean: Clean | None) -> Reading:
+        row = self.row(found)
+        kept = cursor.unpacked(row.reading) if row is not None else None
+        reading = cursor.reading_of(kept) if kept is not None else None
+        if reading is None:
+            raise unreadable(Path(found.path), "its digest was not sent, or in another form")
+        return reading
+
+    def blocks(self, found: Found) -> Iterator[bytes]:
+        raise unreadable(Path(found.path), "transcripts stay on the machine of their agent")
 
 
 def found_of(row: RunRow) -> Found:
@@ -364,7 +329,3 @@ def _last_steps(found: Found, agent: Agent) -> Iterator[Step]:
     for line in tail.split(b"\n")[1 if size > _TAIL_BYTES else 0 :]:
         if line:
             yield from reader.read(line)
-
-
-def _is_empty(found: Found) -> bool:
-    return not found.size and agent_of(found.agent).form == "lines"

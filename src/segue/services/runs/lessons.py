@@ -12,6 +12,7 @@ from ..workspace.workspace import Workspace
 from .masking import masked
 from .observed import runs_of
 from .read_transcript import final
+from .select import find_run, newest_other_run
 
 if TYPE_CHECKING:
     from ...core.brief.facts import Claim
@@ -27,7 +28,7 @@ def from_run(
     """Reflections from what failed in a run and then went well; the newest run if none is named."""
 
     capture = runs_of(workspace).capture()
-    found = capture.find_run(id) if id else capture.newest()
+    found = find_run(capture, id) if id else newest_other_run(capture)
     digest = masked(final(capture.reading(found), agent_of(found.agent)))
     wishes = [_wish(digest, failure, found.native, scope) for failure in digest.solved]
     if not wishes:

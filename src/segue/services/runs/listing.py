@@ -20,6 +20,7 @@ from .discovery import RunFinder, found_of
 from .observed import runs_of
 from .read_transcript import final
 from .run import Run, facts_of, run_in, run_of, seen
+from .select import find_run
 
 if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
@@ -72,10 +73,10 @@ def _as_it_stands(capture: RunFinder, found: Found, known: bool) -> Run | None:
 def one_run(workspace: Workspace, id: str) -> Run:
     """A run by its id, or the beginning of it."""
     capture = runs_of(workspace).capture()
-    found = capture.find_run(id)
+    found = find_run(capture, id)
     key = capture.key(found)
     archived = key in runs_of(workspace).archive.sessions()
-    shared = capture.shelf is not None and capture.shelf.has(key)
+    shared = capture.copies is not None and capture.copies.has(key)
     row = runs_of(workspace).runs.get(key)
     present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
     known = run_in(row) if row is not None else None

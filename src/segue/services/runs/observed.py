@@ -1,25 +1,20 @@
-"""What is kept of runs, for the services of one Segue: rows, copies, and a look at what agents left.
-
-Nothing is opened or imported before it is asked for: most commands have to do with sessions only.
-"""
+"""The runs that a workspace knows: rows in its store, copies of transcripts, and what agents left on the disk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ...effects.files.archive import Archive
-    from ...stores.base import Runs
-    from ..workspace.workspace import Workspace
-    from .discovery import RunFinder
-    from .shared_copies import SharedCopies
+from ...effects.files.archive import Archive
+from ...errors import StoreUnavailable
+from ...stores.base import Runs
+from ..workspace.workspace import Workspace
+from .discovery import RunFinder, SentRunFinder
 
 
 class ObservedRuns:
-    """The observed side of a data folder."""
+    """The runs of a workspace with a working tree."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -32,31 +27,33 @@ class ObservedRuns:
 
     @cached_property
     def archive(self) -> Archive:
-        """The copies of transcripts."""
-        from ...effects.files.archive import Archive
-
+        """The copies of transcripts on this machine."""
         return Archive(self._workspace.home.transcripts)
 
-    @property
-    def shelf(self) -> SharedCopies | None:
-        """Copies in a store that machines share; None for one of this machine."""
-        if not self._workspace.home.elsewhere:
-            return None
-        from .shared_copies import SharedCopies
-
-        return SharedCopies(self._workspace.store)
-
     def capture(self, *, everywhere: bool = False) -> RunFinder:
-        """The runs that agents left on this machine: of this project, or of all."""
+        """The runs that agents left on this machine: of this project, or of all.
+
+        While a store elsewhere cannot be reached, agents' own files tell enough to go on."""
         if self._looked is not None and not everywhere:
             return self._looked
-        from .discovery import RunFinder
+        workspace, shared = self._workspace, bool(self._workspace.home.elsewhere)
+        finder = RunFinder(
+            workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere
+        )
+        if not shared or self._can_be_asked():
+            finder.runs = self.runs
+        if shared and finder.runs is not None:
+            from .shared_copies import SharedCopies
 
-        workspace = self._workspace
-        return RunFinder(
-            workspace.folder, workspace.environment, runs=self.runs, archive=self.archive, shelf=self.shelf,
-            everywhere=everywhere,
-        )  # fmt: skip
+            finder.copies = SharedCopies(workspace.store)
+        return finder
+
+    def _can_be_asked(self) -> bool:
+        try:
+            self.runs.get("")
+        except StoreUnavailable:
+            return False
+        return True
 
     @contextmanager
     def one_look(self) -> Iterator[None]:
@@ -71,10 +68,16 @@ class ObservedRuns:
             self._looked = before
 
 
+class SentRuns(ObservedRuns):
+    """The runs that were sent to a server."""
+
+    def capture(self, *, everywhere: bool = False) -> RunFinder:
+        workspace = self._workspace
+        return SentRunFinder(
+            workspace.folder, workspace.environment, runs=self.runs, archive=None, everywhere=everywhere
+        )
+
+
 def runs_of(workspace: Workspace) -> ObservedRuns:
     """The runs that a workspace knows: those on this machine, on a server those that were sent to it."""
-    if workspace.sees_tree:
-        return workspace.part(ObservedRuns)
-    from .sent_runs import SentRuns
-
-    return workspace.part(SentRuns)
+    return workspace.part(ObservedRuns if workspace.sees_tree else SentRuns)

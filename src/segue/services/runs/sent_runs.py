@@ -7,22 +7,18 @@ they are. A session's runs are those that were sent for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...agents.base import Found
 from ...core.base.values import seconds_of
 from ...core.runs.model import RunDigest
 from ...errors import SegueError, UsageError
-from ..runs import cursor
-from ..runs.discovery import RunFinder
-from ..runs.observed import ObservedRuns, runs_of
-from ..runs.read_transcript import Clean, Reading, final, unreadable
-from ..runs.run import Run, key_of, row_of
+from . import cursor
 from .masking import masked
+from .read_transcript import Reading, final
+from .run import Run, key_of, row_of
 
 if TYPE_CHECKING:
     from ...stores.base import RunRow
@@ -30,39 +26,6 @@ if TYPE_CHECKING:
 
 RUNS_MAX = 3
 DIGEST_BYTES_MAX = 4_000_000
-WHY = "a server sees no working tree"
-
-
-class SentRunFinder(RunFinder):
-    """Runs as they were sent; nothing is looked for on this machine."""
-
-    def found(self, agent: str = "") -> Iterator[Found]:
-        """None: no agent works here."""
-        return iter(())
-
-    def asks(self, found: Found) -> bool:
-        return False
-
-    def _read(self, found: Found, clean: Clean | None) -> Reading:
-        row = self.row(found)
-        kept = cursor.unpacked(row.reading) if row is not None else None
-        reading = cursor.reading_of(kept) if kept is not None else None
-        if reading is None:
-            raise unreadable(Path(found.path), "its digest was not sent, or in another form")
-        return reading
-
-    def blocks(self, found: Found) -> Iterator[bytes]:
-        raise unreadable(Path(found.path), "transcripts stay on the machine of their agent")
-
-
-class SentRuns(ObservedRuns):
-    """The observed side of a server."""
-
-    def capture(self, *, everywhere: bool = False) -> RunFinder:
-        workspace = self._workspace
-        return SentRunFinder(
-            workspace.folder, workspace.environment, runs=self.runs, archive=None, everywhere=everywhere
-        )
 
 
 def digest_in(row: RunRow) -> RunDigest | None:
@@ -81,7 +44,7 @@ def digest_in(row: RunRow) -> RunDigest | None:
 
 def sent_runs_of(workspace: Workspace, session: str, most: int = RUNS_MAX) -> list[tuple[RunRow, RunDigest]]:
     """The newest runs that were sent for a session and have a digest, the newest first."""
-    runs = runs_of(workspace).runs
+    runs = workspace.store.runs
     found: list[tuple[RunRow, RunDigest]] = []
     for row in runs.rows(session=session):
         whole = runs.get(row.key)
@@ -109,8 +72,8 @@ def keep_run(workspace: Workspace, run: Run, digest: Mapping[str, Any] | None) -
     if digest is not None:
         found = Reading(run.agent, "", run.id, digest=_checked(digest))
         reading = cursor.packed(found, cursor.FileStamp(), agent)
-    runs_of(workspace).runs.put([row_of(run, cursor.FileStamp(), reading)])
-    kept = runs_of(workspace).runs.get(run.key)
+    workspace.store.runs.put([row_of(run, cursor.FileStamp(), reading)])
+    kept = workspace.store.runs.get(run.key)
     return kept is not None and digest_in(kept) is not None
 
 

@@ -23,7 +23,6 @@ from ...effects.redaction.redact import redact_bytes
 from ...errors import DamagedError, StaleVersion
 from ...stores.base import Append, Journal
 from ..workspace.on_off import is_off
-from .observed import runs_of
 
 if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
@@ -309,7 +308,7 @@ def leaving(workspace: Workspace, session: str) -> tuple[list[Append], list[str]
     if not there:
         return [], []
     streams, pieces = [], []
-    for row in runs_of(workspace).runs.rows(session=session):
+    for row in workspace.store.runs.rows(session=session):
         name = stream_of(row.key)
         if name in there:
             events = workspace.store.read(name)

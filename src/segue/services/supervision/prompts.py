@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...effects.redaction.redact import redact
 from ...errors import SegueError
+from ..brief.brief import brief_here
 from ..features.features import session_status
 
 if TYPE_CHECKING:
@@ -66,9 +67,7 @@ def _left(left: Sequence[LeftBehind]) -> list[str]:
 
 
 def _brief(workspace: Workspace) -> str:
-    from ..brief import brief as briefs
-
     try:
-        return briefs.of_place(workspace.folder, workspace.environment)
+        return brief_here(workspace)
     except SegueError:
         return ""

@@ -412,12 +412,12 @@ class Supervisor:
                 sync(self.workspace, shares=True, paths=[Path(look.path)], session=self.session.id)
             elif look.path:
                 sync(self.workspace, shares=True, agent=launch.agent, session=self.session.id)
-            path = look.path if look.path and not look.path.endswith(".db") else None
             prepare(
                 self.workspace,
                 self.session,
                 reason=window_pressure.BEFORE_EXIT,
-                transcript=path,
+                transcript=look.path or None,
+                run=look.native,
                 agent=launch.agent,
             )
 

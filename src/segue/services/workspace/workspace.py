@@ -102,7 +102,7 @@ class Workspace:
 
     def last_seen(self, session: str) -> LastSeenSession | None:
         """A session as it was last seen, for when the store cannot be asked; None if that is not known."""
-        return self.last
+        return self.last if self.last is not None and session in ("", self.last.state.id) else None
 
     def waits_offline(self) -> bool:
         """Whether something waits until the store can be reached."""

@@ -17,7 +17,7 @@ from ...core.base.values import Value
 from ...core.server.access import Access
 from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
-from ...services.brief.brief import brief_of
+from ...services.brief.brief import brief_of_session
 from ..cli.command import find
 from ..cli.run_in_process import run
 from ..render import as_json
@@ -85,7 +85,7 @@ class ServedCalls:
     def brief(self, asker: ServedCaller) -> str:
         """The brief as text, for prompts and resources."""
         try:
-            return brief_of(asker.segue.workspace, self._meant(asker))
+            return brief_of_session(asker.segue.workspace, self._meant(asker))
         except SegueError:
             return "Nothing is known of earlier work here."
 
@@ -106,7 +106,7 @@ class ServedCalls:
         told |= {
             "id": session, "status": segue.workspace.repository.state(session).status,
             "restoration": restored,
-            "brief": "" if restored is not None else brief_of(segue.workspace, session),
+            "brief": "" if restored is not None else brief_of_session(segue.workspace, session),
         }  # fmt: skip
         return ToolOutcome(as_json(told))
 

@@ -66,7 +66,7 @@ def lost_sessions(
         if copy.session and ours and copy.session not in there and not home.archived(copy.session).is_file():
             found.setdefault(copy.session, []).append(copy)
     shelf = SharedCopies(journal) if journal is not None else None
-    capture = RunFinder(home.path, {}, archive=archive, shelf=shelf)
+    capture = RunFinder(home.path, {}, archive=archive, copies=shelf)
     return [_told(session, copies, capture) for session, copies in found.items()]
 
 

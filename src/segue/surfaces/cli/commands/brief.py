@@ -34,10 +34,9 @@ def _written(context: CommandContext, path: Path | None, form: Format) -> str:
     args = context.args
     agent, most = args.agent or "", args.max_bytes
     if path is not None and (path.exists() or _names_a_file(args.what)):
-        return briefs.of_file(path, agent, budget=most, form=form)
-    return briefs.of_place(
-        context.folder, context.environment, args.what or "", agent, budget=most, form=form
-    )
+        return briefs.brief_of_transcript(path, agent, budget=most, form=form)
+    with briefs.workspace_to_look(context.folder, context.environment) as workspace:
+        return briefs.brief_here(workspace, args.what or "", agent, budget=most, form=form)
 
 
 def _of_input(agent: str, most: int, form: Format) -> str:
@@ -51,7 +50,7 @@ def _of_input(agent: str, most: int, form: Format) -> str:
         path = Path(folder) / "transcript.jsonl"
         path.write_bytes(read_file("-"))
         try:
-            return briefs.of_file(path, agent, budget=most, form=form)
+            return briefs.brief_of_transcript(path, agent, budget=most, form=form)
         except TranscriptUnreadable as fault:
             told = fault.message.replace(str(path), "standard input")
             raise TranscriptUnreadable(told, hint=fault.hint) from fault

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....errors import TranscriptUnreadable
 from ....services.runs.observed import runs_of
+from ....services.runs.select import newest_other_run
 from ...render import Style, ago, bytes_words, count, cut, one_line, table
 from ..command import CliCommand
 from ..context import CommandContext
@@ -133,7 +134,7 @@ def _run(segue: Segue, id: str) -> Run | None:
 
     if not id:
         with suppress(UnknownRun):  # then it is the session's timeline
-            return segue.run(runs_of(segue.workspace).capture().newest().native)
+            return segue.run(newest_other_run(runs_of(segue.workspace).capture()).native)
         return None
     try:
         if segue.workspace.repository.exists(id):

@@ -17,7 +17,7 @@ from ....core.base.text import clean_name, clean_text
 from ....core.brief.compose import BYTES_DEFAULT, BYTES_MIN
 from ....core.resume.restoration import Restoration
 from ....errors import UnknownRun
-from ....services.brief.brief import brief_of
+from ....services.brief.brief import brief_of_session
 from ....services.runs import sent_runs
 from ....services.runs.observed import runs_of
 from ....services.runs.run import Run, run_in
@@ -175,7 +175,7 @@ def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form 
     """Where the work stands, in at most so many bytes: from the session's state, the kept digests of its runs
     and memories, without a model."""
     session = session_of(visit, id)
-    text = brief_of(visit.segue.workspace, session.id, budget=max_bytes, form=format)
+    text = brief_of_session(visit.segue.workspace, session.id, budget=max_bytes, form=format)
     return Answer(text.encode("utf-8", "replace"), _TYPES[format])
 
 

@@ -1,0 +1,194 @@
+"""What a brief is made of, brought together: runs, session, features, memories, claims of a model, the world now.
+
+The only caller of ``core.brief.facts``. Briefs on the command line, in hooks and on a server, manifests,
+restorations, handoffs, handovers and prompts are all made of what this gives, so that they know the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...agents import agent as agent_of
+from ...core import event_kinds as ev
+from ...core.base.values import Value
+from ...core.brief.facts import BriefFacts, Probe, facts
+from ...core.runs.identifiers import short_run
+from ...core.runs.model import Open, RunDigest
+from ...core.runs.sentences import is_substantial
+from ...core.runs.shell_commands import shell
+from ...core.sessions.state import SessionState
+from ...effects.git.probe import probe
+from ...errors import SegueError
+from ..runs.masking import masked
+from ..runs.observed import runs_of
+from ..runs.read_transcript import final, read, recognised
+from ..runs.select import earlier_runs, newest_run, run_of_transcript
+from ..workspace.session_handle import SessionHandle
+from .delivered import stream_of_run
+
+if TYPE_CHECKING:
+    from ...agents.base import Found
+    from ..runs.discovery import RunFinder
+    from ..workspace.workspace import Workspace
+
+RUNS_MAX = 3
+
+
+class RunsSummary(Value):
+    """What the runs of a piece of work say, the newest first."""
+
+    digests: tuple[RunDigest, ...] = ()
+    """Masked."""
+    agent: str = ""
+    """Of the newest."""
+    run: str = ""
+    """The id of the newest."""
+
+
+def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> RunsSummary:
+    """A run, and runs before it that belong to the same work; SegueError if it cannot be read."""
+    digest = digest_of(workspace, finder, found)
+    row = finder.row(found)
+    older = _older(workspace, finder, found, digest, row.session if row is not None else "")
+    return RunsSummary((digest, *older), found.agent, found.native)
+
+
+def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
+    """The run of a transcript, by itself."""
+    one = recognised(path, agent)
+    digest = masked(final(read(path, one), one))
+    return RunsSummary((digest,), one.name, digest.native)
+
+
+def summary_of_session(
+    workspace: Workspace, state: SessionState | None, *, transcript: Path | None = None, agent: str = "",
+    run: str = "",
+) -> RunsSummary:  # fmt: skip
+    """The newest runs of a session, or without one of this project; empty if none can be read.
+
+    ``transcript``, with ``run`` where several conversations share a file, names the run that is meant instead."""
+    if not workspace.sees_tree:
+        return _sent(workspace, state.id) if state is not None else RunsSummary()
+    finder = runs_of(workspace).capture()
+    try:
+        if transcript is not None:
+            found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
+            return (
+                summary_of_transcript(transcript, agent)
+                if found is None
+                else summary_of_run(workspace, finder, found)
+            )
+        found = newest_run(finder, agent=agent, session=state.id if state is not None else "")
+        return summary_of_run(workspace, finder, found) if found is not None else RunsSummary()
+    except (SegueError, OSError):
+        return RunsSummary()
+
+
+def _sent(workspace: Workspace, session: str) -> RunsSummary:
+    from ..runs.sent_runs import sent_runs_of
+
+    sent = sent_runs_of(workspace, session)
+    if not sent:
+        return RunsSummary()
+    newest, _ = sent[0]
+    return RunsSummary(tuple(digest for _, digest in sent), newest.agent, newest.native)
+
+
+def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
+    """What a run says, masked, with the call under way that only a hook saw."""
+    key, agent = finder.key(found), agent_of(found.agent)
+    digest = finder.told.get(key)
+    if digest is None:
+        digest = masked(final(finder.reading(found), agent))
+        if agent.name == "gemini-cli":
+            _add_hooked_calls(digest, workspace, found)
+        if finder.remembers:
+            finder.told[key] = digest
+    return digest
+
+
+def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
+    for call in _hooked_calls(workspace, found):
+        what = shell(call.text).short or call.tool
+        digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
+        digest.ended = None
+
+
+def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
+    """Calls that began and did not end, as hooks saw them, if nothing came after."""
+    waiting: list[ev.RunHooked] = []
+    for event in workspace.store.read(stream_of_run(found.agent, found.native)):
+        body = ev.read_body(event)
+        if not isinstance(body, ev.RunHooked):
+            continue
+        if body.kind == "tool" and not body.done:
+            waiting.append(body)
+        elif body.kind == "tool":
+            same = next((one for one in waiting if (one.tool, one.text) == (body.tool, body.text)), None)
+            if same is not None:
+                waiting.remove(same)
+        elif body.kind in ("stop", "prompt", "end"):
+            waiting = []
+    return waiting
+
+
+def _older(
+    workspace: Workspace, finder: RunFinder, newest: Found, digest: RunDigest, session: str
+) -> list[RunDigest]:
+    """Runs before the newest: of its session, or the last one where the newest had no time to say anything."""
+    is_bare = not digest.inherited and not any(is_substantial(one.text) for one in digest.prompts)
+    if not session and not is_bare:
+        return []
+    older: list[RunDigest] = []
+    for one in earlier_runs(finder, newest, session="" if is_bare else session):
+        try:
+            older.append(digest_of(workspace, finder, one))
+        except SegueError:
+            continue
+        if len(older) + 1 >= RUNS_MAX or is_bare:
+            break
+    return older
+
+
+def gather(
+    workspace: Workspace | None, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
+    memories: Sequence[str] | None = None, covers: bool = True,
+) -> BriefFacts:  # fmt: skip
+    """Everything that is known of a piece of work.
+
+    ``memories``: those to tell, where the caller has looked for them already. ``covers``: look at the files that
+    the session's features cover, so that a stale proof is told as stale; it costs a look at the tree."""
+    if workspace is None:
+        return facts(runs.digests, state, world, memories or (), agent=runs.agent)
+    covered = None
+    if covers and state is not None and state.features:
+        from ..features.features import Features
+
+        covered = Features(SessionHandle(workspace, state.id)).covered(state)
+    if memories is None:
+        from .relevant_memories import memory_lines
+
+        memories = memory_lines(workspace, state, runs.digests)
+    found = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
+    if runs.run:
+        from .model_claims import claims_of
+
+        found.claims = claims_of(workspace.home, runs.run, found)
+    return found
+
+
+def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
+    """The working tree now, with what was committed since the newest run; a server sees none."""
+    if not workspace.sees_tree:
+        return Probe(now=time.time())
+    return probe(workspace.folder, runs.digests[0].last if runs.digests else 0.0)
+
+
+def command_for_more(runs: RunsSummary, state: SessionState | None) -> str:
+    """The command that shows what a brief had to leave out; empty if there is nothing to show."""
+    if runs.run:
+        return f"segue show {short_run(runs.run)} --timeline"
+    return f"segue show {state.id}" if state is not None else ""
