@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.base.text import clean_name
 from ..core.base.values import Texts, texts
 from ..core.sessions import commands as do
-from ..core.sessions.commands import Command
+from ..core.sessions.checkpoint import Checkpoint, commands
 from ..core.sessions.status import SessionStatus
 from ..errors import UnknownCheckpoint, UsageError
 from ..services.sessions.repository import Saved
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ..services.resume.working_state import Working
     from .features import SessionFeatures
     from .memories import Memories
+
+
+Pairs = str | Iterable[str | tuple[str, str]]
 
 
 @lru_cache(maxsize=256)
@@ -135,43 +138,23 @@ class Session(SessionHandle):
         return self.commit_trusted((do.Describe(goal, summary),))
 
     def checkpoint(
-        self, name: str = "", *, done: Texts = (), begin: Texts = (), block: Iterable[tuple[str, str]] = (),
-        unblock: Texts = (), drop: Texts = (), add: Texts = (), note: str = "",
-        decide: Iterable[str | tuple[str, str]] | str = (), ask: Texts = (),
-        answer: Iterable[tuple[str, str]] = (), thread: Iterable[str | tuple[str, str]] | str = (),
-        focus: str = "", learn: Texts = (), summary: str = "", stay: bool = False,
+        self, name: str = "", *, done: Texts = (), begin: Texts = (), block: Pairs = (), unblock: Texts = (),
+        drop: Pairs = (), add: Texts = (), note: str = "", decide: Pairs = (), ask: Texts = (),
+        answer: Pairs = (), thread: Pairs = (), focus: str = "", learn: Texts = (), error: Texts = (),
+        solved: Pairs = (), summary: str = "", goal: str = "", stay: bool = False,
     ) -> Saved:  # fmt: skip
-        """Any mix of changes, all or none; with a name, a state to come back to."""
-        finished = texts(done)
-        quiet = bool(finished) or bool(note)
-        wishes: list[Command] = [do.Add(item) for item in texts(add)]
-        wishes += [do.Done(item) for item in finished]
-        wishes += [do.Unblock(item) for item in texts(unblock)]
-        wishes += [do.Block(item, reason, stay) for item, reason in block]
-        wishes += [do.Drop(item) for item in texts(drop)]
-        wishes += [do.Begin(item, quiet) for item in texts(begin)]
-        wishes += [do.Decide(*_pair(choice)) for choice in ([decide] if isinstance(decide, str) else decide)]
-        wishes += [do.Ask(question) for question in texts(ask)]
-        wishes += [do.Answer(question, answered) for question, answered in answer]
-        for topic in [thread] if isinstance(thread, str) else thread:
-            first, second = _pair(topic)
-            wishes.append(do.Thread(first, second or "in_progress"))
-        wishes += [do.Learn(text) for text in texts(learn)]
-        if focus:
-            file, colon, position = focus.rpartition(":")
-            split = bool(colon and position[:1].isdigit())
-            wishes.append(do.Focus(file=file if split else focus, position=position if split else ""))
-        if summary:
-            wishes.append(do.Describe(summary=summary))
-        if note:
-            wishes.append(do.Note(note))
-        if name:
-            wishes.append(do.Mark(clean_name(name, what="checkpoint's name"), note))
-        if not wishes:
-            raise UsageError(
-                "an empty checkpoint", hint="say what is done, begun, blocked or learnt, or give a name"
-            )
-        return self.commit_trusted(wishes)
+        """Any mix of changes, all or none; with a name, a state to come back to.
+
+        What has two parts (a blocked item and why, a decision and why, a question and its answer …) is a pair,
+        or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``."""
+        made = Checkpoint(
+            done=texts(done), begin=texts(begin), add=texts(add), block=_pairs(block), unblock=texts(unblock),
+            drop=_pairs(drop), stay=stay, note=note or None, decide=_pairs(decide), ask=texts(ask),
+            answer=_pairs(answer), thread=_pairs(thread), focus=focus or None, learn=texts(learn),
+            error=texts(error), solved=_pairs(solved), summary=summary or None, goal=goal or None,
+            name=name or None,
+        )  # fmt: skip
+        return self.commit_trusted(commands(made))
 
     # -- lifecycle -----------------------------------------------------------------------------
 
@@ -325,5 +308,7 @@ class Session(SessionHandle):
         return Guard(self, agents)
 
 
-def _pair(value: str | tuple[str, str]) -> tuple[str, str]:
-    return (value, "") if isinstance(value, str) else value
+def _pairs(value: Pairs) -> tuple[tuple[str, str], ...]:
+    """One text or several, each with what belongs to it."""
+    several = (value,) if isinstance(value, str) else tuple(value)
+    return tuple((one, "") if isinstance(one, str) else (one[0], one[1]) for one in several)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.git import Repository
@@ -14,6 +15,7 @@ from segue import Segue
 from segue.services.brief.brief import brief_here, workspace_to_look
 from segue.services.resume import restore
 from segue.services.workspace import open_workspace
+from segue.services.workspace.open_store import open_store
 from segue.testing.transcripts import MAKERS
 
 AGENTS = sorted(MAKERS)
@@ -43,7 +45,7 @@ def test_the_brief_the_manifest_the_restoration_the_offer_and_the_report_tell_of
     assert prepared.run == "0a1b2c3d"
     assert GOAL in Path(prepared.path).read_text()
     assert GOAL in seg.restore(budget="minimal").text
-    assert restore.Gathered(seg.workspace, None).runs.run == "0a1b2c3d"
+    assert restore.Gathered(seg.workspace, None, quotes=False).runs.run == "0a1b2c3d"
     assert [one.id for one in seg.since(start="2h").runs] == ["0a1b2c3d"]
     session = seg.start("Ship it", id="ship")
     assert GOAL in Path(seg.handoff(session.id, "codex").file).read_text()
@@ -76,9 +78,13 @@ def test_a_brief_opens_the_store_once(tmp_path: Path, project: Path, monkeypatch
     seg.start("Ship it", items=["pack"], id="ship")
     seg.sync()
     seg.close()
-    opens = []
-    real = open_workspace.open_store
-    monkeypatch.setattr(open_workspace, "open_store", lambda *a, **more: opens.append(a) or real(*a, **more))
+    opens: list[str] = []
+
+    def counted(*where: Any, **more: Any) -> Any:
+        opens.append("store")
+        return open_store(*where, **more)
+
+    monkeypatch.setattr(open_workspace, "open_store", counted)
     with workspace_to_look(project, environment(tmp_path)) as workspace:
         assert GOAL in brief_here(workspace)
     assert len(opens) == 1

@@ -18,6 +18,7 @@ import msgspec
 from ....core.base.values import Value
 from ....core.journal import pieces
 from ....core.sessions import commands as do
+from ....core.sessions.checkpoint import Checkpoint, commands
 from ....core.sessions.commands import Command
 from ....core.sessions.state import OPEN, SessionState, key
 from ....errors import SessionOver, UnknownSession, UsageError
@@ -158,19 +159,16 @@ def _word(state: SessionState, label: Label) -> str:
 def _wishes(
     workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
-    wishes = _plan(state, update)
-    if update.summary is not None and update.summary != state.summary:
-        wishes.append(do.Describe(summary=update.summary))
-    if update.last_action:
-        wishes.append(do.Note(update.last_action))
+    checkpoint = _checkpoint(state, update)
+    wishes = commands(checkpoint) if checkpoint != Checkpoint(stay=True) else []
     fresh = _relabel(workspace, state, update, more, wishes)
     if update.status is not None:
         wishes += _move(workspace, state, STATUSES[update.status], update.summary or "")
     return wishes, fresh
 
 
-def _plan(state: SessionState, update: ProgressUpdate) -> list[Command]:
-    """What must be done so that the plan is as it is said to be."""
+def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
+    """What brings the plan, the summary and the last action to where they are said to be."""
     done, waiting = update.completed or (), update.next or ()
     stuck = {str(one["item"]): str(one.get("reason") or "") for one in update.blocked or ()}
     if len(done) + len(waiting) + len(stuck) > ITEMS_MAX:
@@ -184,17 +182,19 @@ def _plan(state: SessionState, update: ProgressUpdate) -> list[Command]:
     if update.in_progress is not None:
         gone += [state.items[place].text for place in state.active]
     gone = [text for text in gone if text not in named]
-    wishes: list[Command] = [do.Drop(text) for text in gone]
-    wishes += [
-        do.Add(text)  # one that was dropped is added where it waits
-        for text in waiting
-        if text in gone or _status(state, text) in ("", "dropped")
-    ]
-    wishes += [do.Done(text) for text in done if _status(state, text) != "done"]
-    wishes += [do.Block(text, reason, True) for text, reason in stuck.items()]
-    if update.in_progress and _status(state, update.in_progress) != "active":
-        wishes.append(do.Begin(update.in_progress, bool(done)))
-    return wishes
+    begins = [one for one in (update.in_progress,) if one and _status(state, one) != "active"]
+    summary = update.summary if update.summary != state.summary else None
+    return Checkpoint(
+        drop=tuple((text, "") for text in gone),
+        add=tuple(
+            text  # one that was dropped is added where it waits
+            for text in waiting
+            if text in gone or _status(state, text) in ("", "dropped")
+        ),
+        done=tuple(text for text in done if _status(state, text) != "done"),
+        block=tuple(stuck.items()), stay=True, begin=tuple(begins),
+        summary=summary, note=update.last_action or None,
+    )  # fmt: skip
 
 
 def _status(state: SessionState, text: str) -> str:

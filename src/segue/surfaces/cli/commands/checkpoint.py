@@ -10,10 +10,9 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....core.base.text import clean_name
 from ....core.sessions import commands as do
+from ....core.sessions.checkpoint import Checkpoint, commands
 from ....core.sessions.state import SessionState, find_item
-from ....errors import UsageError
 from ..context import text_or_stdin
 from ..parser import Parser
 
@@ -73,55 +72,20 @@ def checkpoint_arguments(parser: Parser) -> None:
     add("--name", metavar="NAME", help="freeze the state under this name, to rewind to")
 
 
-def wishes(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
+def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
     """The commands that the options come to."""
-    note = text_or_stdin(args.note) if args.note is not None else None
-    made = [*_of_items(args, state, quiet=bool(args.done) or bool(note)), *_of_knowledge(args)]
-    if args.focus is not None:
-        file, position = _place(args.focus)
-        made.append(do.Focus(file=file, position=position))
-    if args.summary is not None or args.goal is not None:
-        made.append(do.Describe(goal=_goal(args.goal), summary=args.summary))
-    if note is not None:
-        made.append(do.Note(note))
-    if args.name is not None:
-        made.append(do.Mark(clean_name(args.name, what="checkpoint's name"), note or ""))
-    if not made:
-        hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
-        raise UsageError("an empty checkpoint", hint=hint)
-    return made
-
-
-def _goal(goal: str | None) -> str | None:
-    if goal is not None and not goal.strip():
-        raise UsageError("the goal is empty", hint="say it in a few words")
-    return goal
-
-
-def _of_items(
-    args: argparse.Namespace, state: Callable[[], SessionState], *, quiet: bool
-) -> list[do.Command]:
-    return [
-        *(do.Add(item) for item in args.add),
-        *(do.Done(item) for item in args.done),
-        *(do.Unblock(item) for item in args.unblock),
-        *(do.Block(*_blocked(entry, state), args.stay) for entry in args.block or ()),
-        *(do.Drop(item, reason or "") for item, reason in args.drop or ()),
-        *(do.Begin(item, quiet) for item in args.begin),
-    ]
-
-
-def _of_knowledge(args: argparse.Namespace) -> list[do.Command]:
     threads = (topic.partition("=") for topic in args.thread)
-    return [
-        *(do.Decide(text, why or "") for text, why in args.decide or ()),
-        *(do.Ask(text) for text in args.ask),
-        *(do.Answer(question, answer) for question, answer in args.answer),
-        *(do.Thread(topic, status or "in_progress") for topic, _, status in threads),
-        *(do.Learn(text) for text in args.learn),
-        *(do.Fail(text) for text in args.error),
-        *(do.Solve(error, solution) for error, solution in args.solved),
-    ]
+    made = Checkpoint(
+        done=tuple(args.done), begin=tuple(args.begin), add=tuple(args.add),
+        block=tuple(_blocked(entry, state) for entry in args.block or ()), unblock=tuple(args.unblock),
+        drop=tuple((item, reason or "") for item, reason in args.drop or ()), stay=args.stay,
+        note=text_or_stdin(args.note) if args.note is not None else None,
+        decide=tuple((text, why or "") for text, why in args.decide or ()), ask=tuple(args.ask),
+        answer=tuple(map(tuple, args.answer)), focus=args.focus, learn=tuple(args.learn),
+        thread=tuple((topic, status) for topic, _, status in threads), error=tuple(args.error),
+        solved=tuple(map(tuple, args.solved)), summary=args.summary, goal=args.goal, name=args.name,
+    )  # fmt: skip
+    return commands(made)
 
 
 def _blocked(entry: Sequence[str | None], state: Callable[[], SessionState]) -> tuple[str, str]:
@@ -131,9 +95,3 @@ def _blocked(entry: Sequence[str | None], state: Callable[[], SessionState]) -> 
         return text, reason or ""
     item, _, why = text.partition("=")
     return item, why
-
-
-def _place(text: str) -> tuple[str, str]:
-    """(file, position) of ``FILE[:POS]``; a colon in the path itself is none."""
-    file, colon, position = text.rpartition(":")
-    return (file, position) if colon and file and not set(position) & set("/\\") else (text, "")

@@ -12,7 +12,7 @@ from ....errors import StoreUnavailable
 from ...render import count, one_line, shown
 from ..command import CliCommand
 from ..context import CommandContext, text_or_stdin
-from .checkpoint import checkpoint_arguments, wishes
+from .checkpoint import checkpoint_arguments, commands_of
 
 if TYPE_CHECKING:
     from ....api.session import Session
@@ -93,7 +93,7 @@ def _short(build: Build) -> Callable[[CommandContext], int]:
 
 def checkpoint(context: CommandContext) -> int:
     """Any mix of changes, all or none."""
-    return _apply(context, wishes(context.args, lambda: context.session().state))
+    return _apply(context, commands_of(context.args, lambda: context.session().state))
 
 
 def rewind(context: CommandContext) -> int:
