@@ -15,7 +15,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from segue.services.features.features import AGENT_MARKS
+from segue.agents import agent_variables
 
 KILL_COUNT = int(os.environ.get("SEGUE_KILLS", "10"))
 CORPUS = os.environ.get("SEGUE_CORPUS", "")
@@ -39,7 +39,7 @@ hypothesis.settings.load_profile("segue")
 def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
     """Point everything that looks for a home at this folder."""
     for name in list(os.environ):
-        if name.startswith(("SEGUE_", "GIT_")) or name in AGENT_MARKS:
+        if name.startswith(("SEGUE_", "GIT_")) or name in agent_variables():
             patch.delenv(name)
     patch.setenv("HOME", str(home))
     patch.setenv("SEGUE_HOME", str(home / "segue"))

@@ -16,12 +16,12 @@ import pytest
 from tests.support.other_user import as_anybody, linux
 from tests.surfaces.conftest import Cli
 
-from segue.agents.install import INSTALLERS
+from segue.agents.install import installers
 from segue.core.base.json_edit import parse
 from segue.services.hooks import hook_file
 from segue.services.workspace.data_folder import DataFolder
 
-AGENTS = tuple(INSTALLERS)
+AGENTS = tuple(installers())
 COMMENTED = """{
   // how I like it
   "theme": "dark",

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from segue.services.features.features import AGENT_MARKS
+from segue.agents import agent_variables
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"(<!-- recorded -->\n+```console\n)(.*?)(```)", re.DOTALL)
@@ -89,7 +89,9 @@ def play(commands: list[str]) -> list[str]:
         (folder / "demo").symlink_to(ROOT / "demo")
         record = folder / "record"
         foreign = ("SEGUE_", "GIT_", "XDG_")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k not in AGENT_MARKS}
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(foreign) and k not in agent_variables()
+        }
         environment = {
             **kept,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",

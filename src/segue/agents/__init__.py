@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 
 from ..errors import UnknownAgent
-from .base import Agent
+from .base import Agent, Traits
 
 GROUP = "segue.agents"
 
@@ -70,6 +70,27 @@ def agent(name: str) -> Agent:
     if reference is None:
         raise UnknownAgent(f"no agent is called {name!r}", hint=f"known: {', '.join(sorted(declared()))}")
     return _load(reference)
+
+
+def traits_of(one: Agent) -> Traits:
+    """What an agent declares of itself beside its transcripts."""
+    return getattr(one, "traits", Traits())
+
+
+def named(name: str) -> str:
+    """The name of an agent that people may call otherwise; any other word as it is."""
+    return next((one.name for one in agents() if name in traits_of(one).aliases), name)
+
+
+@cache
+def agent_variables() -> dict[str, str]:
+    """Variables that agents set for the commands that they run, with the name of the agent; also of agents whose
+    transcripts Segue does not read."""
+    found = {"CURSOR_AGENT": "cursor"}
+    for one in agents():
+        traits = traits_of(one)
+        found |= dict.fromkeys((*traits.variables, *traits.conversation_variables), one.name)
+    return found
 
 
 def agents() -> Iterator[Agent]:

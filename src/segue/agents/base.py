@@ -77,6 +77,34 @@ class Reader(Protocol):
         ...
 
 
+class Traits(Value):
+    """What Segue must know of an agent beside its transcripts. An agent declares it as its attribute ``traits``;
+    whatever it leaves out it does not have."""
+
+    aliases: tuple[str, ...] = ()
+    """Other names that people use for it."""
+    conversation_variables: tuple[str, ...] = ()
+    """Variables that tell the commands it runs which conversation it is."""
+    variables: tuple[str, ...] = ()
+    """Other variables that it sets for the commands it runs."""
+    pid_variable: str = ""
+    """A variable that tells its own process to hooks."""
+    start: str = ""
+    """How it is started with words to begin with."""
+    rules_file: str = ""
+    """The file of a project that it reads by itself."""
+    hooks: str = ""
+    """``module:name`` of how it speaks with hooks."""
+    installer: str = ""
+    """``module:name`` of what `segue init` writes for it."""
+    id_can_be_chosen: bool = False
+    """Whether a new conversation gets the id that its launcher gives it."""
+    calls_seen_by_hooks_only: bool = False
+    """Whether its transcript has a call only once that has ended."""
+    start_is_first_prompt: bool = False
+    """Whether it has no hook at the start that could be answered, so that the first prompt counts as one."""
+
+
 class Agent(Protocol):
     """One kind of coding agent."""
 

@@ -14,16 +14,11 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from ..core.base.values import Value
+from ..errors import UnknownAgent
+from . import agent as agent_of
+from . import traits_of
 
 Kind = Literal["start", "prompt", "tool", "compact", "stop", "end", "failure", "status"]
-
-HOOKS: dict[str, str] = {
-    "claude-code": "segue.agents.claude_code.hooks:HOOKS",
-    "codex": "segue.agents.codex.hooks:HOOKS",
-    "gemini-cli": "segue.agents.gemini_cli.hooks:HOOKS",
-    "opencode": "segue.agents.opencode.hooks:HOOKS",
-    "cline": "segue.agents.cline.hooks:HOOKS",
-}
 
 
 class HookEvent(Value):
@@ -85,8 +80,11 @@ _any: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 @cache
 def hooks_of(agent: str) -> Hooks | None:
     """The hooks of an agent; None if it has none that we know."""
-    reference = HOOKS.get(agent)
-    if reference is None:
+    try:
+        reference = traits_of(agent_of(agent)).hooks
+    except UnknownAgent:
+        return None
+    if not reference:
         return None
     module, _, name = reference.partition(":")
     found: Hooks = getattr(import_module(module), name)

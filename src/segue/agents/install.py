@@ -12,25 +12,18 @@ import json
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from ..core.base.json_edit import NotJson, insertion, parse, removal
 from ..core.base.values import Value
+from . import agents, traits_of
 
 Scope = Literal["project", "user", "shared"]
 MARK = "segue"
 OWN = "Written by `segue init`"
-
-INSTALLERS: dict[str, str] = {
-    "claude-code": "segue.agents.claude_code.install:INSTALLER",
-    "codex": "segue.agents.codex.install:INSTALLER",
-    "opencode": "segue.agents.opencode.install:INSTALLER",
-    "gemini-cli": "segue.agents.gemini_cli.install:INSTALLER",
-    "cline": "segue.agents.cline.install:INSTALLER",
-    "agents-md": "segue.agents.agents_md:INSTALLER",
-}
 
 
 class CannotEdit(ValueError):
@@ -116,9 +109,18 @@ class Installer(Protocol):
         ...
 
 
+@cache
+def installers() -> dict[str, str]:
+    """Who can be installed for: each agent that declares how, and whoever reads ``AGENTS.md``."""
+    declared = {one.name: traits_of(one).installer for one in agents()}
+    return {name: where for name, where in declared.items() if where} | {
+        "agents-md": "segue.agents.agents_md:INSTALLER"
+    }
+
+
 def installer(name: str) -> Installer:
     """The installer of an agent; KeyError if it has none."""
-    module, _, value = INSTALLERS[name].partition(":")
+    module, _, value = installers()[name].partition(":")
     found: Installer = getattr(import_module(module), value)
     return found
 

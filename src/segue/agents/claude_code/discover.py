@@ -17,7 +17,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..base import Found, SearchScope, Sign
+from ..base import Found, SearchScope, Sign, Traits
 from .launch import Launcher
 
 if TYPE_CHECKING:
@@ -43,6 +43,17 @@ class ClaudeCode:
 
     name = "claude-code"
     title = "Claude Code"
+    traits = Traits(
+        aliases=("claude",),
+        conversation_variables=("CLAUDE_CODE_SESSION_ID",),
+        variables=("CLAUDECODE",),
+        pid_variable="CLAUDE_PID",
+        start="claude",
+        rules_file="CLAUDE.md",
+        hooks="segue.agents.claude_code.hooks:HOOKS",
+        installer="segue.agents.claude_code.install:INSTALLER",
+        id_can_be_chosen=True,
+    )
     form = "lines"
     launcher = Launcher()
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from ..base import Traits
 from .discover import Cline, Flavour
 
-AGENT = Cline(Flavour("cline", "Cline", "saoudrizwan.claude-dev", cli=True))
+_CLINE = Traits(
+    aliases=("roo",),
+    variables=("CLINE_ACTIVE",),
+    start="cline",
+    rules_file=".clinerules/01-segue-handoff.md",
+    hooks="segue.agents.cline.hooks:HOOKS",
+    installer="segue.agents.cline.install:INSTALLER",
+    start_is_first_prompt=True,
+)
+AGENT = Cline(Flavour("cline", "Cline", "saoudrizwan.claude-dev", cli=True, traits=_CLINE))
 ROO = Cline(Flavour("roo", "Roo", "rooveterinaryinc.roo-cline"))

@@ -15,7 +15,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...core.base.values import Value
-from ..base import HEAD_BYTES, Form, Found, SearchScope, decoded
+from ..base import HEAD_BYTES, Form, Found, SearchScope, Traits, decoded
 
 if TYPE_CHECKING:
     from . import wire
@@ -44,6 +44,7 @@ class Flavour(Value):
     title: str
     extension: str  # its folder in an editor's storage
     cli: bool = False  # has a command of its own, with a folder in the home
+    traits: Traits = Traits()
 
 
 class Cline:
@@ -54,6 +55,7 @@ class Cline:
     def __init__(self, flavour: Flavour) -> None:
         self.name = flavour.name
         self.title = flavour.title
+        self.traits = flavour.traits
         self._flavour = flavour
 
     def recognises(self, head: bytes, name: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, SearchScope
+from ..base import Form, Found, SearchScope, Traits
 from . import discover
 from .launch import Launcher
 
@@ -33,6 +33,14 @@ class Codex:
 
     name = "codex"
     title = "Codex"
+    traits = Traits(
+        conversation_variables=("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
+        variables=("CODEX_SANDBOX",),
+        start="codex",
+        rules_file="AGENTS.md",
+        hooks="segue.agents.codex.hooks:HOOKS",
+        installer="segue.agents.codex.install:INSTALLER",
+    )
     form: Form = "lines"
     launcher = Launcher()
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, SearchScope, Sign
+from ..base import Form, Found, SearchScope, Sign, Traits
 
 if TYPE_CHECKING:
     from .reader import Reader
@@ -41,6 +41,12 @@ class CopilotCli:
 
     name = "copilot-cli"
     title = "Copilot CLI"
+    traits = Traits(
+        aliases=("copilot",),
+        conversation_variables=("COPILOT_SESSION_ID",),
+        start="copilot --prompt",
+        rules_file="AGENTS.md",
+    )
     form: Form = "lines"
 
     def recognises(self, head: bytes, name: str) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...core.base.lazy import regex
-from ..base import Form, Found, SearchScope
+from ..base import Form, Found, SearchScope, Traits
 from .launch import Launcher
 
 if TYPE_CHECKING:
@@ -38,6 +38,17 @@ class GeminiCli:
 
     name = "gemini-cli"
     title = "Gemini CLI"
+    traits = Traits(
+        aliases=("gemini",),
+        conversation_variables=("GEMINI_SESSION_ID",),
+        variables=("GEMINI_CLI",),
+        start="gemini --prompt-interactive",
+        rules_file="GEMINI.md",
+        hooks="segue.agents.gemini_cli.hooks:HOOKS",
+        installer="segue.agents.gemini_cli.install:INSTALLER",
+        id_can_be_chosen=True,
+        calls_seen_by_hooks_only=True,
+    )
     form: Form = "document"  # of lines too: a later line can change what an earlier one said
     launcher = Launcher()
 

@@ -17,7 +17,7 @@ import msgspec
 
 from ...core.base.lazy import regex
 from ...errors import TranscriptUnreadable
-from ..base import Form, Found, SearchScope, Sign
+from ..base import Form, Found, SearchScope, Sign, Traits
 from ..common import seconds
 from . import store
 from .launch import Launcher
@@ -36,6 +36,14 @@ class OpenCode:
 
     name = "opencode"
     title = "OpenCode"
+    traits = Traits(
+        conversation_variables=("OPENCODE_SESSION_ID",),
+        variables=("OPENCODE",),
+        start="opencode --prompt",
+        rules_file="AGENTS.md",
+        hooks="segue.agents.opencode.hooks:HOOKS",
+        installer="segue.agents.opencode.install:INSTALLER",
+    )
     form: Form = "database"
     launcher = Launcher()
 

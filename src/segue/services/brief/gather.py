@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...agents import agent as agent_of
+from ...agents import traits_of
 from ...core import event_kinds as ev
 from ...core.base.values import Value
 from ...core.brief.facts import BriefFacts, Probe, facts
@@ -103,7 +104,7 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
     digest = finder.told.get(key)
     if digest is None:
         digest = masked(final(finder.reading(found), agent))
-        if agent.name == "gemini-cli":
+        if traits_of(agent).calls_seen_by_hooks_only:
             _add_hooked_calls(digest, workspace, found)
         if finder.remembers:
             finder.told[key] = digest

@@ -35,20 +35,14 @@ from .trust import trusted_checks
 if TYPE_CHECKING:
     from ..workspace.session_handle import SessionHandle
 
-AGENT_MARKS = {
-    "CLAUDECODE": "claude-code", "CLAUDE_CODE_SESSION_ID": "claude-code", "CODEX_SANDBOX": "codex",
-    "CODEX_THREAD_ID": "codex", "CODEX_SESSION_ID": "codex", "GEMINI_CLI": "gemini-cli",
-    "GEMINI_SESSION_ID": "gemini-cli", "OPENCODE": "opencode", "OPENCODE_SESSION_ID": "opencode",
-    "COPILOT_SESSION_ID": "copilot-cli", "CURSOR_AGENT": "cursor", "CLINE_ACTIVE": "cline",
-}  # fmt: skip
-"""Variables that agents set for the commands that they run."""
-
 
 def declarer(actor: str, environment: Mapping[str, str]) -> str:
     """Who declares: a person only if no agent says that it runs us."""
     if actor != PERSON:
         return actor
-    return next((name for mark, name in AGENT_MARKS.items() if environment.get(mark)), PERSON)
+    from ...agents import agent_variables
+
+    return next((name for mark, name in agent_variables().items() if environment.get(mark)), PERSON)
 
 
 class FeatureList(Value):
@@ -88,7 +82,11 @@ class Features:
     def __init__(self, session: SessionHandle) -> None:
         self.session = session
         self.workspace = session.workspace
-        self.who = declarer(self.workspace.repository.actor, self.workspace.environment)
+
+    @cached_property
+    def who(self) -> str:
+        """Who declares."""
+        return declarer(self.workspace.repository.actor, self.workspace.environment)
 
     @cached_property
     def outputs(self) -> Outputs:

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..._failpoints import trip
+from ...agents import agent as agent_of
+from ...agents import named, traits_of
+from ...agents.base import Traits
 from ...core import event_kinds as ev
 from ...core.base.text import clean_name, clean_text
 from ...core.base.values import Value
@@ -24,7 +27,7 @@ from ...core.sessions.state import SessionState
 from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
-from ...errors import HandoffSettled, SegueError, UnknownHandoff, UsageError
+from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
 from ...stores.base import Append, MemoryChange
 from ..brief.brief import written
 from ..brief.gather import gather, summary_of_session, world_now
@@ -44,16 +47,12 @@ MEMORIES_MAX = 12
 ITEMS_MAX = 40
 BEGIN, END = "<!-- segue:handoff:begin -->", "<!-- segue:handoff:end -->"
 
-STARTS = {
-    "claude-code": ("claude", "CLAUDE.md"),
-    "codex": ("codex", "AGENTS.md"),
-    "opencode": ("opencode --prompt", "AGENTS.md"),
-    "gemini-cli": ("gemini --prompt-interactive", "GEMINI.md"),
-    "copilot-cli": ("copilot --prompt", "AGENTS.md"),
-    "cline": ("cline", ".clinerules/01-segue-handoff.md"),
-}
-"""Of each agent: how it is started with words to begin with, and the file that it reads by itself."""
-_ALIASES = {"claude": "claude-code", "gemini": "gemini-cli", "copilot": "copilot-cli", "roo": "cline"}
+
+def _traits(agent: str) -> Traits:
+    try:
+        return traits_of(agent_of(agent))
+    except UnknownAgent:
+        return Traits()
 
 
 class HandoffOffer(Value):
@@ -117,9 +116,9 @@ class Handoffs:
         workspace.pause_file.check()
         if not 0 < hours <= HOURS_MAX:
             raise UsageError(f"an offer of {hours:g} hours", hint=f"between 0 and {HOURS_MAX:g}")
-        to = clean_name(_ALIASES.get(to, to), what="agent's name")
+        to = clean_name(named(to), what="agent's name")
         note = clean_text(note, what="note", mask=workspace.repository.mask).strip()
-        if rules and to in STARTS and workspace.sees_tree:
+        if rules and _traits(to).rules_file and workspace.sees_tree:
             check_writable(self._rules(to))
         id = f"h{os.urandom(5).hex()}"
         memory = self._memory(session, to, note)
@@ -140,9 +139,9 @@ class Handoffs:
         """Take an offer; HandoffSettled if somebody was faster or it ran out. Other offers are withdrawn."""
         workspace = self._workspace
         by = by or workspace.repository.actor
-        offer = self.find(what, to="" if by == "user" else _ALIASES.get(by, by))
+        offer = self.find(what, to="" if by == "user" else named(by))
         if by != "user":
-            by = _ALIASES.get(by, by)
+            by = named(by)
 
         def guards() -> list[Append]:
             others = [o for o in self.of(offer.session) if o.status == "open" and o.id != offer.id]
@@ -168,7 +167,7 @@ class Handoffs:
     def decline(self, what: str = "", *, by: str = "", reason: str = "") -> Offer:
         """Say no to an offer."""
         by = by or self._workspace.repository.actor
-        offer = self.find(what, to="" if by == "user" else _ALIASES.get(by, by))
+        offer = self.find(what, to="" if by == "user" else named(by))
         return self._settle(offer, ev.HandoffDeclined(offer.id, by, self._clean(reason)))
 
     def withdraw(self, what: str = "", *, reason: str = "") -> Offer:
@@ -238,10 +237,10 @@ class Handoffs:
         text = self.restoration(offer)
         path = self._workspace.home.handoff / f"{offer.id}.md"
         write_whole(path, text.encode())
-        known = STARTS.get(offer.to)
-        start = f'{known[0]} "$(cat {_quoted(path)})"' if known else ""
+        known = _traits(offer.to)
+        start = f'{known.start} "$(cat {_quoted(path)})"' if known.start else ""
         told = ""
-        if rules and known and offer.status == "open":
+        if rules and known.rules_file and offer.status == "open":
             target = self._rules(offer.to)
             put_block(target, f"{BEGIN}\n{text.strip()}\n{END}", BEGIN, END)
             told = str(target)
@@ -250,12 +249,12 @@ class Handoffs:
     def forget_rules(self, offer: Offer) -> None:
         """Take out again what an offer put into the file that its agent reads by itself, if that can be done:
         it is settled, whatever the file says."""
-        if offer.to in STARTS and self._workspace.sees_tree:
+        if _traits(offer.to).rules_file and self._workspace.sees_tree:
             with suppress(OSError):
                 drop_block(self._rules(offer.to), BEGIN, END)
 
     def _rules(self, agent: str) -> Path:
-        return self._workspace.working_tree.root / STARTS[agent][1]
+        return self._workspace.working_tree.root / _traits(agent).rules_file
 
     def restoration(self, offer: Offer) -> str:
         """What the taker is told: the note, what is open, what is undecided, memories, and a brief."""

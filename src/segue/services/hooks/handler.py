@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from ...agents import agent as agent_of
 from ...agents import hooks as wire
+from ...agents import traits_of
 from ...agents.base import Found
 from ...agents.hooks import HookEvent, HookReply
 from ...core import event_kinds as ev
@@ -65,7 +67,7 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
             return b""
         if event.side or not _wanted(folder, event) or not _first(folder, event, name, payload):
             return b""
-        event = replace(event, pid=event.pid or _pid(environment))
+        event = replace(event, pid=event.pid or _pid(agent, environment))
         answer = Handler(folder, event, name, payload, environment).answer()
         hooks = wire.hooks_of(agent)
         return hooks.write(event, name, answer) if hooks is not None else b""
@@ -76,8 +78,8 @@ def answered(home: str, agent: str, name: str, payload: bytes, environment: Mapp
         return b""
 
 
-def _pid(environment: Mapping[str, str]) -> int:
-    told = environment.get("CLAUDE_PID", "")
+def _pid(agent: str, environment: Mapping[str, str]) -> int:
+    told = environment.get(traits_of(agent_of(agent)).pid_variable, "")
     return int(told) if told.isdecimal() else 0
 
 
@@ -274,7 +276,7 @@ class Handler:
 
     def _prompt(self, workspace: Workspace) -> HookReply:
         self._keep_event(workspace)
-        if self.event.agent == "cline" and not self._was_told(workspace):
+        if traits_of(agent_of(self.event.agent)).start_is_first_prompt and not self._was_told(workspace):
             event = replace(self.event, kind="start", source="startup")
             return self._given(workspace, tell(workspace, event, budget=self._budget(workspace)), "brief")
         return self._look(workspace)

@@ -110,7 +110,7 @@ def read(home: DataFolder) -> Installed:
 def found_agents(where: InstallTarget) -> list[Installer]:
     """The agents that are on this machine."""
     path = where.env.get("PATH")
-    known = (texts.installer(name) for name in texts.INSTALLERS)
+    known = (texts.installer(name) for name in texts.installers())
     return [one for one in known if one.is_here(where, lambda name: shutil.which(name, path=path))]
 
 
@@ -118,10 +118,10 @@ def chosen(names: Sequence[str], where: InstallTarget) -> list[Installer]:
     """The agents that were named, else all that are here."""
     if not names:
         return found_agents(where)
-    unknown = [name for name in names if name not in texts.INSTALLERS]
+    unknown = [name for name in names if name not in texts.installers()]
     if unknown:
         raise UsageError(
-            f"Segue cannot be installed in {unknown[0]!r}", hint=f"known: {', '.join(texts.INSTALLERS)}"
+            f"Segue cannot be installed in {unknown[0]!r}", hint=f"known: {', '.join(texts.installers())}"
         )
     return [texts.installer(name) for name in dict.fromkeys(names)]
 
@@ -440,7 +440,7 @@ def _all_edits(
 ) -> list[Edit]:  # fmt: skip
     """Every edit that any init could have made, with everything in it that is optional."""
     found = []
-    for name in names or texts.INSTALLERS:
+    for name in names or texts.installers():
         for scope in scopes:
             for root in dict.fromkeys(roots):
                 full = msgspec.structs.replace(
@@ -454,7 +454,7 @@ def _all_edits(
 def _strays(where: InstallTarget, names: Sequence[str], known: set[str]) -> list[PlannedWrite]:
     """What is ours in files of this scope although nothing says so: the data folder was lost."""
     changes = []
-    for name in names or texts.INSTALLERS:
+    for name in names or texts.installers():
         full = msgspec.structs.replace(
             where, live=True, status_line=True, mcp=where.mcp or (where.python, "-m", "segue", "mcp")
         )
@@ -480,7 +480,7 @@ def _tidy(
     everywhere: bool,
 ) -> None:
     """What init put into the data folder goes with the last thing that needed it."""
-    for name in names or texts.INSTALLERS:
+    for name in names or texts.installers():
         top = roots_folder(home, name)
         mark = top / ".on" if where.scope == "user" else top / str(where.root).lstrip("/") / ".on"
         with suppress(OSError):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ...agents import agent as agent_of
-from ...agents import agents
+from ...agents import agents, traits_of
 from ...agents.base import Agent, Found, SearchScope
 from ...core.base.lazy import regex
 from ...core.runs.digest import fold, take
@@ -33,14 +33,6 @@ from . import cursor
 from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, run_in
 
-ASKING = {
-    "claude-code": ("CLAUDE_CODE_SESSION_ID",),
-    "gemini-cli": ("GEMINI_SESSION_ID",),
-    "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
-    "opencode": ("OPENCODE_SESSION_ID",),
-    "copilot-cli": ("COPILOT_SESSION_ID",),
-}
-"""Where agents tell the commands that they run which conversation it is."""
 ASKING_SECONDS = 120.0
 """A call that asked us was written at most so long ago."""
 _TAIL_BYTES = 65_536
@@ -155,7 +147,8 @@ class RunFinder:
 
     def asks(self, found: Found) -> bool:
         """Is this the run, or a sub-agent of the run, in which this command was given?"""
-        told = {self.environment.get(name, "") for name in ASKING.get(found.agent, ())} - {""}
+        variables = traits_of(agent_of(found.agent)).conversation_variables
+        told = {self.environment.get(name, "") for name in variables} - {""}
         if found.native in told or found.parent in told:
             return True
         if found.pid and found.pid in self._ancestors:

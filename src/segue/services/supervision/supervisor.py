@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...agents import agent as agent_of
+from ...agents import traits_of
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
@@ -233,7 +234,7 @@ class Supervisor:
             time.sleep(TICK_SECONDS)
 
     def _following(self, launch: Launched, child: Child) -> Following:
-        chosen = launch.how == "resume" or launch.agent in ("claude-code", "gemini-cli")
+        chosen = launch.how == "resume" or traits_of(agent_of(launch.agent)).id_can_be_chosen
         native = (
             launch.native if chosen and not self.kept.options.screen else self._heard(launch, child).native
         )
