@@ -38,8 +38,7 @@ from segue.effects.models import request_of
 from segue.services.brief.gather import RunsSummary
 from segue.services.models import ask as models
 from segue.services.models import config, refine
-from segue.services.runs.masking import masked
-from segue.services.runs.read_transcript import final, read, recognised
+from segue.services.runs.read_transcript import final, masked, read, recognised
 
 SEED = 20_261_115
 LONG_TOKENS = 200_000

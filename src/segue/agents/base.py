@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
-from ..core.base.json_prefix import raw
+from ..core.base.json_edit import raw
 from ..core.base.lazy import regex
 from ..core.base.values import Value
 from ..core.runs.steps import Step

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..core.base.lazy import regex
-from ..core.base.values import Value, msgpack_decoder
+from ..core.base.lazy import msgpack_decoder, regex
+from ..core.base.values import Value
 from .files.atomic import replace_quickly
 
 FOLDERS = ("context-library", "docs/adr", "memory", "playbooks", "docs/playbooks")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..core.base.values import json_decoder
+from ..core.base.lazy import json_decoder
 from ..core.memories.model import Audience, MemoryReader, may_read
 
 _READERS_CACHED = 64

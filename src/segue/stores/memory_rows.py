@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ..core.base import canonical
-from ..core.base.values import json_decoder
+from ..core.base.lazy import json_decoder
 from ..core.memories.model import Memory
 from ..errors import DamagedError
 

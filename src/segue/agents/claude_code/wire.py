@@ -11,8 +11,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field
 
-from ...core.base.lazy import regex
-from ...core.base.values import json_decoder
+from ...core.base.lazy import json_decoder, regex
 
 
 class Tokens(Struct, gc=False):

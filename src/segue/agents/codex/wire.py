@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from ...core.base.values import json_decoder
+from ...core.base.lazy import json_decoder
 from ..base import anything, decoded
 
 Loose = Any  # whatever stood there

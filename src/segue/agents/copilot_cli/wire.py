@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from ...core.base.values import json_decoder
+from ...core.base.lazy import json_decoder
 
 HOOK = b'{"type":"hook.'  # how every second line begins
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from ...core.base.values import json_decoder
+from ...core.base.lazy import json_decoder
 
 
 class Tokens(Struct, gc=False):

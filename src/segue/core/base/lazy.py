@@ -1,29 +1,44 @@
-"""Regular expressions that cost nothing until they are used.
+"""Patterns and decoders that cost nothing until they are used.
 
 Compiling all of ours takes longer than most commands do; a command uses a few of them. ``regex`` stands for
-``re.compile`` where a pattern has a name of its own in a module.
+``re.compile`` where a pattern has a name of its own in a module, the decoders for those of msgspec.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, cast
+from collections.abc import Callable
+from typing import Any, AnyStr, TypeVar, cast
+
+import msgspec
+
+T = TypeVar("T")
 
 
-class _Later:
-    """Has what a compiled pattern has; compiles when it is asked for anything."""
+class _Lazy:
+    """Has what the made thing has; it is made when it is asked for anything."""
 
-    def __init__(self, text: str | bytes, flags: int) -> None:
-        self._text, self._flags = text, flags
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(re.compile(self._text, self._flags), name)
+        found = getattr(self._make(), name)
         setattr(self, name, found)  # from now on this is not called for it
         return found
 
 
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A pattern, compiled at its first use. A wrong one raises only then: tests compile all."""
-    return cast("re.Pattern[AnyStr]", _Later(text, flags))
+    return cast("re.Pattern[AnyStr]", _Lazy(lambda: re.compile(text, flags)))
+
+
+def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
+    """A decoder of JSON that looks at the fields of a type when something is decoded: most never are."""
+    return cast("msgspec.json.Decoder[T]", _Lazy(lambda: msgspec.json.Decoder(kind)))
+
+
+def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
+    """The same for msgpack."""
+    return cast("msgspec.msgpack.Decoder[T]", _Lazy(lambda: msgspec.msgpack.Decoder(kind)))

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, TypeVar, cast, dataclass_transform
+from typing import dataclass_transform
 
 import msgspec
-
-T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
@@ -46,30 +44,6 @@ def seconds_of(moment: str) -> float:
         return datetime.fromisoformat(moment).timestamp()
     except ValueError:
         return 0.0
-
-
-class _Later:
-    """Has what a decoder has; the decoder is made when it is asked for anything."""
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found = getattr(self._make(), name)
-        setattr(self, name, found)  # from now on this is not called for it
-        return found
-
-
-def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """A decoder that looks at the fields of a type when something is decoded: most never are."""
-    return cast("msgspec.json.Decoder[T]", _Later(lambda: msgspec.json.Decoder(kind)))
-
-
-def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
-    """The same for msgpack."""
-    return cast("msgspec.msgpack.Decoder[T]", _Later(lambda: msgspec.msgpack.Decoder(kind)))
 
 
 Texts = str | Iterable[str]

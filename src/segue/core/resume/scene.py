@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..base.values import Value, json_decoder, whole
+from ..base.lazy import json_decoder
+from ..base.values import Value, whole
 
 AROUND_LINES = 200
 LINE_HASH_CHARS = 8

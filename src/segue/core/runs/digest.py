@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..base.values import msgpack_decoder
+from ..base.lazy import msgpack_decoder
 from . import sentences
 from .inherited import MANIFEST, inherited, parted
 from .model import CommandUse, Failure, FileUse, Open, RecentStep, RunDigest, SaidText

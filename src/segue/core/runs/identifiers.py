@@ -1,4 +1,4 @@
-"""What looks like an identifier in a text."""
+"""What looks like an identifier in a text, and how much of a run's own id tells it from others."""
 
 from __future__ import annotations
 

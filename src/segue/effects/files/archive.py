@@ -25,7 +25,8 @@ import apsw
 import msgspec
 
 from ..._failpoints import trip
-from ...core.base.values import Value, msgpack_decoder
+from ...core.base.lazy import msgpack_decoder
+from ...core.base.values import Value
 from ...errors import AccessError, DamagedError, SegueError, StoreBusy, StoreError, StoreFull
 from .atomic import private_folder
 

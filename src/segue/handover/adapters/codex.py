@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..engine import HandoverEngine
-from . import _agents_md
-from ._agents_md import BEGIN_MARKER, DEFAULT_CHECKPOINT, END_MARKER
-from ._engine import engine_of
+from ..agents_md import BEGIN_MARKER, END_MARKER, engine_builder, install, render_block
+from ..steps import DEFAULT_CHECKPOINT
 
 __all__ = [
     "BEGIN_MARKER",
@@ -18,26 +16,14 @@ __all__ = [
     "install_agents_md",
 ]
 
-EXAMPLE_HINT = "examples/codex-cli/end_of_session.py"
+build_codex_handover_engine = engine_builder("codex")
 
 
 def agents_md_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
     """What Codex CLI should be told in AGENTS.md."""
-    return _agents_md.render_block(checkpoint, EXAMPLE_HINT)
+    return render_block(checkpoint, "examples/codex-cli/end_of_session.py")
 
 
 def install_agents_md(path: Path | str = "AGENTS.md", checkpoint: str = DEFAULT_CHECKPOINT) -> bool:
     """Have the block in AGENTS.md; whether that changed the file."""
-    return _agents_md.install(path, agents_md_block(checkpoint))
-
-
-def build_codex_handover_engine(
-    *, session_note: str, current_state: str, memory_dir: Path | str = "memory", tag: str = "codex",
-    repo_dir: Path | str = ".", publish_paths: list[str] | None = None, push: bool = True,
-    pause_file: Path | str | None = None, checkpoint: Path | str = DEFAULT_CHECKPOINT,
-) -> HandoverEngine:  # fmt: skip
-    """An engine for the end of a session; without ``push`` files on disk are enough."""
-    return engine_of(
-        "codex", session_note, current_state, memory_dir, tag, repo_dir, publish_paths, push, pause_file,
-        checkpoint,
-    )  # fmt: skip
+    return install(path, agents_md_block(checkpoint))

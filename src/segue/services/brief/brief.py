@@ -18,9 +18,8 @@ from ...core.sessions.state import OPEN
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import BadName, BudgetTooSmall, StoreUnavailable, UnknownRun, UnknownSession
 from ...settings import data_folder, store_of
-from ..runs.masking import masked
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, read, recognised
+from ..runs.read_transcript import final, masked, read, recognised
 from ..runs.select import find_run, newest_other_run, newest_run_elsewhere
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_session import find_session

@@ -23,9 +23,8 @@ from ...core.runs.shell_commands import shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError
-from ..runs.masking import masked
 from ..runs.observed import runs_of
-from ..runs.read_transcript import final, read, recognised
+from ..runs.read_transcript import final, masked, read, recognised
 from ..runs.select import earlier_runs, newest_run, run_of_transcript
 from ..workspace.session_handle import SessionHandle
 from .delivered import stream_of_run

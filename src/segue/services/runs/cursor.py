@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ...agents.base import Agent, Found
-from ...core.base.values import msgpack_decoder
+from ...core.base.lazy import msgpack_decoder
 from ...core.runs.digest import decode, encode
 from .read_transcript import Reading
 

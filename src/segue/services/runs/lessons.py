@@ -9,9 +9,8 @@ from ...agents import agent as agent_of
 from ...core.memories.model import Memory
 from ..memories.service import Remembered, memories_of
 from ..workspace.workspace import Workspace
-from .masking import masked
 from .observed import runs_of
-from .read_transcript import final
+from .read_transcript import final, masked
 from .select import find_run, newest_other_run
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from ...core.runs.digest import decode, encode, fold, take
 from ...core.runs.model import RunDigest
 from ...core.runs.steps import Step
 from ...effects.files.growing_file import chunks, views
+from ...effects.redaction.redact import redact_bytes
 from ...errors import TranscriptUnreadable
 
 Clean = Callable[[bytes], bytes]
@@ -129,3 +130,10 @@ def final(reading: Reading, agent: Agent) -> RunDigest:
         return reading.digest
     copy = decode(encode(reading.digest)) or RunDigest()
     return fold(agent.reader(reading.kept).read(reading.torn), copy)
+
+
+def masked(digest: RunDigest) -> RunDigest:
+    """The digest without secrets, whatever field they are in."""
+    told = msgspec.json.encode(digest)
+    clean = redact_bytes(told)
+    return digest if clean == told else msgspec.json.decode(clean, type=RunDigest)

@@ -13,7 +13,8 @@ import hashlib
 import msgspec
 
 from ...agents.base import Found, Sign
-from ...core.base.values import Value, iso, msgpack_decoder, seconds_of
+from ...core.base.lazy import msgpack_decoder
+from ...core.base.values import Value, iso, seconds_of
 from ...core.runs.digest import FORMAT
 from ...core.runs.model import RunDigest
 from ...stores.base import RunRow

@@ -16,8 +16,7 @@ from ...core.base.values import seconds_of
 from ...core.runs.model import RunDigest
 from ...errors import SegueError, UsageError
 from . import cursor
-from .masking import masked
-from .read_transcript import Reading, final
+from .read_transcript import Reading, final, masked
 from .run import Run, key_of, row_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ import msgspec
 
 from ... import errors
 from ...core.base import canonical
+from ...core.base.lazy import json_decoder
 from ...core.base.text import clean_name
-from ...core.base.values import Value, json_decoder
+from ...core.base.values import Value
 from ...core.journal.event import Body, Draft, Erased, Event
 from ...core.sessions import snapshot
 from ...core.sessions.apart import apart

@@ -11,12 +11,15 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import msgspec
 
 from ...agents import agent as agent_of
 from ...agents import traits_of
+from ...agents.base import Heard
 from ...core.base.values import Value, count
 from ...core.runs import window_pressure
 from ...core.sessions import commands as do
@@ -34,13 +37,14 @@ from ...core.supervision.decide import (
     trouble_of,
     while_living,
 )
+from ...core.supervision.retry_after import told_wait
 from ...effects.processes.launch import UNKNOWN_EXIT, Child, LeftBehind, found_again, kill, left_behind, spawn
 from ...errors import NotInstalled, SegueError, UsageError
 from ..features.features import Features, complete_session, session_status
 from ..features.verify import verify
 from ..resume.interruptions import interrupt
 from ..runs.sync import sync
-from . import record, waits
+from . import record
 from .follow import Following, Look, known_runs
 from .prompts import first_prompt, next_prompt, resume_prompt
 from .record import Launched, Options, Supervision, new_mark
@@ -226,7 +230,9 @@ class Supervisor:
             if isinstance(action, End):
                 child.end()
                 look = following.look(now=True)
-                retry = waits.told(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0
+                retry = (
+                    _asked_to_wait(look.fault, self._heard(launch, child)) if action.cause == "rate" else 0.0
+                )
                 return self._gone(launch, look, action.cause, action.why, retry)
             if now - told > TELL_SECONDS:
                 told = now
@@ -251,7 +257,7 @@ class Supervisor:
         if heard.cost:
             look = msgspec.structs.replace(look, cost=heard.cost)
         if trouble:
-            retry = waits.told(fault or look.fault, heard) if trouble == "rate" else 0.0
+            retry = _asked_to_wait(fault or look.fault, heard) if trouble == "rate" else 0.0
             return self._gone(launch, look, trouble, fault or look.fault, retry)
         ended_well = code == 0 or (code == UNKNOWN_EXIT and look.ended and not look.in_call)
         if ended_well and not heard.fault:
@@ -488,3 +494,17 @@ def _span(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:.1f} h"
+
+
+def _asked_to_wait(fault: str, heard: Heard) -> float:
+    """How many seconds a limited agent asks to wait, as its records or its words say; 0 where they do not."""
+    if heard.resets_at > time.time():
+        return heard.resets_at - time.time()
+    return heard.retry_seconds or told_wait(fault, datetime.now().astimezone(), _zone)
+
+
+def _zone(name: str) -> tzinfo | None:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return None  # it is not known here
