@@ -29,9 +29,13 @@ class _Lazy:
         return found
 
 
+class _LazyPattern(_Lazy):
+    """A pattern that is compiled when it is asked for anything."""
+
+
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A pattern, compiled at its first use. A wrong one raises only then: tests compile all."""
-    return cast("re.Pattern[AnyStr]", _Lazy(lambda: re.compile(text, flags)))
+    return cast("re.Pattern[AnyStr]", _LazyPattern(lambda: re.compile(text, flags)))
 
 
 def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:

@@ -19,12 +19,14 @@ __all__ = [
 DEFAULT_RULES_DIR = ".clinerules"
 RULE_FILENAME = "00-agent-handover.md"
 
+EXAMPLE_HINT = "examples/cline/end_of_session.py"
+
 build_cline_handover_engine = engine_builder("cline")
 
 
 def clinerules_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
     """What Cline should be told in its rules."""
-    return render_block(checkpoint, "examples/cline/end_of_session.py", "task", " in the terminal")
+    return render_block(checkpoint, EXAMPLE_HINT, "task", " in the terminal")
 
 
 def install_clinerules(

@@ -16,12 +16,14 @@ __all__ = [
     "install_agents_md",
 ]
 
+EXAMPLE_HINT = "examples/codex-cli/end_of_session.py"
+
 build_codex_handover_engine = engine_builder("codex")
 
 
 def agents_md_block(checkpoint: str = DEFAULT_CHECKPOINT) -> str:
     """What Codex CLI should be told in AGENTS.md."""
-    return render_block(checkpoint, "examples/codex-cli/end_of_session.py")
+    return render_block(checkpoint, EXAMPLE_HINT)
 
 
 def install_agents_md(path: Path | str = "AGENTS.md", checkpoint: str = DEFAULT_CHECKPOINT) -> bool:

@@ -1,0 +1,8 @@
+"""The block for agents that read AGENTS.md, where agent-handover has it: its own tests import it from here."""
+
+from __future__ import annotations
+
+from ..agents_md import BEGIN_MARKER as BEGIN_MARKER
+from ..agents_md import END_MARKER as END_MARKER
+from ..agents_md import install as install
+from ..agents_md import render_block as render_block
