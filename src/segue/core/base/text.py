@@ -18,11 +18,12 @@ from .lazy import regex
 TEXT_LIMIT_BYTES = 256 * 1024
 """For one text of a command: a note, a goal, a reason."""
 
-_CONTROLS = regex(
+_SEQUENCES = (
     "\x1b\\[[0-?]*[ -/]*[@-~]"  # CSI sequences: colours, cursor moves
     "|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?"  # OSC sequences: titles, links
-    "|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
+ESCAPE_SEQUENCES = regex(_SEQUENCES)
+_CONTROLS = regex(f"{_SEQUENCES}|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]")
 HARMLESS_CHARS = 400
 HARMLESS = regex(r"[A-Za-z0-9]{1,15}+(?:[ ,.;()/#!?]{1,3}+[A-Za-z0-9]{1,14}+)*+[,.;()/#!?]{0,3}+")
 """Short words of plain letters: nothing to take out, and too short for any secret."""

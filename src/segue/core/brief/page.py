@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base.lazy import regex
+from ..base.text import ESCAPE_SEQUENCES
 from .relevance import words
 
 LIST_MAX = 10  # items on a line
@@ -13,7 +13,6 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-_SEQUENCES = regex(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
 _UNSEEN = dict.fromkeys(
     [
         *range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF,
@@ -27,7 +26,7 @@ def plain(line: str) -> str:
     """A line without control sequences and what else cannot be seen."""
     if line.isprintable():
         return line
-    return _SEQUENCES.sub("", line).translate(_UNSEEN)
+    return ESCAPE_SEQUENCES.sub("", line).translate(_UNSEEN)
 
 
 def cut(text: str, most: int) -> str:

@@ -15,6 +15,7 @@ from itertools import chain
 import msgspec
 
 from ..base.lazy import regex
+from ..base.text import ESCAPE_SEQUENCES
 from ..runs.digest import tail
 from ..runs.identifiers import NAME, is_name, may_name
 from ..runs.model import RecentStep, RunDigest, SaidText
@@ -33,7 +34,6 @@ _CURVE = regex(r"^[A-Za-z]{1,2}\d+\.\d")  # of a drawing
 _ID = regex(r"[0-9a-f]{4,}-[0-9a-f]{4}-[0-9a-f]{4}|:\d+(?::|$)")
 """What names one thing for a program only: a UUID, a place in a file."""
 _KEY = regex(r'"([A-Za-z_]\w{5,})"\s?:')
-_COLOURS = regex(r"\x1b\[[0-9;?]*[A-Za-z]")
 COMMON = frozenset(
     """about above across actually after again against already also although always another anything around
     available back based because been before being below best better between both bring cannot case
@@ -238,7 +238,7 @@ class _NamesIn(dict[str, tuple[str, ...]]):
         """How often a text has which names."""
         here: dict[str, int] = {}
         if "\x1b" in text:
-            text = _COLOURS.sub(" ", text)
+            text = ESCAPE_SEQUENCES.sub(" ", text)
         if "\\n" in text and not (
             ":\\" in text and _DRIVE.search(text)
         ):  # a text within a text: its line ends are written out

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from ..base.lazy import regex
+from ..base.text import ESCAPE_SEQUENCES
 
 MARK = "[segue]"  # our own briefs begin with it
 
@@ -23,7 +24,6 @@ _TELLS = (
     "assert", "panic", "fatal", "refused", "conflict", "rejected", "expected", "no such", "unable", "invalid",
     "missing", "traceback",
 )  # fmt: skip
-_ANSI = regex(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _SENTENCE = regex(r"(?<=[.!?])(?<!^\d\.)(?<!^\d\d\.)\s+(?=[\"'`(\[A-Z0-9])|\n+", re.M)
 _LINK = regex(r"\[([^\]\n]{1,200})\]\([^()\s]{1,400}\)")
 _BULLET = regex(r"^\s*(?:[-*•+]|\d{1,2}[.)]|#{1,6})\s+")
@@ -223,7 +223,7 @@ def reason(output: str, most: int = 400) -> str:
     if len(output) > 16_000:
         output = f"{output[:10_000]}\n{output[-6_000:]}"
     if "\x1b" in output:
-        output = _ANSI.sub("", output)
+        output = ESCAPE_SEQUENCES.sub("", output)
     told: dict[str, None] = {}
     for line in _telling(output):
         if not _HEADER.match(line) and not _INSTRUCTS.search(line):
