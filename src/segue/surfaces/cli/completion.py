@@ -6,7 +6,6 @@ Ids are asked for while one types, with `segue list --all --ids`; all else is in
 from __future__ import annotations
 
 from .command import find
-from .parser import Parser
 from .table import TABLE
 
 
@@ -14,7 +13,7 @@ class Words:
     """What a command can be completed with."""
 
     def __init__(self, name: str) -> None:
-        parser = Parser(find(name))
+        parser = find(name).parser()
         actions = [*parser.options(), *parser.options(shared=True)]
         self.name = name
         self.about = TABLE[name][1]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ...api.session import Session
     from ...services.sessions.repository import Saved
     from ...services.workspace.workspace import Workspace
-    from .command import CliCommand
 
 T = TypeVar("T")
 UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
@@ -28,7 +27,7 @@ class CommandContext:
     """One run of one command."""
 
     def __init__(
-        self, command: CliCommand, args: Any, behind: list[str], *, segue: Segue | None = None,
+        self, command: str, args: Any, behind: list[str], *, segue: Segue | None = None,
         out: TextIO | None = None, err: TextIO | None = None,
     ) -> None:  # fmt: skip
         """``segue``, if it is lent, stays open; ``out`` and ``err`` are standard output and error if nothing
@@ -91,7 +90,7 @@ class CommandContext:
         )  # fmt: skip
         self._drain(opened)
         place = opened.workspace.working_tree
-        if self.command.name != "trust" and place.project_file.is_file() and not place.trusted():
+        if self.command != "trust" and place.project_file.is_file() and not place.trusted():
             self.warn(UNTRUSTED)
         return opened
 

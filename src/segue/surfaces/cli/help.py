@@ -9,7 +9,7 @@ from .table import GROUPS, TABLE
 if TYPE_CHECKING:
     import argparse
 
-    from .parser import Parser
+    from .command import CliCommand
 
 _SHARED = (
     ("--json", "give JSON instead of text"),
@@ -33,15 +33,16 @@ def overview() -> str:
     return "\n".join(lines)
 
 
-def of_command(parser: Parser) -> str:
+def of_command(command: CliCommand) -> str:
     """What `segue COMMAND --help` says."""
     from .parser import usage
 
-    lines = [f"usage: {usage(parser)}", "", f"{parser.prog}: {parser.command.about}"]
+    parser = command.parser()
+    lines = [f"usage: {usage(parser)}", "", f"{parser.prog}: {command.about}"]
     lines += _section("arguments", parser.positionals())
     lines += _section("options", parser.options())
     lines += _section("options of every command", parser.options(shared=True))
-    lines += ["", "examples:", *(f"  {example}" for example in parser.command.examples), ""]
+    lines += ["", "examples:", *(f"  {example}" for example in command.examples), ""]
     return "\n".join(lines)
 
 

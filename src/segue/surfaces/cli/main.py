@@ -109,10 +109,8 @@ def _dispatch(words: list[str]) -> int:
     own, behind = (options, dashed) if found.more else (rest, [])
     args: Any = read_plainly(command, [*before, *own])
     if args is None:
-        from .parser import Parser
-
-        args = Parser(found).read([*before, *own])
-    with CommandContext(found, args, behind) as context:
+        args = found.parser().read([*before, *own])
+    with CommandContext(command, args, behind) as context:
         return found.run(context)
 
 
@@ -190,16 +188,15 @@ def _version(json: bool) -> int:
 
 
 def _help(rest: list[str], *, asked: bool) -> int:
-    from .help import overview
+    from .help import of_command, overview
 
     topic = next((word for word in rest if not word.startswith("-")), "")
     if topic and topic not in TABLE:
         raise _unknown(topic)
     if topic:
         from .command import find
-        from .parser import Parser
 
-        print(_readable(Parser(find(topic)).format_help()), end="")
+        print(_readable(of_command(find(topic))), end="")
     else:
         print(_readable(overview()), end="")
     return 0 if asked else 64

@@ -8,11 +8,10 @@ the same on every version of Python and serves as the reference.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ...errors import UsageError
-from .command import CliCommand
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -23,17 +22,21 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of one command; what is wrong is a UsageError."""
+    """The parser of one command; a bad command line is a UsageError."""
 
-    def __init__(self, command: CliCommand) -> None:
+    def __init__(
+        self, name: str, declare: Declare | None = None, *, session: str = "", more: str = ""
+    ) -> None:
+        """``declare`` adds the command's own arguments; ``session`` and ``more`` are as in ``CliCommand``."""
         super().__init__(
-            prog=f"segue {command.name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter
+            prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter
         )
-        self.command = command
-        if command.declare is not None:
-            command.declare(self)
-        if command.session:
-            _declare_session(self, command)
+        self.name = name
+        self.more = more
+        if declare is not None:
+            declare(self)
+        if session:
+            _declare_session(self, session)
         self.own = len(self._actions)
         _declare_globals(self)
 
@@ -43,7 +46,7 @@ class Parser(argparse.ArgumentParser):
             known = {one.metavar or one.dest: one.choices for one in self.positionals() if one.choices}
             told = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
             message = f"{head}are required: {', '.join(told)}"
-        raise UsageError(message, hint=f"see `segue {self.command.name} --help`")
+        raise UsageError(message, hint=f"see `segue {self.name} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The words as values; options and arguments may stand in any order."""
@@ -63,14 +66,12 @@ class Parser(argparse.ArgumentParser):
     def format_usage(self) -> str:
         return usage(self) + "\n"
 
-    def format_help(self) -> str:
-        from .help import of_command
 
-        return of_command(self)
+Declare = Callable[[Parser], None]
+"""Adds the arguments and options of a command to its parser."""
 
-
-def _declare_session(parser: Parser, command: CliCommand) -> None:
-    if command.session == "id":
+def _declare_session(parser: Parser, kind: str) -> None:
+    if kind == "id":
         parser.add_argument("id", nargs="?", metavar="ID", help="the session; the current one if not given")
     parser.add_argument(
         "-s", "--session", metavar="ID", help="the session; else SEGUE_SESSION, else the current one"
@@ -96,7 +97,7 @@ def usage(parser: Parser) -> str:
         optional = action.nargs in ("?", "*")
         name = f"{name}..." if many else name
         words.append(f"[{name}]" if optional else name)
-    return " ".join([*words, "[options]", *([parser.command.more] if parser.command.more else [])])
+    return " ".join([*words, "[options]", *([parser.more] if parser.more else [])])
 
 
 def shown(action: argparse.Action) -> str:

@@ -18,7 +18,7 @@ from ...services.upkeep.doctor import finding
 from ...services.upkeep.recover import result
 from ...services.workspace import backups
 from .command import find
-from .parser import Parser, flags, shown, usage
+from .parser import flags, shown, usage
 from .table import GROUPS
 
 TARGET = Path("docs") / "reference" / "cli.md"
@@ -92,7 +92,7 @@ _EVENT = (
 
 def reference() -> str:
     """The whole page."""
-    parts = [_INTRO, "## Options of every command\n", _rows(Parser(find("status")).options(shared=True))]
+    parts = [_INTRO, "## Options of every command\n", _rows(find("status").parser().options(shared=True))]
     parts += ["They may stand before or behind the command.\n"]
     for group, names in GROUPS.items():
         parts.append(f"## {group[0].upper()}{group[1:]}\n")
@@ -102,7 +102,7 @@ def reference() -> str:
 
 def _command(name: str) -> str:
     command = find(name)
-    parser = Parser(command)
+    parser = command.parser()
     about = f"{command.about[0].upper()}{command.about[1:]}."
     lines = [f"### segue {name}\n", f"{about}\n", f"```\n{usage(parser)}\n```\n"]
     actions = [*parser.positionals(), *parser.options()]

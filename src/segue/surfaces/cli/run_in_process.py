@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TextIO
 from .command import find
 from .context import NO_INPUT, CommandContext
 from .main import _behind_dashes, _split, _unknown
-from .parser import Parser
 from .table import TABLE
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ def run(words: Sequence[str], *, out: TextIO, err: TextIO, segue: Segue | None =
     own, behind = (options, dashed) if found.more else (rest, [])
     reset = NO_INPUT.set(True)
     try:
-        args = Parser(found).read([*before, *own])
-        with CommandContext(found, args, behind, segue=segue, out=out, err=err) as context:
+        args = found.parser().read([*before, *own])
+        with CommandContext(command, args, behind, segue=segue, out=out, err=err) as context:
             return found.run(context)
     finally:
         NO_INPUT.reset(reset)

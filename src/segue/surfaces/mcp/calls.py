@@ -18,7 +18,6 @@ from ...errors import RefusedError, SegueError, UnknownSession, of_os
 from ...settings import data_folder
 from ..cli.command import find
 from ..cli.context import CommandContext
-from ..cli.parser import Parser
 from ..cli.run_in_process import run
 from ..cli.table import TABLE
 from .tools import BY_NAME, Arguments, Tool, checked, new_session
@@ -125,8 +124,7 @@ class Calls:
             return f"for session {session}" if is_off(home, folder, session) else ""
 
     def _context(self) -> CommandContext:
-        status = find("status")
-        return CommandContext(status, Parser(status).read(self._options), [])
+        return CommandContext("status", find("status").parser().read(self._options), [])
 
     def _run(self, words: list[str], tool: Tool) -> ToolOutcome:
         meant = self._session if tool.session and words[0] in TABLE and find(words[0]).session else ""
