@@ -1,23 +1,25 @@
-"""What a command is given: its arguments, a Segue that is opened when it is needed, and a mouth."""
+"""What a command is given: its arguments, a Segue that is opened when it is needed, and ways to report."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from ...errors import UsageError, of_os
 from ...settings import environment_now
-from ..render import Style, as_json, fitted, is_terminal, safe, style_for
+from ..render import Style, as_json, fitted, is_terminal, safe, saved_object, style_for
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
     from ...api.session import Session
     from ...services.sessions.repository import Saved
+    from ...services.workspace.data_folder import DataFolder
     from ...services.workspace.workspace import Workspace
+    from ...settings import Settings
 
 T = TypeVar("T")
 UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
@@ -164,6 +166,30 @@ class CommandContext:
             raise UsageError("the session's id is empty", hint="`segue list` shows ids")
         return str(given or flag)
 
+    # -- without a store ---------------------------------------------------------------------
+
+    def data_folder(self) -> DataFolder:
+        """The data folder, which may hold no store, or a damaged one."""
+        from ...services.workspace.data_folder import DataFolder
+        from ...settings import data_folder
+
+        return DataFolder(data_folder(self.environment))
+
+    def own_settings(self) -> Settings:
+        """The settings without those of the project: the store knows whether they are trusted."""
+        from ...settings import resolve, user_file
+
+        return resolve(
+            flags={"actor": self.args.actor or None}, environment=self.environment,
+            user_config=user_file(self.environment),
+        )  # fmt: skip
+
+    def check_paused(self) -> None:
+        """Paused if there is a PAUSE file in the data folder or in the project; asks no store."""
+        from ...services.workspace.working_tree import check_pause
+
+        check_pause(self.folder, self.data_folder().path, self.own_settings().text("pause_file"))
+
     # -- saying --------------------------------------------------------------------------------
 
     def say(self, *lines: str) -> None:
@@ -178,6 +204,11 @@ class CommandContext:
         if self.json:
             write(self.out, as_json(value))
 
+    def warn_all(self, texts: Iterable[str]) -> None:
+        """Several warnings."""
+        for text in texts:
+            self.warn(text)
+
     def warn(self, text: str) -> None:
         """A warning, on the other stream."""
         style = style_for(self.err, self.environment, no_color=self.args.no_color)
@@ -190,20 +221,15 @@ class CommandContext:
             f"pending: {what}",
             "the server cannot be reached; the next command that reaches it brings what waits there",
         )
-        self.emit({**_fields(saved), **more})
+        self.emit(saved_object(saved, **more))
         return 0
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
         """Say that something is durable, with all its warnings."""
-        for warning in saved.warnings:
-            self.warn(warning)
+        self.warn_all(saved.warnings)
         self.say(*lines)
-        self.emit({**_fields(saved), **more})
+        self.emit(saved_object(saved, **more))
         return 0
-
-
-def _fields(saved: Saved) -> dict[str, Any]:
-    return {name: getattr(saved, name) for name in saved.__struct_fields__}
 
 
 def write(stream: TextIO, text: str) -> None:

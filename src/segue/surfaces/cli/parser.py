@@ -28,9 +28,7 @@ class Parser(argparse.ArgumentParser):
         self, name: str, declare: Declare | None = None, *, session: str = "", more: str = ""
     ) -> None:
         """``declare`` adds the command's own arguments; ``session`` and ``more`` are as in ``CliCommand``."""
-        super().__init__(
-            prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter
-        )
+        super().__init__(prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter)
         self.name = name
         self.more = more
         if declare is not None:
@@ -69,6 +67,7 @@ class Parser(argparse.ArgumentParser):
 
 Declare = Callable[[Parser], None]
 """Adds the arguments and options of a command to its parser."""
+
 
 def _declare_session(parser: Parser, kind: str) -> None:
     if kind == "id":

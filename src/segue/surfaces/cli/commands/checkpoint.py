@@ -14,7 +14,9 @@ from ....core.base.text import clean_name
 from ....core.sessions import commands as do
 from ....core.sessions.state import SessionState, find_item
 from ....errors import UsageError
-from ..context import text_or_stdin
+from ..apply import apply_commands
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin
 from ..parser import Parser
 
 
@@ -45,7 +47,7 @@ _LAST = {"decide": "last_why", "block": "last_reason", "drop": "last_reason"}
 _OPENERS = {"why": "--decide", "reason": "--block or --drop"}
 
 
-def checkpoint_arguments(parser: Parser) -> None:
+def _arguments(parser: Parser) -> None:
     """The options of `segue checkpoint`."""
     repeated: dict[str, Any] = {"action": "append", "default": []}
     item = "its text, or its number as in `#3`; repeatable"
@@ -73,7 +75,12 @@ def checkpoint_arguments(parser: Parser) -> None:
     add("--name", metavar="NAME", help="freeze the state under this name, to rewind to")
 
 
-def wishes(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
+def checkpoint(context: CommandContext) -> int:
+    """Any mix of changes, all or none."""
+    return apply_commands(context, _commands(context.args, lambda: context.session().state))
+
+
+def _commands(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
     """The commands that the options come to."""
     note = text_or_stdin(args.note) if args.note is not None else None
     made = [*_of_items(args, state, quiet=bool(args.done) or bool(note)), *_of_knowledge(args)]
@@ -137,3 +144,17 @@ def _place(text: str) -> tuple[str, str]:
     """(file, position) of ``FILE[:POS]``; a colon in the path itself is none."""
     file, colon, position = text.rpartition(":")
     return (file, position) if colon and file and not set(position) & set("/\\") else (text, "")
+
+
+COMMANDS = (
+    CliCommand(
+        "checkpoint", checkpoint, _arguments, session="flag", json="Saved",
+        examples=(
+            'segue checkpoint --done "user model" --begin "auth middleware" '
+            '--note "edited middleware.py 45-89"',
+            'segue checkpoint --decide "HS256" --why "one issuer only" --learn "tokens expire after 15 min"',
+            'segue checkpoint --block "oauth=waiting for credentials" --ask "Who owns the OAuth app?"',
+            'segue checkpoint --name before-refactor --note "all green"',
+        ),
+    ),
+)  # fmt: skip

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import whole
+from ....core.event_kinds import CheckRan
 from ....errors import UsageError
-from ...render import Style, ago, count, one_line, table
+from ...render import count, one_line, safe
 from ..command import CliCommand
 from ..context import CommandContext, read_file, text_or_stdin, write_file
+from ..views.features import feature_lines, verdict_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ....core.features.checks import Check
-    from ....core.features.verdict import Verdict
+    from ....services.features.features import Features
     from ..parser import Parser
 
-COLOURS = {"passing": "green", "failing": "red", "stale": "yellow", "blocked": "yellow", "testing": "cyan"}
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 
 
@@ -32,7 +33,7 @@ def _named(context: CommandContext) -> str:
     return str(context.args.name)
 
 
-def checks_of(args: Any) -> list[Check]:
+def _checks(args: Any) -> list[Check]:
     """The checks that the options declare."""
     from ....services.features.features import as_check, parsed
 
@@ -72,7 +73,7 @@ def _add(context: CommandContext) -> int:
     if not text.strip():
         raise UsageError("a feature needs a description", hint='segue feature add NAME "what must work"')
     saved = features.add(
-        id, text, category=args.category or "", steps=args.step, checks=checks_of(args), covers=args.covers
+        id, text, category=args.category or "", steps=args.step, checks=_checks(args), covers=args.covers
     )
     found = features.feature(id)
     if args.covers and not context.json and saved.events:
@@ -85,30 +86,18 @@ def _add(context: CommandContext) -> int:
 
 
 def _change(context: CommandContext) -> int:
+    from ....services.features.edit import FeatureEdit, edit
+
     args, features, id = context.args, context.session().features, _named(context)
-    old = features.feature(id)
-    checks = _without(
-        [(check.text, check) for check in old.checks], args.drop_check, "check"
-    ) + checks_of(args)  # fmt: skip
-    steps = _without([(step, step) for step in old.steps], args.drop_step, "step") + args.step
-    covers = _without([(one, one) for one in old.covers], args.drop_covers, "covered path") + args.covers
-    text = text_or_stdin(args.text) if args.text else None
-    saved = features.change(
-        id, description=text, category=args.category, steps=steps, checks=checks, covers=covers,
-        reason=args.reason or "",
+    change = FeatureEdit(
+        text_or_stdin(args.text) if args.text else None, args.category, tuple(args.step),
+        tuple(_checks(args)), tuple(args.covers), tuple(args.drop_step), tuple(args.drop_check),
+        tuple(args.drop_covers), args.reason or "",
     )  # fmt: skip
+    saved = edit(features, id, change)
     verdict = features.get(id)
     line = f"changed: {one_line(id)} is {verdict.status}" if saved.events else "nothing changed"
     return context.saved(saved, line, feature=verdict)
-
-
-def _without(rows: list[tuple[str, Any]], drops: list[str], what: str) -> list[Any]:
-    """The values that are not dropped; dropped by text, or by number as in ``#2``."""
-    numbers = {f"#{place}": text for place, (text, _) in enumerate(rows, 1)}
-    gone = {numbers.get(one, one) for one in drops}
-    for one in gone - {text for text, _ in rows}:
-        raise UsageError(f"there is no {what} {one_line(one)}", hint="see `segue feature show`")
-    return [value for text, value in rows if text not in gone]
 
 
 def _remove(context: CommandContext) -> int:
@@ -147,29 +136,6 @@ def _fail(context: CommandContext) -> int:
 # -- looking -----------------------------------------------------------------------------------
 
 
-def verdict_lines(verdicts: Iterable[Verdict], style: Style) -> list[str]:
-    """A table of verdicts."""
-    shown = list(verdicts)
-    rows = [
-        (one.id, one.status, ago(one.proven_at) if one.proven_at else "-", _why(one)) for one in shown
-    ]  # fmt: skip
-    lines = table(("feature", "status", "proven", "why"), rows, style)
-    return [lines[0], *(_painted(line, one, style) for line, one in zip(lines[1:], shown, strict=True))]
-
-
-def _why(verdict: Verdict) -> str:
-    if verdict.passes:
-        return "attested by " + verdict.verified_by if verdict.attested else verdict.description
-    return verdict.reason or verdict.description
-
-
-def _painted(line: str, verdict: Verdict, style: Style) -> str:
-    colour = COLOURS.get(verdict.status)
-    return (
-        line.replace(f" {verdict.status}", f" {style.paint(verdict.status, colour)}", 1) if colour else line
-    )
-
-
 def _list(context: CommandContext) -> int:
     found = context.session().features.list(context.args.status or "")
     context.emit(found)
@@ -181,9 +147,26 @@ def _list(context: CommandContext) -> int:
 
 
 def _show(context: CommandContext) -> int:
-    from .verify import show_feature
+    from ...render import feature_object
 
-    return show_feature(context, _named(context))
+    features, id = context.session().features, _named(context)
+    found, verdict, history = features.feature(id), features.get(id), features.history(id)
+    if context.args.output:
+        return _show_output(context, features, history)
+    context.emit(feature_object(found, verdict, history))
+    if not context.json:
+        context.say(*feature_lines(found, verdict, history, context.style))
+    return 0
+
+
+def _show_output(context: CommandContext, features: Features, history: Sequence[Any]) -> int:
+    """The whole output of the newest run of a check."""
+    output = next((body.output for _, body in reversed(history) if isinstance(body, CheckRan)), "")
+    kept = features.outputs.read(output) if output else b""
+    text = (kept or b"").decode("utf-8", "replace")
+    context.emit({"output": text, "kept": kept is not None})
+    context.say(safe(text.rstrip("\n")) if kept is not None else "the whole output is no longer kept")
+    return 0
 
 
 def _import(context: CommandContext) -> int:

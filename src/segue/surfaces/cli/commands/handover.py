@@ -150,10 +150,10 @@ def _standing(context: CommandContext) -> HandoverStatus:
 def _condenser(context: CommandContext) -> Condense:
     """What a model adds to an archive."""
     from ....services.models import config, refine
-    from .model import teller
+    from ..progress import model_progress
 
     config.wanted(context.segue.workspace)
-    return lambda notes: refine.condensed_notes(context.segue.workspace, notes, say=teller(context))
+    return lambda notes: refine.condensed_notes(context.segue.workspace, notes, say=model_progress(context))
 
 
 def _compact(context: CommandContext) -> int:

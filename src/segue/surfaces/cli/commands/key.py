@@ -23,10 +23,9 @@ WRITING = ("create", "rotate", "revoke")
 def key(context: CommandContext) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ....services.server.startup import managing
-    from .recover import check_paused
 
     if context.args.action in WRITING:
-        check_paused(context)
+        context.check_paused()
     with managing(context.environment) as keys:
         return _DOES[context.args.action](context, keys)
 

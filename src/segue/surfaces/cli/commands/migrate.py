@@ -8,7 +8,6 @@ from ...render import count, one_line
 from ..command import CliCommand
 from ..context import CommandContext
 from ..progress import ProgressBar
-from .recover import check_paused
 
 if TYPE_CHECKING:
     from ..parser import Parser
@@ -27,7 +26,7 @@ def migrate(context: CommandContext) -> int:
     source = args.source if args.source is not None else settings.text("store")
     home = DataFolder(data_folder(variables))
     if not args.dry_run:
-        check_paused(context)
+        context.check_paused()
     with ProgressBar(context) as progress:
         found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
     context.emit(found)

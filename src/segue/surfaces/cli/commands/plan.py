@@ -33,12 +33,15 @@ def plan(context: CommandContext) -> int:
         raise UsageError("which task?", hint='for example: segue plan "Refactor auth to JWT"')
     task = text_or_stdin(args.task)
     if args.dry_run:
-        from .model import show_sent
+        from ..views.models import show_sent
 
         return show_sent(context, planning.sent_for(context.segue.workspace, task))
-    from .model import dollars, teller
+    from ..progress import model_progress
+    from ..views.models import dollars
 
-    found = planning.propose(context.segue.workspace, task, with_model=args.with_model, say=teller(context))
+    found = planning.propose(
+        context.segue.workspace, task, with_model=args.with_model, say=model_progress(context)
+    )
     if found.fell_back:
         context.warn(f"planned without a model: {found.fell_back}")
     if found.asked is not None:

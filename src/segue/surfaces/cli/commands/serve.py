@@ -1,4 +1,4 @@
-"""Serving: `segue mcp` for an agent, `segue serve` for a team."""
+"""`segue serve`: a server for a team."""
 
 from __future__ import annotations
 
@@ -12,29 +12,8 @@ if TYPE_CHECKING:
     from ....services.server.startup import ListenAddress
     from ..parser import Parser
 
+
 PORT = 8787
-
-
-def mcp(context: CommandContext) -> int:
-    """Speak MCP on standard input and output until the agent hangs up."""
-    from importlib.util import find_spec
-
-    from ...mcp.early_answers import EarlyAnswers, own_streams
-
-    if find_spec("mcp") is None:
-        raise NotInstalled("the MCP SDK is not installed", hint=extra("mcp"))
-    front = EarlyAnswers(*own_streams())
-    front.start()
-    from ...mcp.calls import Calls
-    from ...mcp.server import serve
-
-    args = context.args
-    options = [f"--folder={context.folder}", *([f"--home={args.home}"] if args.home else [])]
-    serve(front, Calls(options, session=args.session or ""))
-    return 0
-
-
-# -- for a team ------------------------------------------------------------------------------------
 
 
 def serve(context: CommandContext) -> int:
@@ -99,7 +78,7 @@ def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddres
     sys.stdout.flush()
 
 
-def _serve_arguments(parser: Parser) -> None:
+def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--host", default="127.0.0.1", metavar="HOST", help="where to listen; by default this machine only")
     add("--port", type=int, default=PORT, metavar="N", help=f"by default {PORT}; 0 takes a free one")
@@ -116,11 +95,7 @@ def _serve_arguments(parser: Parser) -> None:
 
 COMMANDS = (
     CliCommand(
-        "mcp", mcp, session="flag", json="nothing: it speaks the protocol",
-        examples=("segue mcp", "segue mcp --session leak-hunt"),
-    ),
-    CliCommand(
-        "serve", serve, _serve_arguments, json="`url`, `store`, `token` (while it is new) and `token_file`",
+        "serve", serve, _arguments, json="`url`, `store`, `token` (while it is new) and `token_file`",
         examples=(
             "segue serve", "segue serve --port 0 --json",
             "segue --store postgresql://segue@db/segue serve --host 0.0.0.0",

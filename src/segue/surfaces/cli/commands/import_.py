@@ -1,0 +1,57 @@
+"""`segue import`: a session from a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...render import count
+from ..command import CliCommand
+from ..context import CommandContext, read_file
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+
+def import_(context: CommandContext) -> int:
+    """A session from a file."""
+    from ....services.handoff.import_file import import_file
+
+    args = context.args
+    found = import_file(
+        context.segue.workspace, read_file(args.file), format=args.format, as_id=args.as_id or ""
+    )
+    id, status = found.session, found.status
+    word = "imported" if found.changed else "nothing changed, it was here already"
+    context.say(f"{word}: {id} ({status}, {count(found.version, 'event')})")
+    told = {"id": id, "session": id, "version": found.version, "status": status}
+    if found.offer:
+        context.say(f"sha256 {found.sha256}: compare it with what you were told")
+        context.say(f"take it up here with `segue handoff --accept {found.offer}`")
+        context.emit({**told, "offer": found.offer, "sha256": found.sha256, "memories": found.memories})
+        return 0
+    if status in ("completed", "abandoned"):
+        context.say(f"look at it with `segue show {id}`")
+    else:
+        context.say(f"take it up here with `segue switch {id}`")
+    context.emit({**told, "changed": found.changed})
+    return 0
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="what `segue export` or `handoff --to-file` wrote; `-`: stdin"
+    )
+    parser.add_argument("--format", choices=("json", "yaml"), help="found from the content if not given")
+    parser.add_argument("--as", dest="as_id", metavar="ID", help="give it this id")
+
+
+COMMANDS = (
+    CliCommand(
+        "import", import_, _arguments,
+        json="`{id, session, version, status, changed}`; of a bundle with `offer`, `sha256` and `memories`",
+        examples=(
+            "segue import session.json", "segue import leak-hunt.yaml --as leak-hunt-2",
+            "segue import work.segue",
+        ),
+    ),
+)  # fmt: skip
