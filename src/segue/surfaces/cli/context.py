@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -28,33 +26,27 @@ UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then ru
 class CommandContext:
     """One run of one command."""
 
-    def __init__(
-        self, command: str, args: Any, behind: list[str], *, segue: Segue | None = None,
-        out: TextIO | None = None, err: TextIO | None = None,
-    ) -> None:  # fmt: skip
-        """``segue``, if it is lent, stays open; ``out`` and ``err`` are standard output and error if nothing
-        is given."""
+    def __init__(self, command: str, args: Any, behind: list[str]) -> None:
         self.command = command
         self.args = args
         self.behind = behind
         """What stood behind ``--``."""
         self.json: bool = args.json
-        self.out: TextIO = sys.stdout if out is None else out
-        self.err: TextIO = sys.stderr if err is None else err
-        self._lent = segue
-        self.environment = environment_now() if segue is None else dict(segue.workspace.environment)
+        self.out: TextIO = sys.stdout
+        self.err: TextIO = sys.stderr
+        self.environment = environment_now()
         if args.home:
             self.environment["SEGUE_HOME"] = args.home
         if args.store:
             self.environment["SEGUE_STORE"] = args.store
         self.style: Style = style_for(self.out, self.environment, no_color=args.no_color)
-        self._segue: Segue | None = segue
+        self._segue: Segue | None = None
 
     def __enter__(self) -> CommandContext:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._segue is not None and self._segue is not self._lent:
+        if self._segue is not None:
             self._segue.close()
 
     # -- sessions ------------------------------------------------------------------------------
@@ -62,8 +54,6 @@ class CommandContext:
     @property
     def folder(self) -> Path:
         """Where the command acts."""
-        if self._lent is not None:
-            return self._lent.workspace.folder
         try:
             folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
         except FileNotFoundError as fault:
@@ -82,37 +72,17 @@ class CommandContext:
 
     def open(self) -> Segue:
         """Open the store as the options say."""
-        from ...api.segue import Segue
-        from ...core.base.text import clean_name
+        from ...api.for_command import segue_for_command
 
-        run = self.environment.get("SEGUE_RUN", "")
-        opened = Segue(
-            folder=self.folder, actor=self.args.actor or None, environment=self.environment,
-            run=clean_name(run, what="run id") if run else "",
-        )  # fmt: skip
-        self._drain(opened)
-        place = opened.workspace.working_tree
-        if self.command != "trust" and place.project_file.is_file() and not place.trusted():
+        opened = segue_for_command(self.folder, self.environment, self.args.actor or "")
+        self._report_brought(opened.workspace)
+        tree = opened.workspace.working_tree
+        if self.command != "trust" and tree.project_file.is_file() and not tree.trusted():
             self.warn(UNTRUSTED)
         return opened
 
-    def _drain(self, opened: Segue) -> None:
-        """What hooks left in the spool goes into the store, if that can be done now."""
-        spool = opened.workspace.home.path / "spool"
-        hooked = spool.is_dir() and any(name != "drain.lock" for name in os.listdir(spool))
-        if not hooked and not opened.workspace.waits_offline():
-            return
-        from ...errors import SegueError
-        from ...services.hooks.spool_drain import drain
-
-        try:
-            drain(opened.workspace)
-        except (SegueError, OSError):
-            pass  # it stays in the spool, and `segue doctor` says so
-        self._tell_brought(opened.workspace)
-
-    def _tell_brought(self, workspace: Workspace) -> None:
-        """What had waited for the server, and what became of it."""
+    def _report_brought(self, workspace: Workspace) -> None:
+        """Say what had waited for the server, and what became of it."""
         brought = workspace.brought
         if brought is None:
             return
@@ -124,11 +94,9 @@ class CommandContext:
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
         if self._segue is None:
-            from ...api.segue import Segue
-            from ...services.workspace.open_workspace import for_looking
+            from ...api.for_command import segue_for_looking
 
-            found = for_looking(self.folder, self.environment)
-            self._segue = self.open() if found is None else Segue.of(found)
+            self._segue = segue_for_looking(self.folder, self.environment) or self.open()
         return self._segue
 
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
@@ -139,8 +107,6 @@ class CommandContext:
         try:
             return ask(self.look())
         except (AccessError, DamagedError, StoreError) as fault:
-            if self._segue is not None and self._segue is self._lent:
-                raise
             from ...api.segue import Segue
             from ...services.workspace.open_workspace import without_store
 
@@ -247,14 +213,8 @@ def write(stream: TextIO, text: str) -> None:
         raise OutputFailed(fault) from fault
 
 
-NO_INPUT: ContextVar[bool] = ContextVar("NO_INPUT", default=False)
-"""Whether there is no standard input for a command: a model calls it, and ``-`` is empty."""
-
-
 def stdin_text() -> str:
     """All of standard input, as text."""
-    if NO_INPUT.get():
-        return ""
     return _input().decode("utf-8", "replace")
 
 
@@ -273,8 +233,6 @@ def text_or_stdin(text: str) -> str:
 def read_file(name: str) -> bytes:
     """A file's bytes, or standard input for ``-``."""
     if name == "-":
-        if NO_INPUT.get():
-            return b""
         return _input()
     try:
         return Path(name).read_bytes()
@@ -296,7 +254,7 @@ def write_file(name: str, body: bytes) -> None:
 
 def can_ask() -> bool:
     """Whether somebody sits there who can be asked."""
-    return not NO_INPUT.get() and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def confirm(question: str) -> bool:

@@ -17,8 +17,7 @@ import threading
 from typing import Any, BinaryIO
 
 from ... import __version__
-from .calls import BRIEF_URI
-from .tools import INSTRUCTIONS, listed
+from .tools import BRIEF_URI, INSTRUCTIONS, listed
 
 LAST_SECONDS = 10.0
 """How long answers are waited for when nothing more will be asked."""

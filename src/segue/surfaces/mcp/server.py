@@ -12,9 +12,9 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from ... import __version__
-from .calls import BRIEF_URI, Calls, ToolOutcome
+from .calls import Calls, ToolOutcome
 from .early_answers import NAME, PROMPT, RESOURCE, EarlyAnswers
-from .tools import INSTRUCTIONS, Arguments, listed
+from .tools import BRIEF_URI, INSTRUCTIONS, Arguments, listed
 
 Call = Callable[[Any, str, Arguments], ToolOutcome]
 

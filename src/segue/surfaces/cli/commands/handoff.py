@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....errors import UsageError
-from ...render import ago, count, one_line, plain
+from ...render import ago, count, handed_object, one_line, plain
 from ..command import CliCommand
 from ..context import CommandContext, text_or_stdin, write_file
 
@@ -44,12 +44,14 @@ def _offer(context: CommandContext) -> int:
     if args.rules and not handed.rules:
         context.warn(f"no rules were written: Segue knows no file that {one_line(offer.to)} reads by itself")
     lines += [f"start it with: {one_line(handed.start)}"] if handed.start else []
-    return _told(context, handed, *lines)
+    return _handed(context, handed, *lines)
 
 
-def _told(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
-    more = {"offer": plain(handed.offer), "file": handed.file, "start": handed.start, "rules": handed.rules}
-    return context.saved(handed.saved, *lines, **more)
+def _handed(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
+    context.warn_all(handed.saved.warnings)
+    context.say(*lines)
+    context.emit(handed_object(handed))
+    return 0
 
 
 def _bundle(context: CommandContext) -> int:
@@ -81,7 +83,7 @@ def _accept(context: CommandContext) -> int:
     lines = [f"taken by {one_line(offer.taker)}: {offer.session}"]
     lines += [f"note: {one_line(offer.note)}"] if offer.note else []
     lines.append(f"restoration: {one_line(handed.file)}")
-    return _told(context, handed, *lines)
+    return _handed(context, handed, *lines)
 
 
 def _decline(context: CommandContext) -> int:

@@ -20,9 +20,7 @@ def mcp(context: CommandContext) -> int:
     from ...mcp.calls import Calls
     from ...mcp.server import serve
 
-    args = context.args
-    options = [f"--folder={context.folder}", *([f"--home={args.home}"] if args.home else [])]
-    serve(front, Calls(options, session=args.session or ""))
+    serve(front, Calls(context.folder, context.environment, context.args.session or ""))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...render import plain
+from ...render import delta_object
 from ..command import CliCommand
 from ..context import CommandContext
 
@@ -16,7 +16,7 @@ def since(context: CommandContext) -> int:
     """What changed since the work was left."""
     told = context.look().since(context.session_id(), start=context.args.start or "")
     if context.json:
-        context.emit({**plain(told), "nothing": told.nothing})
+        context.emit(delta_object(told))
         return 0
     from ..views.since import since_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...render import one_line
+from ...render import one_line, started_object
 from ..apply import tally_lines
 from ..command import CliCommand
 from ..context import CommandContext, text_or_stdin
@@ -31,7 +31,10 @@ def start(context: CommandContext) -> int:
     lines = [f"{word}: {context.style.paint(id, 'cyan')}", *tally_lines(context, segue.session(id))]
     left = done.left_active
     lines += [f"{left} stays active; `segue switch {left}` goes back"] if left else []
-    return context.saved(done.saved, *lines, id=id, status=done.status, left_active=left)
+    context.warn_all(done.saved.warnings)
+    context.say(*lines)
+    context.emit(started_object(done))
+    return 0
 
 
 def _arguments(parser: Parser) -> None:

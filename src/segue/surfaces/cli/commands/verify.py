@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...render import count, one_line, plain
+from ...render import count, one_line, verified_object
 from ..command import CliCommand
 from ..context import CommandContext, confirm
 from ..progress import ProgressBar
@@ -28,7 +28,7 @@ def verify(context: CommandContext) -> int:
             args.feature, all=args.all, jobs=max(0, args.jobs), trust=args.trust,
             ask=None if context.json else _ask, progress=progress,
         )  # fmt: skip
-    context.emit({**plain(done), "ok": done.ok})
+    context.emit(verified_object(done))
     for warning in done.warnings:
         context.warn(one_line(warning))
     if not done.verdicts:
@@ -56,7 +56,7 @@ def _ask(checks: Sequence[Check]) -> bool:
 
 def _audit(context: CommandContext, features: Features) -> int:
     found = features.audit(context.args.head or "")
-    context.emit({**plain(found), "ok": found.ok})
+    context.emit(verified_object(found))
     outputs = ", ".join(f"{number} {name}" for name, number in sorted(found.outputs.items()))
     context.say(
         f"{count(found.version, 'event')}, {found.evidence} of them evidence"
