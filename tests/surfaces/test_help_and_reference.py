@@ -116,7 +116,8 @@ def test_bash_completes(cli: Cli, line: str, wanted: set[str]) -> None:
     quoted = " ".join(shlex.quote(word) for word in words)
     ask = (
         "segue() { [[ $1 == list ]] && echo jwt; }\n"
-        f"{cli('completion', 'bash').out}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _segue\n"
+        f"{cli('completion', 'bash').out}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}\n"
+        '$(complete -p segue | sed "s/.*-F \\([^ ]*\\).*/\\1/")\n'
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
