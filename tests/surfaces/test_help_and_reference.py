@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import subprocess
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tests.surfaces.conftest import Cli
 
 import segue
 from segue.surfaces.cli.command import find
-from segue.surfaces.cli.main import _split, read_plainly
+from segue.surfaces.cli.main import _split
 from segue.surfaces.cli.reference import TARGET, reference
 from segue.surfaces.cli.table import GROUPS, TABLE
 
@@ -67,17 +66,6 @@ def test_the_committed_reference_is_what_the_parsers_say() -> None:
     committed = (ROOT / TARGET).read_text(encoding="utf-8")
     assert committed == reference(), "run `make docs`"
     assert all(f"### segue {name}\n" in committed for name in TABLE)
-
-
-@pytest.mark.parametrize("name", ["status", "brief", "sync"])
-def test_a_quick_command_is_read_without_argparse_exactly_as_with_it(name: str) -> None:
-    parser = find(name).parser()
-    pool = ["a", "--json", "--no-color", "-s", "--session", "-C", "--home", "--actor", "--agent", "", "-x"]
-    assert read_plainly(name, []) is not None
-    for words in product(pool, repeat=3):
-        plain = read_plainly(name, list(words))
-        if plain is not None:
-            assert vars(parser.read(list(words))) == vars(plain), words
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -12,8 +12,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .table import TABLE
 
@@ -21,16 +20,6 @@ COLLECT_FROM = 50_000
 """So many new values before Python looks for cycles: what is loaded for a command alone would have it look a
 hundred times, for nothing."""
 _VALUED = ("-C", "--folder", "--home", "--store", "--actor")
-_NAMES = {
-    "-C": "folder", "--folder": "folder", "--home": "home", "--store": "store", "--actor": "actor",
-    "-s": "session", "--session": "session", "--agent": "agent",
-}  # fmt: skip
-_PLAIN: dict[str, dict[str, Any]] = {
-    "status": {"id": None, "session": None},
-    "brief": {"what": None, "max_bytes": 2_048, "format": "text", "agent": None},
-    "sync": {"path": (), "agent": None, "session": None},
-}
-"""Commands that must be quick, with what they are given; words without a dash are the first of it."""
 _FLAGS = ("--json", "--no-color")
 
 
@@ -107,9 +96,7 @@ def _dispatch(words: list[str]) -> int:
 
     found = find(command)
     own, behind = (options, dashed) if found.more else (rest, [])
-    args: Any = read_plainly(command, [*before, *own])
-    if args is None:
-        args = found.parser().read([*before, *own])
+    args = found.parser().read([*before, *own])
     with CommandContext(command, args, behind) as context:
         return found.run(context)
 
@@ -122,38 +109,6 @@ def _quick_check(words: list[str]) -> int | None:
     if found is not None and "--json" in words:
         print(quick.as_json(*found))
     return found[0] if found is not None else None
-
-
-def read_plainly(command: str, words: list[str]) -> SimpleNamespace | None:
-    """The arguments of a command that must be quick, without argparse; None if it is none, or in doubt."""
-    given = _PLAIN.get(command)
-    if given is None:
-        return None
-    args = SimpleNamespace(
-        **given, json=False, folder=None, home=None, store=None, actor=None, no_color=False
-    )
-    bare: list[str] = []
-    left = iter(words)
-    for word in left:
-        if word in _FLAGS:
-            setattr(args, word[2:].replace("-", "_"), True)
-        elif (name := _NAMES.get(word)) and hasattr(args, name):
-            value = next(left, "-")
-            if value.startswith("-"):
-                return None
-            setattr(args, name, value)
-        elif not word or word.startswith("-"):
-            return None
-        else:
-            bare.append(word)
-    first = next(iter(given))
-    if given[first] == ():
-        setattr(args, first, bare)
-    elif len(bare) > 1:
-        return None
-    elif bare:
-        setattr(args, first, bare[0])
-    return args
 
 
 def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
