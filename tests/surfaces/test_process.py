@@ -53,8 +53,8 @@ def test_exit_codes_reach_the_shell() -> None:
 @pytest.mark.parametrize(
     ("words", "whole"),
     [
-        (["help"], "begin a session and make it the"),
-        (["help", "status"], "the session; the current"),
+        (["help"], "start a session and make it the"),
+        (["help", "status"], "the session; by default the"),
         (["show", "nowhere"], "there is no session 'nowhere'"),
         (["doctor"], "every chain proven"),
         (["list"], "Refactor the whole shop"),

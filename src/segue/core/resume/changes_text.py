@@ -18,7 +18,7 @@ _KINDS = {
 }  # fmt: skip
 FIRST = "first"
 """The heading of what to do first."""
-UNKNOWN = "  could not be told: "
+UNKNOWN = "  could not be determined: "
 LISTED_MAX = 12
 COMMITS_LISTED_MAX = 10
 
@@ -31,30 +31,30 @@ def away(seconds: float) -> str:
     return "less than a minute"
 
 
-def change_lines(told: Delta) -> list[str]:
+def change_lines(delta: Delta) -> list[str]:
     """The whole report: a heading, what changed, and behind `FIRST` what to do first."""
-    why = f" ({one_line(told.reason)})" if told.reason else ""
-    lines = [f"since you left, {away(told.away_seconds)} ago{why}"]
-    if told.derived:
-        lines.append(f"  put together from {told.derived}: no scene was kept at that moment")
-    if told.nothing:
+    why = f" ({one_line(delta.reason)})" if delta.reason else ""
+    lines = [f"since you left, {away(delta.away_seconds)} ago{why}"]
+    if delta.derived:
+        lines.append(f"  reconstructed from {delta.derived}: no scene was kept at that moment")
+    if delta.nothing:
         lines.append("  nothing changed")
-    lines += _tree(told)
-    lines += _listed("files", _marked(told.files), told.files.count)
-    lines += _listed("this work had to do with", told.touched)
-    lines += _uncommitted(told)
-    lines += _listed("notes", _marked(told.notes), told.notes.count)
-    lines += _locks(told)
-    lines += _listed("features", [f"{one.id}: {one.what}{_tail(one.why)}" for one in told.features])
+    lines += _tree(delta)
+    lines += _listed("files", _marked(delta.files), delta.files.count)
+    lines += _listed("files of this work", delta.touched)
+    lines += _uncommitted(delta)
+    lines += _listed("notes", _marked(delta.notes), delta.notes.count)
+    lines += _locks(delta)
+    lines += _listed("features", [f"{one.id}: {one.what}{_tail(one.why)}" for one in delta.features])
     lines += _listed(
-        "the session", [f"{_happened(one.id)}{_tail(one.text)} ({one.by})" for one in told.events]
+        "the session", [f"{_happened(one.id)}{_tail(one.text)} ({one.by})" for one in delta.events]
     )
-    lines += _listed("memories", [f"{one.text} ({one.by})" for one in told.memories])
-    lines += _listed("other runs", [f"{one.by} {one.id[:8]}{_tail(one.text)}" for one in told.runs])
-    lines += [f"{UNKNOWN}{one_line(one)}" for one in told.unknown]
-    if told.suggestions:
+    lines += _listed("memories", [f"{one.text} ({one.by})" for one in delta.memories])
+    lines += _listed("other runs", [f"{one.by} {one.id[:8]}{_tail(one.text)}" for one in delta.runs])
+    lines += [f"{UNKNOWN}{one_line(one)}" for one in delta.unknown]
+    if delta.suggestions:
         lines += ["", FIRST]
-        for number, one in enumerate(told.suggestions, 1):
+        for number, one in enumerate(delta.suggestions, 1):
             command = f": `{one.command}`" if one.command else ""
             lines.append(_clean(f"  {number}. {one.do} ({one.why}){command}"))
     return lines
@@ -74,32 +74,32 @@ def _clean(line: str) -> str:
     return line[: len(line) - len(line.lstrip())] + one_line(line).lstrip()
 
 
-def _tree(told: Delta) -> Iterable[str]:
-    if told.moved:
-        yield _clean(f"  it was left in {told.moved}")
-    before, after = (name or "a detached head" for name in told.branch)
-    if told.switched:
-        end = ", which is gone" if told.branch_gone else ""
-        how = ", which has what was committed then" if told.merged else ""
+def _tree(delta: Delta) -> Iterable[str]:
+    if delta.moved:
+        yield _clean(f"  the work was left in {delta.moved}")
+    before, after = (name or "a detached head" for name in delta.branch)
+    if delta.switched:
+        end = ", which is gone" if delta.branch_gone else ""
+        how = ", which contains what was committed then" if delta.merged else ""
         yield _clean(f"  branch: then {before}{end}; now {after}{how}")
-    if told.how in ("rewritten", "backward"):
-        lost = f"{count(told.lost, 'commit')} of then {'is' if told.lost == 1 else 'are'} not in it"
-        again = f", {told.rebased} in another form (a rebase)" if told.rebased else ""
-        words = "the history was rewritten" if told.how == "rewritten" else "the branch was set back"
+    if delta.how in ("rewritten", "backward"):
+        lost = f"{count(delta.lost, 'earlier commit')} {'is' if delta.lost == 1 else 'are'} not in it"
+        again = f", {delta.rebased} of them in another form (a rebase)" if delta.rebased else ""
+        words = "the history was rewritten" if delta.how == "rewritten" else "the branch was reset"
         yield f"  {words}: {lost}{again}"
-    if told.doing:
-        yield f"  a {told.doing} is under way"
-    yield from _listed("conflicts", told.conflicts)
-    if told.commit_count:
-        names = ", ".join(f"{one_line(name)} {number}" for name, number in list(told.authors.items())[:6])
-        merges = f", {count(told.merges, 'merge')}" if told.merges else ""
-        yield _clean(f"  commits: {told.commit_count:,}{merges}, by {names}")
-        for one in told.commits[:COMMITS_LISTED_MAX]:
+    if delta.doing:
+        yield f"  a {delta.doing} is in progress"
+    yield from _listed("conflicts", delta.conflicts)
+    if delta.commit_count:
+        names = ", ".join(f"{one_line(name)} {number}" for name, number in list(delta.authors.items())[:6])
+        merges = f", {count(delta.merges, 'merge')}" if delta.merges else ""
+        yield _clean(f"  commits: {delta.commit_count:,}{merges}, by {names}")
+        for one in delta.commits[:COMMITS_LISTED_MAX]:
             yield _clean(f"    {one.id[:9]} {one.subject} ({one.author})")
-        if told.commit_count > COMMITS_LISTED_MAX:
-            yield f"    and {told.commit_count - COMMITS_LISTED_MAX:,} more"
-    if told.submodules:
-        yield from _listed("submodules at another commit", told.submodules)
+        if delta.commit_count > COMMITS_LISTED_MAX:
+            yield f"    and {delta.commit_count - COMMITS_LISTED_MAX:,} more"
+    if delta.submodules:
+        yield from _listed("submodules at another commit", delta.submodules)
 
 
 def _marked(files: Files) -> list[str]:
@@ -120,31 +120,31 @@ def _listed(head: str, rows: Sequence[str], total: int = 0) -> list[str]:
     return [*lines, *([f"    and {number - LISTED_MAX:,} more"] if number > LISTED_MAX else [])]
 
 
-def _uncommitted(told: Delta) -> list[str]:
-    if not told.uncommitted:
+def _uncommitted(delta: Delta) -> list[str]:
+    if not delta.uncommitted:
         return []
     groups: dict[str, list[str]] = {}
-    for one in told.uncommitted:
+    for one in delta.uncommitted:
         groups.setdefault(one.now, []).append(one.path)
     words = {
         "still": "still there", "altered": "altered since", "committed": "committed since",
-        "replaced": "committed with further changes", "discarded": "discarded: as in the commit again",
+        "replaced": "committed with further changes", "discarded": "discarded: back to what was committed",
         "gone": "gone",
     }  # fmt: skip
-    lines = ["  what was not committed"]
+    lines = ["  uncommitted changes from then"]
     for state in ("gone", "discarded", "altered", "replaced", "committed", "still"):
         if state in groups:
             paths = groups[state]
             more = f" and {len(paths) - 6} more" if len(paths) > 6 else ""
             lines.append(_clean(f"    {words[state]}: {', '.join(paths[:6])}{more}"))
-    if told.stashed:
+    if delta.stashed:
         lines.append("    there is a new stash")
     return lines
 
 
-def _locks(told: Delta) -> list[str]:
+def _locks(delta: Delta) -> list[str]:
     lines = []
-    for lock in told.locks:
+    for lock in delta.locks:
         shown = [f"{one.name} {one.before or 'new'} -> {one.after or 'gone'}" for one in lock.bumps[:6]]
         more = f" and {len(lock.bumps) - 6} more" if len(lock.bumps) > 6 else ""
         lines.append(_clean(f"  {lock.file}: {', '.join(shown) or 'changed'}{more}"))

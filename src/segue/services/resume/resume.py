@@ -75,17 +75,17 @@ def resume(
         state = session.state
         if state.status in OVER:
             return Resumed(Saved(session.id, state.version, 0), state.status)
-        told = _changes_since(session)
-        if told is not None and _went_on(session, told.left):
-            told = None
+        delta = _changes_since(session)
+        if delta is not None and _went_on(session, delta.left):
+            delta = None
         timeout = notice(session)
         found = working(session) if look else None
         saved = session.commit_trusted((do.Resume(),))
         make_current(workspace, session.id)
-        restored = _restored(session, budget, notes, told) if budget is not None else None
+        restored = _restored(session, budget, notes, delta) if budget is not None else None
         return Resumed(
             saved, session.state.status, brief=brief_of(workspace, session.id) if restored is None else "",
-            since=told, restoration=restored, timeout=timeout, working=found,
+            since=delta, restoration=restored, timeout=timeout, working=found,
         )  # fmt: skip
 
 
@@ -97,15 +97,15 @@ def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> 
         state = target.state
         if state.status in OVER:
             return Switched(Saved(target.id, state.version, 0), state.status)
-        told = _changes_since(target)
+        delta = _changes_since(target)
         before = take_up(target)
         after = target.state
         saved = workspace.with_warnings(Saved(target.id, after.version, after.version - state.version))
         paused = before is not None and before.state.status == "paused"
         return Switched(
             saved, after.status, before=before.id if before is not None else "",
-            paused=before.id if before is not None and paused else "", since=told,
-            restoration=_restored(target, budget, notes, told),
+            paused=before.id if before is not None and paused else "", since=delta,
+            restoration=_restored(target, budget, notes, delta),
         )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def take_up(target: SessionHandle) -> SessionHandle | None:
 
 
 def _changes_since(session: SessionHandle) -> Delta | None:
-    """What changed since the session was left; None if that cannot be told."""
+    """What changed since the session was left; None if that cannot be delta."""
     workspace = session.workspace
     try:
         with SceneQuery(workspace.working_tree.root) as begun:
@@ -139,6 +139,6 @@ def _went_on(session: SessionHandle, left: str) -> bool:
     return state.status == "active" and seconds_of(state.resumed) > seconds_of(left)
 
 
-def _restored(session: SessionHandle, budget: str, notes: Sequence[str], told: Delta | None) -> Restoration:
-    changes = "\n".join(change_lines(told)) if told is not None and not told.nothing else ""
+def _restored(session: SessionHandle, budget: str, notes: Sequence[str], delta: Delta | None) -> Restoration:
+    changes = "\n".join(change_lines(delta)) if delta is not None and not delta.nothing else ""
     return restore(session.workspace, session.id, budget=budget, notes=notes, since=changes, record=True)

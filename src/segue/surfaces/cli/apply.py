@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...api.session import Session
     from ...core.sessions.state import SessionState
 
-AS_BEFORE = "nothing changed: it was so already"
+AS_BEFORE = "nothing changed"
 
 
 def apply_commands(context: CommandContext, commands: list[do.Command]) -> int:
@@ -48,14 +48,14 @@ def _state_before(session: Session, commands: list[do.Command]) -> SessionState 
 
 def _remark(miss: NearMiss) -> str:
     """What was made of a text that named nothing, and how to take it back."""
-    new = "this was not asked before" if miss.question else "it is a new item"
+    new = "this question was not asked before" if miss.question else "this is a new item"
     if miss.number:
         meant = f"#{miss.number} ({one_line(miss.meant)})"
-        return f"  {new}; if you meant {meant}, take this back with `segue undo`"
+        return f"  {new}; if you meant {meant}, run `segue undo`"
     if miss.question:
-        return f"  {new}: it is kept with its answer"
+        return f"  {new}; it was recorded with its answer"
     return (
-        f"  {new}: the plan had {count(miss.rows, 'item')}, no #{miss.text[:20]}; `segue undo` takes it back"
+        f"  {new}: the plan had {count(miss.rows, 'item')} and no #{miss.text[:20]}; `segue undo` removes it"
     )
 
 

@@ -1,4 +1,4 @@
-"""Commands as they are declared: what each takes, does and gives."""
+"""What a command is: its name, its function, its arguments and how it is explained."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CliCommand:
 
     @property
     def about(self) -> str:
-        """What it does, in a line."""
+        """What it does, in a line; from the table."""
         return TABLE[self.name][1]
 
     def parser(self) -> Parser:

@@ -82,7 +82,7 @@ def _whole_parser(file: Any, directory: Any) -> argparse.ArgumentParser:
     for action in own.options(shared=True):
         _mark("", action, file, directory)
     root = argparse.ArgumentParser(prog="segue", add_help=False, parents=[own])
-    root.add_argument("-V", "--version", action="store_true", help="say which Segue this is")
+    root.add_argument("-V", "--version", action="store_true", help="show the version")
     group = root.add_subparsers()
     for name, (_, about) in TABLE.items():
         parser = find(name).parser()

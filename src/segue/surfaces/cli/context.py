@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from ...errors import UsageError, of_os
 from ...settings import environment_now
-from ..render import Style, as_json, fitted, is_terminal, safe, saved_object, style_for
+from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from ...settings import Settings
 
 T = TypeVar("T")
-UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
+UNTRUSTED = "segue.toml in this project is not trusted and was ignored: review it, then run `segue trust`"
 
 
 class CommandContext:
-    """One run of one command."""
+    """What one run of a command works with."""
 
     def __init__(self, command: str, args: Any, behind: list[str]) -> None:
         self.command = command
         self.args = args
         self.behind = behind
-        """What stood behind ``--``."""
+        """The words after ``--``."""
         self.json: bool = args.json
         self.out: TextIO = sys.stdout
         self.err: TextIO = sys.stderr
@@ -53,19 +53,19 @@ class CommandContext:
 
     @property
     def folder(self) -> Path:
-        """Where the command acts."""
+        """The folder that the command works in."""
         try:
             folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
         except FileNotFoundError as fault:
-            hint = "go to one that exists, or name one with -C"
-            raise UsageError("the folder that this was started in is gone", hint=hint) from fault
+            hint = "change to a folder that exists, or name one with -C"
+            raise UsageError("the current folder no longer exists", hint=hint) from fault
         if not folder.is_dir():
-            raise UsageError(f"{self.args.folder} is not a folder", hint="give one that exists with -C")
+            raise UsageError(f"{self.args.folder} is not a folder", hint="name an existing folder with -C")
         return folder.resolve()
 
     @property
     def segue(self) -> Segue:
-        """The sessions, opened at first use."""
+        """Segue, opened when it is first needed."""
         if self._segue is None:
             self._segue = self.open()
         return self._segue
@@ -87,9 +87,9 @@ class CommandContext:
         if brought is None:
             return
         if brought.saved:
-            self.warn(f"{brought.saved} of what was pending is saved now")
+            self.warn(f"saved {count(brought.saved, 'pending change')}")
         for text in brought.refused:
-            self.warn(f"pending, and refused by now; it stands in the session as an error: {text}")
+            self.warn(f"a pending change was refused, and is recorded in the session as an error: {text}")
 
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
@@ -116,18 +116,20 @@ class CommandContext:
             found = ask(self._segue)
             if found is None:
                 raise
-            self.warn(f"the store cannot be read ({fault.message}): going by {instead}; see `segue doctor`")
+            self.warn(
+                f"the store cannot be read ({fault.message}); using {instead} instead; see `segue doctor`"
+            )
             return found
 
     def session(self) -> Session:
-        """The session that is meant."""
+        """The session that the command is about."""
         return self.segue.session(self.session_id())
 
     def session_id(self) -> str:
-        """The id that was given, or nothing."""
+        """The id of the session that was named; empty if none was."""
         given, flag = getattr(self.args, "id", None) or "", getattr(self.args, "session", None) or ""
         if given and flag and given != flag:
-            raise UsageError(f"two sessions are named: {given} and {flag}", hint="give one of them")
+            raise UsageError(f"two different sessions are named: {given} and {flag}", hint="name only one")
         if given == "" and getattr(self.args, "id", None) is not None:
             raise UsageError("the session's id is empty", hint="`segue list` shows ids")
         return str(given or flag)
@@ -159,39 +161,39 @@ class CommandContext:
     # -- saying --------------------------------------------------------------------------------
 
     def say(self, *lines: str) -> None:
-        """Lines for people; nothing if JSON was asked for."""
+        """Print lines for people; nothing if JSON was asked for."""
         if not self.json:
             for line in lines:
                 for part in fitted(line, self.style):
                     write(self.out, part)
 
     def emit(self, value: Any) -> None:
-        """A value for programs; nothing if it was not asked for."""
+        """Print a value as JSON, if JSON was asked for."""
         if self.json:
             write(self.out, as_json(value))
 
     def warn_all(self, texts: Iterable[str]) -> None:
-        """Several warnings."""
+        """Print several warnings."""
         for text in texts:
             self.warn(text)
 
     def warn(self, text: str) -> None:
-        """A warning, on the other stream."""
+        """Print a warning to standard error."""
         style = style_for(self.err, self.environment, no_color=self.args.no_color)
         for part in fitted(f"segue: {style.paint('warning:', 'yellow')} {safe(text)}", style):
             write(self.err, part)
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
-        """Say that something waits for the server: kept here, not saved there."""
+        """Report that a change waits until the server can be reached: it is kept here, not saved there."""
         self.say(
             f"pending: {what}",
-            "the server cannot be reached; the next command that reaches it brings what waits there",
+            "the server cannot be reached; the next command that reaches it will save what is pending",
         )
         self.emit(saved_object(saved, **more))
         return 0
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
-        """Say that something is durable, with all its warnings."""
+        """Report that a change is durable, with its warnings."""
         self.warn_all(saved.warnings)
         self.say(*lines)
         self.emit(saved_object(saved, **more))
@@ -199,7 +201,7 @@ class CommandContext:
 
 
 def write(stream: TextIO, text: str) -> None:
-    """A line that the stream's encoding can take."""
+    """Print a line; what the encoding of the stream cannot express is replaced."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     if not text.isascii():
         text = text.encode(encoding, "replace").decode(encoding)
@@ -253,12 +255,12 @@ def write_file(name: str, body: bytes) -> None:
 
 
 def can_ask() -> bool:
-    """Whether somebody sits there who can be asked."""
+    """Whether somebody sits at a terminal and can be asked."""
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def confirm(question: str) -> bool:
-    """Ask on a terminal; False if there is none."""
+    """Ask for confirmation on a terminal; False if there is none."""
     if not can_ask():
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Help: of all commands and of one."""
+"""The help texts: an overview of all commands, and one command in detail."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from .command import CliCommand
 
 _SHARED = (
-    ("--json", "give JSON instead of text"),
-    ("-C, --folder DIR", "act as if started in this folder"),
-    ("--home DIR", "the data folder, instead of SEGUE_HOME"),
-    ("--store URL", "the store, instead of SEGUE_STORE"),
-    ("--actor NAME", "who declares this: `user` or an agent's name"),
-    ("--no-color", "no colours, also on a terminal"),
+    ("--json", "print JSON instead of text"),
+    ("-C, --folder DIR", "run as if started in this folder"),
+    ("--home DIR", "the data folder; overrides SEGUE_HOME"),
+    ("--store URL", "the store; overrides SEGUE_STORE"),
+    ("--actor NAME", "who is acting: `user` or an agent's name"),
+    ("--no-color", "no colours, even on a terminal"),
 )
 
 
@@ -29,7 +29,7 @@ def overview() -> str:
         lines += [f"  {name:12} {TABLE[name][1]}" for name in names]
     lines += ["", "options, before or after the command:"]
     lines += [f"  {flags:18} {about}" for flags, about in _SHARED]
-    lines += ["", "`segue help COMMAND` has examples; `segue --version` says which Segue this is.", ""]
+    lines += ["", "`segue help COMMAND` has examples; `segue --version` shows the version.", ""]
     return "\n".join(lines)
 
 

@@ -44,7 +44,7 @@ def run() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line, by default that of this process, and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     gc.set_threshold(COLLECT_FROM)
     try:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Everything out, while what goes wrong with that can still be told."""
+    """Write everything out while it can still be reported if that fails."""
     try:
         if sys.stdout is not None:  # it is None if the caller closed it
             sys.stdout.flush()
@@ -130,7 +130,7 @@ def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
 
 
 def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before and behind ``--``."""
+    """What stands before and after ``--``."""
     place = words.index("--") if "--" in words else len(words)
     return words[:place], words[place + 1 :]
 
@@ -158,7 +158,7 @@ def _help(rest: list[str], *, asked: bool) -> int:
 
 
 def _readable(text: str) -> str:
-    """The text as it fits where it is shown."""
+    """The text, wrapped to the width of the terminal if it is shown on one."""
     if sys.stdout is None or not sys.stdout.isatty():
         return text
     from ..render import fitted, style_for

@@ -42,8 +42,8 @@ class Parser(argparse.ArgumentParser):
         head, _, names = message.partition("are required: ")
         if names and head.endswith("arguments "):
             known = {one.metavar or one.dest: one.choices for one in self.positionals() if one.choices}
-            told = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
-            message = f"{head}are required: {', '.join(told)}"
+            shown_names = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
+            message = f"{head}are required: {', '.join(shown_names)}"
         raise UsageError(message, hint=f"see `segue {self.name} --help`")
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_intermixed_args(words)
 
     def positionals(self) -> list[argparse.Action]:
-        """Arguments without a dash."""
+        """The arguments that are no options."""
         return [action for action in self._actions if not action.option_strings]
 
     def options(self, *, shared: bool = False) -> list[argparse.Action]:
@@ -71,24 +71,24 @@ Declare = Callable[[Parser], None]
 
 def _declare_session(parser: Parser, kind: str) -> None:
     if kind == "id":
-        parser.add_argument("id", nargs="?", metavar="ID", help="the session; the current one if not given")
+        parser.add_argument("id", nargs="?", metavar="ID", help="the session; by default the current one")
     parser.add_argument(
-        "-s", "--session", metavar="ID", help="the session; else SEGUE_SESSION, else the current one"
+        "-s", "--session", metavar="ID", help="the session; by default SEGUE_SESSION, or the current one"
     )
 
 
 def _declare_globals(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="give JSON instead of text")
-    parser.add_argument("-C", "--folder", metavar="DIR", help="act as if started in this folder")
-    parser.add_argument("--home", metavar="DIR", help="the data folder, instead of SEGUE_HOME")
-    parser.add_argument("--store", metavar="URL", help="the store, instead of SEGUE_STORE")
-    parser.add_argument("--actor", metavar="NAME", help="who declares this: `user` or an agent's name")
-    parser.add_argument("--no-color", action="store_true", help="no colours, also on a terminal")
-    parser.add_argument("-h", "--help", action="help", help="this text")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("-C", "--folder", metavar="DIR", help="run as if started in this folder")
+    parser.add_argument("--home", metavar="DIR", help="the data folder; overrides SEGUE_HOME")
+    parser.add_argument("--store", metavar="URL", help="the store; overrides SEGUE_STORE")
+    parser.add_argument("--actor", metavar="NAME", help="who is acting: `user` or an agent's name")
+    parser.add_argument("--no-color", action="store_true", help="no colours, even on a terminal")
+    parser.add_argument("-h", "--help", action="help", help="show this help")
 
 
 def usage(parser: Parser) -> str:
-    """The command in a line."""
+    """The usage line of a command."""
     words = [parser.prog]
     for action in parser.positionals():
         name = shown(action)
@@ -100,7 +100,7 @@ def usage(parser: Parser) -> str:
 
 
 def shown(action: argparse.Action) -> str:
-    """How an argument is called in usage."""
+    """The name of an argument in usage lines."""
     if action.choices is not None and not action.metavar:
         return "|".join(str(choice) for choice in action.choices)
     metavar: Any = action.metavar or action.dest.upper()
@@ -108,6 +108,6 @@ def shown(action: argparse.Action) -> str:
 
 
 def flags(action: argparse.Action) -> str:
-    """``-s, --session ID``."""
+    """The names of an option with its value, as in ``-s, --session ID``."""
     names = ", ".join(action.option_strings)
     return names if action.nargs == 0 else f"{names} {shown(action)}"

@@ -1,6 +1,6 @@
 """The tools for an agent on this machine.
 
-Calls of one agent run one after the other. Who calls is found out once, as soon as it can be told. Where
+Calls of one agent run one after the other. Who calls is found out once, as soon as it can be what. Where
 Segue is off, tools that look tell nothing of the work, and the others store nothing and say so.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...services.workspace.data_folder import DataFolder
 
 ACTOR = "agent"
-"""Who declares something, where it cannot be told which agent calls."""
+"""Who declares something, where it cannot be what which agent calls."""
 NOTHING_KNOWN = "Nothing is known of earlier work here."
 
 
@@ -40,7 +40,7 @@ class ToolOutcome(Value):
 
 
 class Calls:
-    """The tools, for one agent."""
+    """The tools, for one agent on this machine."""
 
     def __init__(
         self, folder: Path | None = None, environment: Mapping[str, str] | None = None, session: str = ""
@@ -77,7 +77,7 @@ class Calls:
         looks = stores_nothing(tool, given)
         off = self._off()
         if off:
-            return _told_nothing(off, looks or tool.name == "resume")
+            return _answer_when_off(off, looks or tool.name == "resume")
         with self._opened(self._agent or ACTOR, looks=looks) as segue:
             call = ToolCall(segue, self._session, given)
             try:
@@ -141,7 +141,7 @@ class Calls:
         return f"for session {session}" if is_off(home, folder, session) else ""
 
     def _find_caller(self, segue: Segue) -> None:
-        """Which agent calls, and on which session, as far as that was not told."""
+        """Which agent calls, and on which session, as far as that was not what."""
         from ...services.runs.caller import asker
 
         who = asker(segue.workspace)
@@ -153,7 +153,7 @@ def _sessions_off(home: DataFolder) -> bool:
     return (home.path / "off" / "session").exists()
 
 
-def _told_nothing(off: str, looks: bool) -> ToolOutcome:
+def _answer_when_off(off: str, looks: bool) -> ToolOutcome:
     if looks:
         return ToolOutcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
     raise RefusedError(
@@ -163,14 +163,14 @@ def _told_nothing(off: str, looks: bool) -> ToolOutcome:
 
 
 def failed(fault: SegueError) -> ToolOutcome:
-    """One of our errors as an outcome."""
+    """An error that Segue foresaw, as an outcome."""
     return _failed(fault.code, fault.message, fault.hint, retryable=fault.retryable, **fault.facts())
 
 
 def unforeseen(fault: Exception) -> ToolOutcome:
-    """A fault of ours as an outcome."""
-    told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    return _failed("unforeseen", f"this should not have happened: {told}", "see `segue doctor`")
+    """An unexpected error, as an outcome."""
+    what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    return _failed("unforeseen", f"unexpected error: {what}", "see `segue doctor`")
 
 
 def _failed(code: str, message: str, hint: str, **facts: Any) -> ToolOutcome:

@@ -119,13 +119,13 @@ def checkpoint_commands(call: ToolCall) -> list[do.Command]:
         made.append(do.Mark(clean_name(given["name"], what="checkpoint's name"), note))
     if not made:
         hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
-        raise UsageError("an empty checkpoint", hint=hint)
+        raise UsageError("the checkpoint is empty", hint=hint)
     return made
 
 
 def _goal(given: Arguments) -> str | None:
     if "goal" in given and not given["goal"].strip():
-        raise UsageError("the goal is empty", hint="say it in a few words")
+        raise UsageError("the goal is empty", hint="say in a few words what you want to achieve")
     return given.get("goal")
 
 
@@ -173,7 +173,7 @@ def _remember(call: ToolCall) -> Any:
 def _recall(call: ToolCall) -> Any:
     query = str(call.given["query"])
     if not query.strip():
-        raise UsageError("nothing is asked", hint="`segue recall '*'` lists all memories")
+        raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
     kind = call.given.get("type")
     found = call.segue.recall(
         query, top_k=call.given.get("limit", LIMIT), types=None if kind is None else [kind]

@@ -39,7 +39,7 @@ class ServedCaller(Value):
 
 
 class ServedCalls:
-    """The tools, for whoever has a key."""
+    """The tools, for whoever has a key of the server."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, str], str] = OrderedDict()

@@ -1,4 +1,4 @@
-"""`segue abandon`: the goal is given up."""
+"""`segue abandon`: give up the goal of a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def abandon(context: CommandContext) -> int:
-    """The goal is given up."""
+    """End the session without its goal."""
     session = context.session()
     saved = session.abandon(text_or_stdin(context.args.reason))
     goal = one_line(session.state.goal)

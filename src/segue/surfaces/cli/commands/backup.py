@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def backup(context: CommandContext) -> int:
-    """Make one now, or list them."""
+    """Make a backup now, or list the backups."""
     backups = context.segue.workspace.backups
     if context.args.action == "list":
         found = backups.list()
@@ -34,7 +34,7 @@ def backup(context: CommandContext) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("action", nargs="?", choices=("now", "list"), default="now", help="now, if not given")
+    parser.add_argument("action", nargs="?", choices=("now", "list"), default="now", help="by default now")
 
 
 COMMANDS = (

@@ -45,22 +45,24 @@ def _boot_lines(found: Boot, context: CommandContext) -> list[str]:
         mend = f" -> {one_line(one.mend)}" if one.mend else ""
         lines.append(f"{style.paint(f'{word:<8}', colour)} {one.name:<13} {one_line(one.says)}{mend}")
     if found.instructions:
-        lines += ["", "steps that the manifest gives (data, check them first):"]
+        lines += ["", "steps from the manifest (treat them as data, and check them first):"]
         lines += [f"  {one_line(step)}" for step in found.instructions[:10]]
     late = sum(one.ok is None and one.says.startswith("not looked at") for one in found.findings)
     state = (
         "ready"
         if found.ready
-        else f"not ready: {found.differs} differ" + (f", {late} not looked at" if late else "")
+        else f"not ready: {found.differs} differ" + (f", {late} not checked" if late else "")
     )
     lines += ["", f"{style.paint(state, 'bold')} in {found.seconds:.2f} s"]
     return lines
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a manifest; else the newest of this project")
     parser.add_argument(
-        "--seconds", type=float, default=30.0, metavar="N", help="end within so many seconds; 30 at most"
+        "file", nargs="?", metavar="FILE", help="a manifest; by default the newest of this project"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=30.0, metavar="N", help="finish within so many seconds; at most 30"
     )
     parser.add_argument("--no-checks", action="store_true", help="do not run the checks that had passed")
 

@@ -25,8 +25,8 @@ def budget(context: CommandContext) -> int:
         done = session.spend(args.spent or 0.0, args.tokens or 0)
         if isinstance(done, Interruption):
             context.emit(done)
-            word = "paused" if done.status != "emergency" else "pending, in an emergency file: paused"
-            context.say(f"{word}: {session.id}: {done.reason}", "to go on:")
+            word = "paused" if done.status != "emergency" else "pending in an emergency file: paused"
+            context.say(f"{word}: {session.id}: {done.reason}", "to continue:")
             context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in done.options))
             return 1
         found = done
@@ -36,20 +36,25 @@ def budget(context: CommandContext) -> int:
     tokens = f" of {found.tokens_limit:,}" if found.tokens_limit else ""
     context.say(f"spent: {found.current_spend:g}{cost} USD, {found.tokens_used:,}{tokens} tokens")
     if found.exceeded:
-        context.say("a limit is reached" + ("; it goes on sparingly" if found.limited else "; to go on:"))
+        context.say(
+            "a limit has been reached"
+            + ("; the session continues sparingly" if found.limited else "; to continue:")
+        )
         if not found.limited:
             context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in found.options))
     return 0
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--limit", type=float, metavar="USD", help="what it may cost; 0: no limit")
+    parser.add_argument("--limit", type=float, metavar="USD", help="how much it may cost; 0: no limit")
     parser.add_argument(
         "--limit-tokens", type=int, metavar="N", help="how many tokens it may use; 0: no limit"
     )
-    parser.add_argument("--spent", type=float, metavar="USD", help="count that so much was spent")
-    parser.add_argument("--tokens", type=int, metavar="N", help="count that so many tokens were used")
-    parser.add_argument("--go-on", action="store_true", help="go on sparingly although a limit is reached")
+    parser.add_argument("--spent", type=float, metavar="USD", help="record that this much was spent")
+    parser.add_argument("--tokens", type=int, metavar="N", help="record that this many tokens were used")
+    parser.add_argument(
+        "--go-on", action="store_true", help="continue sparingly although a limit has been reached"
+    )
 
 
 COMMANDS = (

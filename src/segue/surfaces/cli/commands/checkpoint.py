@@ -39,7 +39,7 @@ class _Adds(argparse.Action):
     ) -> None:
         entry = getattr(space, f"last_{self.dest}", None)
         if entry is None or entry[1] is not None:
-            parser.error(f"--{self.dest} belongs behind {_OPENERS[self.dest]}")
+            parser.error(f"--{self.dest} must follow {_OPENERS[self.dest]}")
         entry[1] = values
 
 
@@ -52,27 +52,44 @@ def _arguments(parser: Parser) -> None:
     repeated: dict[str, Any] = {"action": "append", "default": []}
     item = "its text, or its number as in `#3`; repeatable"
     add = parser.add_argument
-    add("--done", metavar="ITEM", help=f"finished: {item}", **repeated)
-    add("--begin", metavar="ITEM", help=f"under way: {item}", **repeated)
-    add("--add", metavar="ITEM", help="plan it; repeatable", **repeated)
-    add("--block", metavar="ITEM[=REASON]", action=_Opens, help="it waits; repeatable")
-    add("--unblock", metavar="ITEM", help="it waits no more; repeatable", **repeated)
-    add("--drop", metavar="ITEM", action=_Opens, help="it will not be done; repeatable")
-    add("--reason", metavar="TEXT", action=_Adds, help="why, behind --block or --drop")
-    add("--stay", action="store_true", help="do not begin the next item instead of a blocked one")
-    add("--note", metavar="TEXT", help="what was just done; `-` reads it from stdin")
-    add("--decide", metavar="TEXT", action=_Opens, help="a choice was made; repeatable")
-    add("--why", metavar="TEXT", action=_Adds, help="the reason, behind --decide")
-    add("--ask", metavar="TEXT", help="a question is open; repeatable", **repeated)
-    add("--answer", nargs=2, metavar=("QUESTION", "ANSWER"), help="a question is answered", **repeated)
-    add("--thread", metavar="TOPIC[=STATUS]", help="a line of thought moved; repeatable", **repeated)
-    add("--focus", metavar="FILE[:POS]", help="where the attention is")
-    add("--learn", metavar="TEXT", help="something was found out; repeatable", **repeated)
-    add("--error", metavar="TEXT", help="an error was seen; repeatable", **repeated)
-    add("--solved", nargs=2, metavar=("ERROR", "SOLUTION"), help="an error was solved, and how", **repeated)
-    add("--summary", metavar="TEXT", help="how far it is, in your words")
-    add("--goal", metavar="TEXT", help="change the goal")
-    add("--name", metavar="NAME", help="freeze the state under this name, to rewind to")
+    add("--done", metavar="ITEM", help=f"an item that is done: {item}", **repeated)
+    add("--begin", metavar="ITEM", help=f"an item that is under way: {item}", **repeated)
+    add("--add", metavar="ITEM", help="an item to add to the plan; repeatable", **repeated)
+    add("--block", metavar="ITEM[=REASON]", action=_Opens, help="an item that is blocked; repeatable")
+    add("--unblock", metavar="ITEM", help="an item that is no longer blocked; repeatable", **repeated)
+    add("--drop", metavar="ITEM", action=_Opens, help="an item that will not be done; repeatable")
+    add("--reason", metavar="TEXT", action=_Adds, help="the reason, after --block or --drop")
+    add("--stay", action="store_true", help="do not begin the next item when one is blocked")
+    add("--note", metavar="TEXT", help="what you have just done; `-` reads it from stdin")
+    add("--decide", metavar="TEXT", action=_Opens, help="a decision; repeatable")
+    add("--why", metavar="TEXT", action=_Adds, help="the reason, after --decide")
+    add("--ask", metavar="TEXT", help="an open question; repeatable", **repeated)
+    add(
+        "--answer",
+        nargs=2,
+        metavar=("QUESTION", "ANSWER"),
+        help="a question and its answer; repeatable",
+        **repeated,
+    )
+    add(
+        "--thread",
+        metavar="TOPIC[=STATUS]",
+        help="a line of thought and how far it is; repeatable",
+        **repeated,
+    )
+    add("--focus", metavar="FILE[:POS]", help="the place that you are working on")
+    add("--learn", metavar="TEXT", help="something you found out; repeatable", **repeated)
+    add("--error", metavar="TEXT", help="an error that occurred; repeatable", **repeated)
+    add(
+        "--solved",
+        nargs=2,
+        metavar=("ERROR", "SOLUTION"),
+        help="an error and how it was solved; repeatable",
+        **repeated,
+    )
+    add("--summary", metavar="TEXT", help="where the work stands, in your own words")
+    add("--goal", metavar="TEXT", help="a new goal")
+    add("--name", metavar="NAME", help="name this state, so that you can rewind to it")
 
 
 def checkpoint(context: CommandContext) -> int:
@@ -95,13 +112,13 @@ def _commands(args: argparse.Namespace, state: Callable[[], SessionState]) -> li
         made.append(do.Mark(clean_name(args.name, what="checkpoint's name"), note or ""))
     if not made:
         hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
-        raise UsageError("an empty checkpoint", hint=hint)
+        raise UsageError("the checkpoint is empty", hint=hint)
     return made
 
 
 def _goal(goal: str | None) -> str | None:
     if goal is not None and not goal.strip():
-        raise UsageError("the goal is empty", hint="say it in a few words")
+        raise UsageError("the goal is empty", hint="say in a few words what you want to achieve")
     return goal
 
 

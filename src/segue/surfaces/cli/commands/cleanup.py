@@ -20,11 +20,11 @@ def cleanup(context: CommandContext) -> int:
     args, service = context.args, Cleanup(context.segue.workspace)
     if args.restore:
         session = service.restore(args.restore)
-        context.say(f"brought back: {session.id}")
+        context.say(f"restored: {session.id}")
         context.emit({"id": session.id, "status": session.state.status, "version": session.state.version})
         return 0
     if args.list:
-        return _archived(context, service.list(), "nothing is archived")
+        return _archived(context, service.list(), "no sessions are archived")
     if args.dry_run:
         cards = service.candidates(args.days)
         context.emit(cards)
@@ -52,10 +52,15 @@ def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--dry-run", action="store_true", help="say what would be archived, and do nothing")
-    add("--days", type=int, metavar="N", help="ended over N days ago; else the setting cleanup_days")
-    add("--list", action="store_true", help="what is archived")
-    add("--restore", metavar="ID", help="bring an archived session back")
+    add("--dry-run", action="store_true", help="show what would be archived, and change nothing")
+    add(
+        "--days",
+        type=int,
+        metavar="N",
+        help="sessions that ended over N days ago; by default the setting cleanup_days",
+    )
+    add("--list", action="store_true", help="list what is archived")
+    add("--restore", metavar="ID", help="bring back an archived session")
 
 
 COMMANDS = (

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 
 def complete(context: CommandContext) -> int:
-    """The goal is reached."""
+    """Complete the session, and say what is left open or unproven."""
     from ....services.features.complete import complete as run
 
     session = context.session()
     if context.args.force is not None and not context.args.force.strip():
-        raise UsageError("--force needs a reason", hint="say why it is completed although it is not proven")
+        raise UsageError(
+            "--force needs a reason", hint="say why it is complete although not everything is proven"
+        )
     summary = text_or_stdin(context.args.summary)
     if context.args.with_model and not summary:
         summary = _summed_up(context, session)
@@ -32,7 +34,11 @@ def complete(context: CommandContext) -> int:
         names = ", ".join(one_line(item) for item in left[:5]) + (", …" if len(left) > 5 else "")
         verb = "is" if len(left) == 1 else "are"
         lines.append(f"{count(len(left), 'item')} {verb} left open: {names}")
-    lines += [one_line(gate.text)] if gate.ok else ["forced, although:", *gate.text.splitlines()]
+    lines += (
+        [one_line(gate.text)]
+        if gate.ok
+        else ["forced, although not everything is proven:", *gate.text.splitlines()]
+    )
     lines += [f"changed on the way: {one_line(change)}" for change in gate.changes]
     unproven = [{"id": one.id, "status": one.status, "reason": one.reason} for one in gate.unproven]
     return context.saved(
@@ -47,16 +53,20 @@ def _summed_up(context: CommandContext, session: Session) -> str:
 
     found = refine.summary(context.segue.workspace, session, say=model_progress(context))
     if found.fell_back:
-        context.warn(f"no summary by a model: {found.fell_back}")
+        context.warn(f"no summary from a model: {found.fell_back}")
     return refine.summary_text(found)
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--summary", default="", metavar="TEXT", help="how it ended, in a sentence or two")
+    parser.add_argument("--summary", default="", metavar="TEXT", help="the result, in a sentence or two")
     parser.add_argument(
-        "--with-model", action="store_true", help="without --summary, let the model that was set write one"
+        "--with-model", action="store_true", help="without --summary, let the configured model write one"
     )
-    parser.add_argument("--force", metavar="REASON", help="although not every feature is proven; recorded")
+    parser.add_argument(
+        "--force",
+        metavar="REASON",
+        help="complete it although not every feature is proven; the reason is recorded",
+    )
 
 
 COMMANDS = (

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def config(context: CommandContext) -> int:
-    """Every setting, or one."""
+    """Show every setting, or the value of one."""
     from ....services.workspace.shown_settings import shown_settings
 
     origins = shown_settings(_origins(context))
@@ -39,13 +39,13 @@ def config(context: CommandContext) -> int:
 
 
 def _origins(context: CommandContext) -> list[Origin]:
-    """The settings; without the project's file if the store, which knows what is trusted, is ill."""
+    """The settings; without the project's file if the store, which knows what is trusted, cannot be read."""
     try:
         return context.segue.workspace.settings.origins()
     except (BadSettings, UsageError):
         raise
     except SegueError as fault:
-        context.warn(f"{fault.message}; without this project's segue.toml:")
+        context.warn(f"{fault.message}; these are the settings without this project's segue.toml:")
         return context.own_settings().origins()
 
 
@@ -54,7 +54,7 @@ def _text(value: Any) -> str:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="only this setting's value")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show only the value of this setting")
 
 
 COMMANDS = (

@@ -31,15 +31,15 @@ def continue_(context: CommandContext) -> int:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--in", dest="in_agent", metavar="NAME", help="the agent; else the last one's")
-    add("--headless", action="store_true", help="without the agent's screen, also on a terminal")
+    add("--in", dest="in_agent", metavar="NAME", help="the agent; by default the one that worked last")
+    add("--headless", action="store_true", help="without the agent's own screen, even on a terminal")
     declare_limits(parser)
 
 
 COMMANDS = (
     CliCommand(
         "continue", continue_, _arguments, session="id", json=JSON,
-        more="words for the agent's command line",
+        more="[-- WORDS...]",
         examples=("segue continue", "segue continue --in codex", "segue continue --in gemini --headless"),
     ),
 )  # fmt: skip

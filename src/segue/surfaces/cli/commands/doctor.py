@@ -1,4 +1,4 @@
-"""`segue doctor`: look whether all is well. It works without a store."""
+"""`segue doctor`: check that everything is in order. It works without a store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BAD = 70
 
 
 def doctor(context: CommandContext) -> int:
-    """Look whether all is well."""
+    """Check everything, and give a hint for each fault."""
     from ....services.upkeep.doctor.checkup import examine, prove
 
     home, settings = context.data_folder(), context.own_settings()
@@ -35,13 +35,20 @@ def doctor(context: CommandContext) -> int:
     bad = sum(finding.status == "bad" for finding in findings)
     warnings = sum(finding.status == "warn" for finding in findings)
     context.say(
-        "", f"{count(bad, 'fault')}, {count(warnings, 'warning')}" if bad or warnings else "all is well"
+        "",
+        f"{count(bad, 'fault')}, {count(warnings, 'warning')}"
+        if bad or warnings
+        else "everything is in order",
     )
     return BAD if bad else 0
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--prove", action="store_true", help="damage a copy of the store and recover it")
+    parser.add_argument(
+        "--prove",
+        action="store_true",
+        help="damage a copy of the store, recover it, and show that nothing is lost",
+    )
 
 
 COMMANDS = (

@@ -37,8 +37,10 @@ def export(context: CommandContext) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--format", choices=("json", "yaml"), help="json, unless the file's name says yaml")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to; stdout if not given")
+    parser.add_argument(
+        "--format", choices=("json", "yaml"), help="by default json, or yaml if the name of the file says so"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; by default stdout")
 
 
 COMMANDS = (

@@ -53,7 +53,7 @@ def _checks(args: Any) -> list[Check]:
 def _numbers(text: str) -> Iterable[int]:
     for part in text.replace(",", " ").split():
         if whole(part) < 0:
-            raise UsageError(f"{part[:99]} is no number of a step", hint="for example --proves 1,2")
+            raise UsageError(f"{part[:99]} is not the number of a step", hint="for example --proves 1,2")
         yield whole(part)
 
 
@@ -79,9 +79,11 @@ def _add(context: CommandContext) -> int:
     if args.covers and not context.json and saved.events:
         covers = [one for one in found.covers if not features.look().covered((one,))[1]]
         for one in covers:
-            context.warn(f"{one_line(one)} covers no file so far")
-    told = f"feature {one_line(id)}: {count(len(found.steps), 'step')}, {count(len(found.checks), 'check')}"
-    lines = [told + ", not proven" if saved.events else "nothing changed: it was so already"]
+            context.warn(f"{one_line(one)} does not match any file yet")
+    summary = (
+        f"feature {one_line(id)}: {count(len(found.steps), 'step')}, {count(len(found.checks), 'check')}"
+    )
+    lines = [summary + ", not proven" if saved.events else "nothing changed"]
     return context.saved(saved, *lines, feature=features.get(id))
 
 
@@ -103,7 +105,7 @@ def _change(context: CommandContext) -> int:
 def _remove(context: CommandContext) -> int:
     id = _named(context)
     saved = context.session().features.remove(id, context.args.reason or "")
-    return context.saved(saved, f"removed: {one_line(id)}; `segue complete` will tell of it")
+    return context.saved(saved, f"removed: {one_line(id)}; `segue complete` will mention it")
 
 
 def _attest(context: CommandContext) -> int:
@@ -165,7 +167,7 @@ def _show_output(context: CommandContext, features: Features, history: Sequence[
     kept = features.outputs.read(output) if output else b""
     text = (kept or b"").decode("utf-8", "replace")
     context.emit({"output": text, "kept": kept is not None})
-    context.say(safe(text.rstrip("\n")) if kept is not None else "the whole output is no longer kept")
+    context.say(safe(text.rstrip("\n")) if kept is not None else "the output is no longer kept")
     return 0
 
 
@@ -208,27 +210,64 @@ def _arguments(parser: Parser) -> None:
 
     add = parser.add_argument
     add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("name", nargs="?", metavar="NAME", help="the feature's id; with import and export a file")
-    add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; block, fail: why")
-    add("--step", action="append", default=[], metavar="TEXT", help="a test step; with attest the one meant")
+    add("name", nargs="?", metavar="NAME", help="the id of the feature; with import and export, a file")
+    add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; with block, fail: why")
+    add(
+        "--step",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="a test step; with attest, the step that was looked at",
+    )
     add("--check", action="append", default=[], metavar="COMMAND", help="a command that proves steps")
-    add("--covers", action="append", default=[], metavar="GLOB", help="covered files; else the whole tree")
-    add("--category", metavar="TEXT", help="with add, change: a word to sort by")
-    add("--proves", metavar="N,N", help="of --check: the steps it proves; else all")
-    add("--shell", action="store_true", help="of --check: give it to sh")
-    add("--in", dest="in_folder", metavar="DIR", help="of --check: where it runs, from the top of the tree")
-    add("--env", action="append", default=[], metavar="NAME=VALUE", help="of --check: a variable for it")
-    add("--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="of --check: its time limit")
-    add("--exit", type=int, default=0, metavar="N", help="of --check: the exit code that means passed")
-    add("--pattern", metavar="RE", help="of --check: what its output must hold, too")
+    add(
+        "--covers",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="files that it covers; by default the whole tree",
+    )
+    add("--category", metavar="TEXT", help="with add, change: a category")
+    add("--proves", metavar="N,N", help="with --check: the steps that it proves; by default all")
+    add("--shell", action="store_true", help="with --check: run it with sh")
+    add(
+        "--in",
+        dest="in_folder",
+        metavar="DIR",
+        help="with --check: where to run it, relative to the top of the tree",
+    )
+    add(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="with --check: a variable of its environment",
+    )
+    add(
+        "--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="with --check: its time limit"
+    )
+    add(
+        "--exit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --check: the exit code that means that it passed",
+    )
+    add("--pattern", metavar="RE", help="with --check: a pattern that its output must contain, too")
     add("--drop-step", action="append", default=[], metavar="STEP", help="with change: its text, or `#2`")
     add("--drop-check", action="append", default=[], metavar="CHECK", help="with change: its text, or `#1`")
-    add("--drop-covers", action="append", default=[], metavar="GLOB", help="with change: a covered path")
+    add(
+        "--drop-covers",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="with change: a pattern of covered files",
+    )
     add("--reason", metavar="TEXT", help="with change, remove, block, fail: why")
-    add("--note", metavar="TEXT", help="with attest: what was looked at")
-    add("--by", metavar="NAME", help="with attest: who looked; with begin: who implements it")
-    add("--status", choices=STATUSES, help="with list: only these")
-    add("--output", action="store_true", help="with show: the whole output of the last run")
+    add("--note", metavar="TEXT", help="with attest: what you looked at")
+    add("--by", metavar="NAME", help="with attest: who looked at it; with begin: who implements it")
+    add("--status", choices=STATUSES, help="with list: only features with this status")
+    add("--output", action="store_true", help="with show: the whole output of the last check that ran")
     add("--format", choices=FORMATS, help="with import, export: the kind of file")
 
 

@@ -17,14 +17,14 @@ def forget(context: CommandContext) -> int:
     before = service.get(context.args.id)
     memory = service.forget(before.id, reason=context.args.reason or "")
     context.emit({"id": memory.id, "forgotten": memory.forgotten})
-    done = f"forgotten: {memory.id}; backups keep it until they are replaced"
-    context.say(f"nothing changed: {memory.id} was forgotten already" if before.forgotten else done)
+    done = f"forgotten: {memory.id}; backups still contain it until they are replaced"
+    context.say(f"nothing changed: {memory.id} had been forgotten already" if before.forgotten else done)
     return 0
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("id", metavar="MEMORY", help="its id, or the beginning of it")
-    parser.add_argument("--reason", metavar="TEXT", help="why; it stays with the tombstone")
+    parser.add_argument("id", metavar="MEMORY", help="the id of the memory, or the beginning of it")
+    parser.add_argument("--reason", metavar="TEXT", help="the reason; it is kept in place of the memory")
 
 
 COMMANDS = (

@@ -1,4 +1,4 @@
-"""`segue hook`: what agents call."""
+"""`segue hook`: what agents call; whatever happens, the agent goes on."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hook(context: CommandContext) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help="which agent calls, for example claude-code")
+    parser.add_argument("agent", metavar="AGENT", help="the agent that calls, for example claude-code")
     parser.add_argument("event", metavar="EVENT", help="what happened, as the agent calls it")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def import_(context: CommandContext) -> int:
-    """A session from a file."""
+    """Import a session, and say how to continue it."""
     from ....services.handoff.import_file import import_file
 
     args = context.args
@@ -21,28 +21,30 @@ def import_(context: CommandContext) -> int:
         context.segue.workspace, read_file(args.file), format=args.format, as_id=args.as_id or ""
     )
     id, status = found.session, found.status
-    word = "imported" if found.changed else "nothing changed, it was here already"
+    word = "imported" if found.changed else "nothing changed, it is already here"
     context.say(f"{word}: {id} ({status}, {count(found.version, 'event')})")
-    told = {"id": id, "session": id, "version": found.version, "status": status}
+    fields = {"id": id, "session": id, "version": found.version, "status": status}
     if found.offer:
-        context.say(f"sha256 {found.sha256}: compare it with what you were told")
-        context.say(f"take it up here with `segue handoff --accept {found.offer}`")
-        context.emit({**told, "offer": found.offer, "sha256": found.sha256, "memories": found.memories})
+        context.say(f"sha256 {found.sha256}: compare this with what you were fields")
+        context.say(f"accept it here with `segue handoff --accept {found.offer}`")
+        context.emit({**fields, "offer": found.offer, "sha256": found.sha256, "memories": found.memories})
         return 0
     if status in ("completed", "abandoned"):
         context.say(f"look at it with `segue show {id}`")
     else:
-        context.say(f"take it up here with `segue switch {id}`")
-    context.emit({**told, "changed": found.changed})
+        context.say(f"continue it here with `segue switch {id}`")
+    context.emit({**fields, "changed": found.changed})
     return 0
 
 
 def _arguments(parser: Parser) -> None:
     parser.add_argument(
-        "file", metavar="FILE", help="what `segue export` or `handoff --to-file` wrote; `-`: stdin"
+        "file",
+        metavar="FILE",
+        help="a file that `segue export` or `handoff --to-file` wrote; `-` reads stdin",
     )
-    parser.add_argument("--format", choices=("json", "yaml"), help="found from the content if not given")
-    parser.add_argument("--as", dest="as_id", metavar="ID", help="give it this id")
+    parser.add_argument("--format", choices=("json", "yaml"), help="by default recognised from the content")
+    parser.add_argument("--as", dest="as_id", metavar="ID", help="import it under this id")
 
 
 COMMANDS = (

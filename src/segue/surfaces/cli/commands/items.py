@@ -24,6 +24,10 @@ def _items(parser: Parser) -> None:
     parser.add_argument("items", nargs="+", metavar="ITEM", help="its text, or its number as in `#3`")
 
 
+def _new_items(parser: Parser) -> None:
+    parser.add_argument("items", nargs="+", metavar="ITEM", help="its text")
+
+
 def _item(parser: Parser) -> None:
     parser.add_argument("item", metavar="ITEM", help="its text, or its number as in `#3`")
     parser.add_argument("--reason", default="", metavar="TEXT", help="why")
@@ -31,11 +35,11 @@ def _item(parser: Parser) -> None:
 
 def _block(parser: Parser) -> None:
     _item(parser)
-    parser.add_argument("--stay", action="store_true", help="do not begin the next item instead")
+    parser.add_argument("--stay", action="store_true", help="do not begin the next item")
 
 
 def _text(parser: Parser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="`-` reads it from stdin")
+    parser.add_argument("text", metavar="TEXT", help="the text; `-` reads it from stdin")
 
 
 def _decide(parser: Parser) -> None:
@@ -45,7 +49,7 @@ def _decide(parser: Parser) -> None:
 
 def _answer(parser: Parser) -> None:
     parser.add_argument("question", metavar="QUESTION", help="its text, or its number as in `#1`")
-    parser.add_argument("text", metavar="ANSWER", help="`-` reads it from stdin")
+    parser.add_argument("text", metavar="ANSWER", help="the answer; `-` reads it from stdin")
 
 
 def _each(command: Callable[[str], do.Command]) -> Callable[[CommandContext], int]:
@@ -65,7 +69,7 @@ def _command(
 COMMANDS = (
     _command("done", _each(do.Done), _items, 'segue done "user model"', 'segue done "#2" "#3"'),
     _command("begin", _each(do.Begin), _items, 'segue begin "auth middleware"', 'segue begin "#3"'),
-    _command("add", _each(do.Add), _items, 'segue add "token check" docs', "segue add docs -s leak-hunt"),
+    _command("add", _each(do.Add), _new_items, 'segue add "token check" docs', "segue add docs -s leak-hunt"),
     _command(
         "block", _short(lambda a: [do.Block(a.item, text_or_stdin(a.reason), a.stay)]), _block,
         'segue block "oauth integration" --reason "waiting for API credentials"',

@@ -27,7 +27,7 @@ def listing(context: CommandContext) -> int:
         context.say(*(one_line(card.id) for card in cards))
         context.emit([card.id for card in cards])
         return 0
-    return _cards(context, cards, 'no sessions here; begin one with `segue start "…"`')
+    return _cards(context, cards, 'no sessions here; start one with `segue start "…"`')
 
 
 def resumable(context: CommandContext) -> int:
@@ -61,15 +61,19 @@ def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
 def _list_arguments(parser: Parser) -> None:
     from ....core.sessions.state import OPEN
 
-    parser.add_argument("--all", action="store_true", help="of all projects")
-    parser.add_argument("--status", choices=(*OPEN, "completed", "abandoned"), help="only in this status")
-    parser.add_argument("--project", metavar="NAME", help="of this project: its key or its name")
-    parser.add_argument("--org", metavar="NAME", help="of this organization")
-    parser.add_argument("--ids", action="store_true", help="ids only, one a line")
+    parser.add_argument("--all", action="store_true", help="sessions of all projects")
+    parser.add_argument(
+        "--status", choices=(*OPEN, "completed", "abandoned"), help="only sessions with this status"
+    )
+    parser.add_argument(
+        "--project", metavar="NAME", help="only sessions of this project, by its key or its name"
+    )
+    parser.add_argument("--org", metavar="NAME", help="only sessions of this organization")
+    parser.add_argument("--ids", action="store_true", help="print ids only, one per line")
 
 
 def _resumable_arguments(parser: Parser) -> None:
-    parser.add_argument("--all", action="store_true", help="of all projects")
+    parser.add_argument("--all", action="store_true", help="sessions of all projects")
 
 
 COMMANDS = (

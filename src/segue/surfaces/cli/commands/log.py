@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 
 
 def log(context: CommandContext) -> int:
-    """The journal as a timeline."""
+    """Show the events of a session, the newest last."""
     if context.args.limit < 0 or context.args.after < 0:
-        raise UsageError("a number below 0", hint="--limit 20 gives the newest 20; 0 gives all")
+        raise UsageError(
+            "--limit and --after cannot be negative", hint="--limit 20 shows the newest 20, 0 shows all"
+        )
     session = context.session()
     after = context.args.after
     if context.args.limit:
@@ -36,8 +38,12 @@ def show_events(context: CommandContext, events: list[Any]) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--limit", type=int, default=0, metavar="N", help="only the newest N events; 0: all")
-    parser.add_argument("--after", type=int, default=0, metavar="VERSION", help="only events behind this one")
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="N", help="only the newest N events; by default all"
+    )
+    parser.add_argument(
+        "--after", type=int, default=0, metavar="VERSION", help="only events after this version"
+    )
 
 
 COMMANDS = (

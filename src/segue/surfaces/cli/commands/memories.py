@@ -33,7 +33,7 @@ def _list(context: CommandContext) -> int:
     )
     context.emit([recalled_object(one) for one in found])
     if not found:
-        context.say('nothing is remembered here yet; `segue remember "…"` keeps something')
+        context.say('no memories here yet; `segue remember "…"` adds one')
     elif not context.json:
         rows = [
             (one.id, one.memory.type, one.memory.scope, ago(one.memory.created), one_line(one.content))
@@ -68,10 +68,10 @@ def _audit(context: CommandContext) -> int:
     context.emit(found)
     context.say(count(found.total, "memory", "memories"))
     context.say(*pair_lines("nearly the same", found.duplicates))
-    context.say(*pair_lines("may speak against each other", found.contradictions))
+    context.say(*pair_lines("may contradict each other", found.contradictions))
     for words, ids in (
-        ("never recalled", found.never_recalled), ("of harm, by their votes", found.harmful),
-        ("expired", found.expired), ("read like instructions; shown in quotes", found.flagged),
+        ("never recalled", found.never_recalled), ("harmful, according to their votes", found.harmful),
+        ("expired", found.expired), ("read like instructions, so they are shown in quotes", found.flagged),
     ):  # fmt: skip
         if ids:
             context.say(f"{words}: {', '.join(ids[:12])}{' …' if len(ids) > 12 else ''}")
@@ -104,11 +104,11 @@ def _prune(context: CommandContext) -> int:
     context.emit({"session": session, **plain(done)})
     whose = f"session {one_line(session)}"
     if done.summarised:
-        told = f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary}"
-        context.say(f"{whose}: {told}; {done.kept} kept as they are")
+        what = f"{count(done.summarised, 'memory', 'memories')} summarised in {done.summary}"
+        context.say(f"{whose}: {what}; {done.kept} kept unchanged")
     else:
-        told = f"{whose} has {count(done.kept, 'memory', 'memories')}, and {context.args.keep} may stay"
-        context.say(f"nothing to prune: {told}; --session names another")
+        what = f"{whose} has {count(done.kept, 'memory', 'memories')}, and {context.args.keep} are kept"
+        context.say(f"nothing to prune: {what}; use --session for another session")
     return 0
 
 
@@ -127,9 +127,9 @@ def _consolidate(context: CommandContext) -> int:
 
     pairs = consolidate(context.segue.memories, dry_run=context.args.dry_run)
     context.emit(pairs)
-    context.say(*pair_lines("nearly the same" if context.args.dry_run else "the older one gave way", pairs))
+    context.say(*pair_lines("nearly the same" if context.args.dry_run else "replaced the older one", pairs))
     if not pairs:
-        context.say("no two memories say nearly the same")
+        context.say("no two memories say nearly the same thing")
     return 0
 
 
@@ -140,7 +140,7 @@ def _reembed(context: CommandContext) -> int:
         done = reembed(context.segue.memories, progress=progress)
     name = context.segue.memories.embedder.name
     context.emit({"embedded": done, "model": name})
-    context.say(f"{count(done, 'memory', 'memories')} given a vector of {name}")
+    context.say(f"computed vectors with {name} for {count(done, 'memory', 'memories')}")
     return 0
 
 
@@ -167,7 +167,7 @@ def _import(context: CommandContext) -> int:
         context.segue.memories, read_file(_wanted(context)), keep_trust=context.args.keep_trust
     )
     context.emit({"new": new, "known": known})
-    context.say(f"{count(new, 'memory', 'memories')} imported, {known} known already")
+    context.say(f"imported {count(new, 'memory', 'memories')}; {known} were known already")
     return 0
 
 
@@ -186,14 +186,29 @@ _ACTIONS = {
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("id", nargs="?", metavar="MEMORY|FILE", help="show: its id; export, import: a file, or `-`")
-    add("-s", "--session", metavar="ID", help="with list and prune: of this session")
-    add("--type", action="append", default=[], metavar="TYPE", help="with list: of this type; again for more")
-    add("--limit", type=int, default=50, metavar="N", help="with list: the newest N, 50 if not given")
-    add("--keep", type=int, default=50, metavar="N", help="with prune: the newest N stay, 50 if not given")
-    add("--dry-run", action="store_true", help="with decay and consolidate: only say what would happen")
-    add("--with-model", action="store_true", help="with prune: let the model that was set add what matters")
-    add("--keep-trust", action="store_true", help="with import: as trusted as they were, not as imported")
+    add(
+        "id",
+        nargs="?",
+        metavar="MEMORY|FILE",
+        help="with show: the id of a memory; with export, import: a file or `-`",
+    )
+    add("-s", "--session", metavar="ID", help="with list, prune: the memories of this session")
+    add(
+        "--type",
+        action="append",
+        default=[],
+        metavar="TYPE",
+        help="with list: memories of this type; repeatable",
+    )
+    add("--limit", type=int, default=50, metavar="N", help="with list: the newest N; by default 50")
+    add("--keep", type=int, default=50, metavar="N", help="with prune: keep the newest N; by default 50")
+    add("--dry-run", action="store_true", help="with decay, consolidate: only show what would happen")
+    add("--with-model", action="store_true", help="with prune: let the configured model add what matters")
+    add(
+        "--keep-trust",
+        action="store_true",
+        help="with import: keep their degree of trust, instead of trusting them less",
+    )
 
 
 COMMANDS = (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def model(context: CommandContext) -> int:
-    """Set, show, test or unset."""
+    """Set models, show them, ask each for a word, or unset them."""
     return {"set": _set, "show": _show, "test": _test, "unset": _unset}[context.args.action](context)
 
 
@@ -56,7 +56,9 @@ def _price(text: str | None) -> Price | None:
     except ValueError:
         found = (-1.0, -1.0)
     if not all(0 <= one <= 10_000 for one in found):
-        raise UsageError(f"{text!r} is no price", hint="dollars for a million tokens, in and out: 0.15/0.60")
+        raise UsageError(
+            f"{text!r} is not a price", hint="dollars per million tokens, input/output: 0.15/0.60"
+        )
     return Price(*found)
 
 
@@ -73,7 +75,7 @@ def _show_ladder(context: CommandContext, found: Ladder) -> int:
     if context.json:
         return 0
     if not rows:
-        context.say("no model is set, and none is asked; `segue model set PROVIDER/MODEL` sets one")
+        context.say("no model is configured, so none is asked; `segue model set PROVIDER/MODEL` sets one")
         return 0
     cells = [
         (
@@ -89,7 +91,7 @@ def _show_ladder(context: CommandContext, found: Ladder) -> int:
         f"caps: {dollars(caps.call)} a call, {dollars(caps.session)} a session, {dollars(caps.day)} a day"
     )
     if any(row["price"] is None for row in rows):
-        context.say("a price that is not known counts as the dearest; `--price IN/OUT` says what it is")
+        context.say("an unknown price counts as the highest; set it with `--price IN/OUT`")
     return 0
 
 
@@ -117,7 +119,7 @@ def _test(context: CommandContext) -> int:
         if reply is not None:
             row |= {"seconds": round(reply.seconds, 3), "input": reply.input, "output": reply.output,
                     "cost": reply.cost}  # fmt: skip
-            context.say(f"{one.name}: answers in {reply.seconds:.1f} s, {dollars(reply.cost)}")
+            context.say(f"{one.name}: answered in {reply.seconds:.1f} s, {dollars(reply.cost)}")
         else:
             context.say(f"{one.name}: {one_line(one.why)}")
         rows.append(row)
@@ -134,17 +136,17 @@ def _unset(context: CommandContext) -> int:
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("action", choices=("set", "show", "test", "unset"), help="what to do")
-    add("names", nargs="*", metavar="PROVIDER/MODEL", help="tried in this order, free ones first")
-    add("--add", action="store_true", help="with set: beside those that are set, instead of replacing them")
-    add("--url", metavar="URL", help="an endpoint of its own: https, or http on this machine, up to /v1")
-    add("--price", metavar="IN/OUT", help="dollars for a million tokens, as in 0.15/0.60; 0 is free")
-    add("--window", type=int, metavar="TOKENS", help="how much the model can read")
-    add("--seconds", type=float, metavar="S", help="how long an answer may take; 60 if not given")
-    add("--key-env", metavar="NAME", help="the variable that has the key; the key itself is never given")
-    add("--keyring", action="store_true", help="look for the key in the system's keyring too")
-    add("--cap-per-call", type=float, metavar="DOLLARS", help="the most that one call may cost")
-    add("--cap-per-session", type=float, metavar="DOLLARS", help="the most for one session")
-    add("--cap-per-day", type=float, metavar="DOLLARS", help="the most for one day (UTC)")
+    add("names", nargs="*", metavar="PROVIDER/MODEL", help="models, tried in this order, free ones first")
+    add("--add", action="store_true", help="with set: keep the models that are already set")
+    add("--url", metavar="URL", help="its endpoint, up to /v1: https, or http on this machine")
+    add("--price", metavar="IN/OUT", help="dollars per million tokens, as in 0.15/0.60; 0: free")
+    add("--window", type=int, metavar="TOKENS", help="the size of its context window")
+    add("--seconds", type=float, metavar="S", help="how long an answer may take; by default 60")
+    add("--key-env", metavar="NAME", help="the variable that holds the key; never give the key itself")
+    add("--keyring", action="store_true", help="also look for the key in the system keyring")
+    add("--cap-per-call", type=float, metavar="DOLLARS", help="the most that may be spent on a call")
+    add("--cap-per-session", type=float, metavar="DOLLARS", help="the most that may be spent in a session")
+    add("--cap-per-day", type=float, metavar="DOLLARS", help="the most that may be spent in a day (UTC)")
 
 
 COMMANDS = (

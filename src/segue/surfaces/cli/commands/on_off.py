@@ -38,7 +38,7 @@ def _words(done: Switch) -> str:
     what = f"session {done.session}" if done.session else one_line(done.folder)
     state = "on" if done.on else "off"
     if not done.changed:
-        return f"Segue is {state} already for {what}"
+        return f"Segue is already {state} for {what}"
     return f"Segue is {state} for {what}" + (
         "" if done.on else ": nothing is captured and nothing is injected until `segue on`"
     )

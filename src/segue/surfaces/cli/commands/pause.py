@@ -1,4 +1,4 @@
-"""`segue pause`: stop for now."""
+"""`segue pause`: pause a session, and say how to resume it."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ def _made(number: int, name: str) -> str:
 
 
 def pause(context: CommandContext) -> int:
-    """Stop for now."""
+    """Pause the session, and say what was done so far and what comes next."""
     session = context.session()
     done = session.pause(text_or_stdin(context.args.reason), cause=context.args.cause)
     if done.error:  # the store did not take it
         return _aside(context, done)
-    line = f"paused: {session.id}; go on with `{done.resume_command}`" if done.events else AS_BEFORE
+    line = f"paused: {session.id}; resume with `{done.resume_command}`" if done.events else AS_BEFORE
     lines = [line, *tally_lines(context, session)]
     summary = done.summary
     made = ", ".join(_made(number, name) for name, number in summary.made.items())
     if done.events:
         whole = int(summary.active_minutes)
-        told = [f"active for {count(whole, 'minute')}"] if whole else []
-        told += [f"so far: {made}"] if made else []
-        lines += ["; ".join(told)] if told else []
+        facts = [f"active for {count(whole, 'minute')}"] if whole else []
+        facts += [f"so far: {made}"] if made else []
+        lines += ["; ".join(facts)] if facts else []
         lines += [f"next: {one_line(action)}" for action in summary.next_actions[:3]]
         lines += [f"agent {name}: {what}" for name, what in done.agents.items()]
     return context.saved(done, *lines)
 
 
 def _aside(context: CommandContext, done: Interruption) -> int:
-    """Say that a pause is kept in an emergency file: it counts as soon as the store answers."""
+    """Report that a pause is saved in an emergency file; it takes effect as soon as the store answers."""
     if done.status != "emergency":
-        raise StoreUnavailable(done.error, hint="nothing was kept; run the command again when it answers")
+        raise StoreUnavailable(
+            done.error, hint="nothing was saved; run the command again when the store answers"
+        )
     context.warn(done.error)
     context.say(
         f"pending: paused {done.session_id}",
-        f"it is kept in an emergency file, {one_line(done.manifest)}",
-        "the next command on the session that reaches the store merges it",
+        f"it is saved in an emergency file, {one_line(done.manifest)}",
+        "the next command on this session that reaches the store will merge it",
     )
     context.emit(done)
     return 0

@@ -26,7 +26,7 @@ def prepare(context: CommandContext) -> int:
     )  # fmt: skip
     context.emit(_fields(done))
     about = f"session {done.session}" if done.session else "no session"
-    run = f", run {done.run[:8]}" if done.run else ", no run of an agent"
+    run = f", run {done.run[:8]}" if done.run else ", no run"
     context.say(
         f"prepared: {done.path}",
         f"{about}{run}; {done.bytes:,} bytes, about {done.tokens} tokens, in {done.seconds:.2f} s",
@@ -87,18 +87,20 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--with-model",
         action="store_true",
-        help="let the model that was set refine it; it costs what it says",
+        help="let the configured model refine it, which may cost money",
     )
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="show to the byte what would be sent to the model; send nothing",
+        help="show exactly what would be sent to the model, and send nothing",
     )
     parser.add_argument(
-        "--reason", default="user request", metavar="TEXT", help="why; stands in the manifest"
+        "--reason", default="user request", metavar="TEXT", help="the reason, which is noted in the manifest"
     )
     parser.add_argument(
-        "--here", action="store_true", help="write session_recovery_latest.json into the project"
+        "--here",
+        action="store_true",
+        help="write session_recovery_latest.json to the project, not to the data folder",
     )
     parser.add_argument("--transcript", metavar="FILE", help="the transcript of the run that it is about")
     parser.add_argument("--agent", metavar="NAME", help="the agent whose newest run it is about")

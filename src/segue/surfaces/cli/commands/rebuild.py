@@ -35,13 +35,15 @@ def rebuild(context: CommandContext) -> int:
         context.say(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
     context.say(*(f"  different: {one_line(id)}" for id in found.runs_different))
     if check and (found.different or found.runs_different):
-        context.say("journal and transcripts are the truth: `segue rebuild` makes the rest anew")
+        context.say("the journal and the transcripts are right: `segue rebuild` makes the rest from them")
         return DIFFERENT
     return 0
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--check", action="store_true", help="change nothing; exit 70 if one is different")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; exit 70 if something is different"
+    )
 
 
 COMMANDS = (

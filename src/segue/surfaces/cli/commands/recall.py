@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def recall(context: CommandContext) -> int:
-    """What answers a query."""
+    """List the memories that answer a query, the best first."""
     args = context.args
     if not args.query.strip():
-        raise UsageError("nothing is asked", hint="`segue recall '*'` lists all memories")
+        raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
     segue = context.look()
     found = segue.recall(
         args.query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
@@ -30,16 +30,14 @@ def recall(context: CommandContext) -> int:
     )  # fmt: skip
     least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
     if found and found[0].score < least and args.query != "*":
-        context.say(context.style.paint("nothing is near to that; what comes next to it:", "dim"))
-    return _shown(context, found, "nothing is remembered about that")
+        context.say(context.style.paint("nothing matches well; these are the closest:", "dim"))
+    return _shown(context, found, "no memories about that")
 
 
 def playbook(context: CommandContext) -> int:
-    """Strategies that worked."""
+    """List strategies that worked for such a task."""
     found = context.look().playbook(context.args.task, top_k=context.args.limit)
-    return _shown(
-        context, found, "no strategy is remembered for that; `segue remember --type strategy` keeps one"
-    )
+    return _shown(context, found, "no strategies for that; `segue remember --type strategy` adds one")
 
 
 def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
@@ -59,21 +57,31 @@ def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
 
 def _find_arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--limit", type=int, default=10, metavar="N", help="the best N, 10 if not given; 1,000 at most")
+    add("--limit", type=int, default=10, metavar="N", help="the best N; by default 10, at most 1,000")
 
 
 def _recall_arguments(parser: Parser) -> None:
     from ....core.memories.model import SCOPES
 
     add = parser.add_argument
-    add("query", metavar="QUERY", help="words, a question or names; `*` lists the newest")
+    add("query", metavar="QUERY", help="words, a question or names; `*` lists the newest memories")
     _find_arguments(parser)
-    add("--type", action="append", default=[], metavar="TYPE", help="of this type only; again for more")
-    add("--scope", action="append", default=[], choices=SCOPES, help="of this scope only; again for more")
-    add("--agent", action="append", default=[], metavar="NAME", help="of this agent only; again for more")
-    add("--meta", action="append", default=[], metavar="KEY=VALUE", help="with this fact; again for more")
-    add("--since", metavar="TIME", help="not older, as in 2026-11-01")
-    add("--until", metavar="TIME", help="not newer")
+    add("--type", action="append", default=[], metavar="TYPE", help="only memories of this type; repeatable")
+    add(
+        "--scope", action="append", default=[], choices=SCOPES, help="only memories of this scope; repeatable"
+    )
+    add(
+        "--agent", action="append", default=[], metavar="NAME", help="only memories of this agent; repeatable"
+    )
+    add(
+        "--meta",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="only memories with this fact; repeatable",
+    )
+    add("--since", metavar="TIME", help="only memories from this time on, as in 2026-11-01")
+    add("--until", metavar="TIME", help="only memories up to this time")
 
 
 def _playbook_arguments(parser: Parser) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def recover(context: CommandContext) -> int:
-    """Bring back what is readable."""
+    """Recover what can be read, and list what is missing."""
     from ....services.upkeep.recover.ladder import recover as run
 
     if not context.args.dry_run:
@@ -33,11 +33,13 @@ def recover(context: CommandContext) -> int:
     if found.doubt:
         context.say(context.style.paint(found.doubt, "yellow"))
     if found.kept:
-        context.say(f"the damaged original is kept: {one_line(found.kept)}")
+        context.say(f"the damaged original was kept: {one_line(found.kept)}")
     if found.backup:
-        context.say(f"a backup was made of what came back: {one_line(found.backup)}")
+        context.say(f"what was recovered was backed up: {one_line(found.backup)}")
     if not found.changed:
-        context.say("a dry run: nothing was changed" if context.args.dry_run else "nothing had to be changed")
+        context.say(
+            "this was a dry run: nothing was changed" if context.args.dry_run else "nothing had to be changed"
+        )
     return 0
 
 
@@ -51,9 +53,14 @@ def _missing(style: Style, missing: list[Any]) -> list[str]:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="say what would come back, and change nothing")
     parser.add_argument(
-        "--memory-dir", default="memory", metavar="DIR", help="where handovers write to here; else `memory`"
+        "--dry-run", action="store_true", help="show what would be recovered, and change nothing"
+    )
+    parser.add_argument(
+        "--memory-dir",
+        default="memory",
+        metavar="DIR",
+        help="where handovers write their notes; by default `memory`",
     )
 
 

@@ -23,7 +23,7 @@ def remember(context: CommandContext) -> int:
         return _from_run(context)
     if not args.text:
         raise UsageError(
-            "nothing to remember", hint='for example: segue remember "pytest needs JWT_SECRET set"'
+            "there is nothing to remember", hint='for example: segue remember "pytest needs JWT_SECRET set"'
         )
     session = context.session_id()
     kept = context.segue.remember(
@@ -33,7 +33,7 @@ def remember(context: CommandContext) -> int:
         commit=args.commit or "",
     )  # fmt: skip
     context.emit(kept)
-    context.say(f"known already: {kept.id}" if kept.known else f"remembered: {kept.id}")
+    context.say(f"already known: {kept.id}" if kept.known else f"remembered: {kept.id}")
     return 0
 
 
@@ -47,13 +47,13 @@ def _from_run(context: CommandContext) -> int:
         say=model_progress(context),
     )  # fmt: skip
     if found.fell_back:
-        context.warn(f"no lessons by a model: {found.fell_back}")
+        context.warn(f"no lessons from a model: {found.fell_back}")
     context.emit([{"id": kept.id, "known": kept.known, "memory": memory} for memory, kept in found.kept])
     if not found.kept:
-        context.say("that run solved no failure; nothing to remember")
+        context.say("there is nothing to remember: that run solved no failure")
     for memory, kept in found.kept:
         text = one_line(memory.content) if memory else ""
-        word = "known already" if kept.known else "remembered"
+        word = "already known" if kept.known else "remembered"
         context.say(f"{word}: {kept.id}  {cut(text, context.style.width or _CHARS, context.style)}")
     return 0
 
@@ -63,22 +63,29 @@ def _arguments(parser: Parser) -> None:
 
     add = parser.add_argument
     add("text", nargs="?", metavar="TEXT", help="what was learnt; `-` reads it from stdin")
-    add("--type", default="standard", metavar="TYPE", help="decision, reflection, strategy, error-solution …")
-    add("--scope", choices=SCOPES, help="who may read it; project if not given")
-    add("--with-model", action="store_true", help="with --from-run: lessons by the model that was set, too")
+    add(
+        "--type",
+        default="standard",
+        metavar="TYPE",
+        help="its type: decision, reflection, strategy, error-solution …",
+    )
+    add("--scope", choices=SCOPES, help="who may read it; by default the project")
+    add(
+        "--with-model",
+        action="store_true",
+        help="with --from-run: let the configured model find lessons, too",
+    )
     add(
         "--share",
         action="append",
         default=[],
         metavar="AGENT",
-        help="an agent that may read it; again for more",
+        help="an agent that may read it; repeatable",
     )
-    add(
-        "--meta", action="append", default=[], metavar="KEY=VALUE", help="a fact to filter by; again for more"
-    )
-    add("--ttl", type=float, metavar="SECONDS", help="how long it counts")
+    add("--meta", action="append", default=[], metavar="KEY=VALUE", help="a fact to filter by; repeatable")
+    add("--ttl", type=float, metavar="SECONDS", help="how long it is valid")
     add("--error", metavar="TEXT", help="the error that it is about")
-    add("--approach", metavar="TEXT", help="what to do about it")
+    add("--approach", metavar="TEXT", help="what to do about the error")
     add("--file", metavar="PATH", help="the file that it comes from")
     add("--commit", metavar="HASH", help="the commit that it comes from")
     add(
@@ -86,7 +93,7 @@ def _arguments(parser: Parser) -> None:
         nargs="?",
         const="",
         metavar="RUN",
-        help="what a run learnt from failures that it solved",
+        help="what a run learnt from the failures that it solved; by default the newest run",
     )
 
 

@@ -44,14 +44,18 @@ def _whole(done: Resumed) -> str:
 def declare_budget(parser: Parser, default: str) -> None:
     """The options of the context that is restored; ``default`` says what happens without a budget."""
     add = parser.add_argument
-    add("--budget", metavar="BUDGET", help=f"minimal, balanced, full, or tokens from 300 up; {default}")
-    add("--note", action="append", default=[], metavar="ID", help="a note to restore; may be given again")
-    add("--explain", action="store_true", help="say what was loaded, what not, and why")
-    add("--copy", action="store_true", help="copy the context to the clipboard too")
+    add(
+        "--budget",
+        metavar="BUDGET",
+        help=f"minimal, balanced, full, or a number of tokens from 300 up; {default}",
+    )
+    add("--note", action="append", default=[], metavar="ID", help="a note to restore; repeatable")
+    add("--explain", action="store_true", help="show what was loaded, what was not, and why")
+    add("--copy", action="store_true", help="also copy the context to the clipboard")
 
 
 def _arguments(parser: Parser) -> None:
-    declare_budget(parser, "without it, brief and changes only")
+    declare_budget(parser, "without it, only the brief and the changes")
 
 
 COMMANDS = (

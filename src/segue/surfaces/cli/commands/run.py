@@ -88,7 +88,7 @@ def policy_of(context: CommandContext, named: Sequence[str]) -> Policy:
     agents = chosen(context.segue.workspace, [name.strip() for name in named if name.strip()])
     share = args.window / 100 if args.window is not None else 0.8
     if not 0 < share <= 1:
-        raise UsageError(f"--window {args.window:g} is no percentage", hint="for example --window 80")
+        raise UsageError(f"--window {args.window:g} is not a percentage", hint="for example --window 80")
     return Policy(
         agents, runs_max=args.max_runs, seconds_max=_seconds(args.max_time), tokens_max=args.max_tokens,
         cost_max=args.max_cost, silent_seconds=_seconds(args.silent),
@@ -114,38 +114,66 @@ def _seconds(text: str) -> float:
     except ValueError:
         found = -1.0
     if not 0 <= found < 1e9:
-        raise UsageError(f"{text} is no time", hint="for example 90, 30m or 2h")
+        raise UsageError(f"{text} is not a time", hint="for example 90, 30m or 2h")
     return found
 
 
 def declare_limits(parser: Parser) -> None:
     """The options of every supervised run."""
     add = parser.add_argument
-    add("--max-runs", type=int, default=20, metavar="N", help="at most so many launches; 0: no limit")
-    add("--max-time", default="0", metavar="TIME", help="stop after this long, as in 90, 30m or 2h")
-    add("--max-tokens", type=int, default=0, metavar="N", help="stop at so many tokens of windows and output")
-    add("--max-cost", type=float, default=0.0, metavar="DOLLARS", help="stop at this cost, as agents tell it")
-    add("--silent", default="10m", metavar="TIME", help="without a record for so long it hangs")
-    add("--wait", default="30s", metavar="TIME", help="the first wait at a rate limit; it doubles")
-    add("--window", type=float, metavar="PERCENT", help="hand over to a fresh window at this; else 80")
+    add("--max-runs", type=int, default=20, metavar="N", help="at most this many launches; 0: no limit")
+    add("--max-time", default="0", metavar="TIME", help="stop after this time, as in 90, 30m or 2h")
+    add(
+        "--max-tokens",
+        type=int,
+        default=0,
+        metavar="N",
+        help="stop after this many tokens of input and output",
+    )
+    add(
+        "--max-cost",
+        type=float,
+        default=0.0,
+        metavar="DOLLARS",
+        help="stop at this cost, as reported by the agents",
+    )
+    add(
+        "--silent",
+        default="10m",
+        metavar="TIME",
+        help="how long an agent may write nothing before it counts as hung",
+    )
+    add("--wait", default="30s", metavar="TIME", help="the first wait at a rate limit; it doubles each time")
+    add(
+        "--window",
+        type=float,
+        metavar="PERCENT",
+        help="hand over to a fresh context window when this full; by default 80",
+    )
     add("--full-access", action="store_true", help="let the agent do everything without asking")
 
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("goal", nargs="?", metavar="GOAL", help="what is wanted; else the current session goes on")
+    add("goal", nargs="?", metavar="GOAL", help="what is wanted; by default the current session is continued")
     add("--agent", metavar="NAME", help="claude, codex, opencode or gemini")
-    add("--agents", metavar="A,B", help="the first works; the next takes over when it cannot go on")
-    add("--item", action="append", default=[], metavar="TEXT", help="plan an item; repeatable")
-    add("--check", action="append", default=[], metavar="COMMAND", help="done when this passes; repeatable")
-    add("--interactive", action="store_true", help="with the agent's own screen")
+    add("--agents", metavar="A,B", help="the first one works; the next takes over when it cannot continue")
+    add("--item", action="append", default=[], metavar="TEXT", help="an item of the plan; repeatable")
+    add(
+        "--check",
+        action="append",
+        default=[],
+        metavar="COMMAND",
+        help="a command that must pass for the work to be done; repeatable",
+    )
+    add("--interactive", action="store_true", help="use the agent's own screen")
     declare_limits(parser)
 
 
-JSON = "an object a line: Notice each, at last a Finished with `kind` finished"
+JSON = "one object per line: Notices, and at the end a RunFinished with `kind` finished"
 COMMANDS = (
     CliCommand(
-        "run", run, _arguments, session="flag", json=JSON, more="words for the agent's command line",
+        "run", run, _arguments, session="flag", json=JSON, more="[-- WORDS...]",
         examples=(
             'segue run "Refactor auth to JWT" --agent claude --check "pytest -q" --max-cost 5',
             'segue run "Port it" --agents claude,codex --item "the parser" --max-time 2h --full-access',

@@ -30,13 +30,13 @@ def runs(context: CommandContext) -> int:
     if context.json:
         return 0
     if not found:
-        context.say("no agent has left a run here; `segue runs --all` looks in every project")
+        context.say("no runs here; `segue runs --all` lists those of every project")
         return 0
     names = short_ids([run.id for run in found])
     rows = [
         (
             names[run.id] + (" (sub-agent)" if run.side else ""), run.agent, ago(run.last), run.ended,
-            run.used, run.goal or "(nothing was asked)",
+            run.used, run.goal or "(no prompt)",
         )
         for run in found
     ]  # fmt: skip
@@ -66,9 +66,9 @@ def short_ids(ids: list[str]) -> dict[str, str]:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--all", action="store_true", help="of all projects")
-    add("--agent", metavar="NAME", help="of this agent only")
-    add("--limit", type=int, default=20, metavar="N", help="the newest N, 20 if not given; 0: all")
+    add("--all", action="store_true", help="runs of all projects")
+    add("--agent", metavar="NAME", help="only runs of this agent")
+    add("--limit", type=int, default=20, metavar="N", help="the newest N; by default 20, 0: all")
 
 
 COMMANDS = (

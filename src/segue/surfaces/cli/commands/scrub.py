@@ -22,15 +22,15 @@ def scrub(context: CommandContext) -> int:
     text = stdin_text().rstrip("\r\n") if args.text == "-" else args.text
     if not args.dry_run and not args.yes:
         found = run(context.segue.workspace, text, dry_run=True)
-        question = f"Erase it for good from {_places(found)}?"
+        question = f"Erase it permanently from {_places(found)}?"
         if _found(found) and (context.json or args.text == "-" or not confirm(question)):
-            hint = "`--dry-run` shows where it is; erasing is for whoever owns the text to confirm"
-            raise UsageError(f"not erased: it is in {_places(found)}, and nobody said yes", hint=hint)
+            hint = "`--dry-run` shows where it is; its owner has to confirm that it may be erased"
+            raise UsageError(f"not erased: it is in {_places(found)}, and this was not confirmed", hint=hint)
     with ProgressBar(context) as progress:
         found = run(context.segue.workspace, text, dry_run=args.dry_run, progress=progress)
     verb = "would erase it from" if args.dry_run else "erased it from"
     return _scrubbed(
-        context, found, f"{verb} {_places(found)}" if _found(found) else "nothing holds this text"
+        context, found, f"{verb} {_places(found)}" if _found(found) else "this text was not found"
     )
 
 
@@ -50,17 +50,21 @@ def _scrubbed(context: CommandContext, found: Any, line: str) -> int:
     context.emit(found)
     context.say(line, *(f"  session {one_line(id)}" for id in found.sessions))
     context.say(*(f"  file {one_line(str(name))}" for name in found.files))
-    context.say(*(f"it stays in {one_line(name)}: names cannot be erased" for name in found.stays))
-    context.say(*(f"it stays in {one_line(name)}: an agent's own file" for name in found.originals))
-    context.say(*(f"it stays in {one_line(name)}" for name in found.beyond))
+    context.say(*(f"it remains in {one_line(name)}: names cannot be erased" for name in found.stays))
+    context.say(*(f"it remains in {one_line(name)}, which belongs to an agent" for name in found.originals))
+    context.say(*(f"it remains in {one_line(name)}" for name in found.beyond))
     return 0
 
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("text", metavar="TEXT", help="the text; `-` reads it from stdin, so that no shell history keeps it")
-    add("--dry-run", action="store_true", help="say where it is, and change nothing")
-    add("--yes", action="store_true", help="do not ask")
+    add(
+        "text",
+        metavar="TEXT",
+        help="the text; `-` reads it from stdin, which keeps it out of the shell's history",
+    )
+    add("--dry-run", action="store_true", help="show where it is, and change nothing")
+    add("--yes", action="store_true", help="do not ask for confirmation")
 
 
 COMMANDS = (

@@ -43,7 +43,7 @@ def _run(context: CommandContext) -> Run | None:
 
 
 def _show_run(context: CommandContext, run: Run) -> int:
-    """A run's facts, or its steps."""
+    """Show the facts of a run, or its steps."""
     from ..views.runs import run_lines, step_lines
 
     if not context.args.timeline:
@@ -76,7 +76,13 @@ def _beyond_status(state: Any) -> dict[str, Any]:
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--timeline", action="store_true", help="what happened, in order: a run's steps, a session's events")
-    add("--limit", type=int, default=0, metavar="N", help="of a run's timeline, the newest N steps; 0: all")
+    add(
+        "--limit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the timeline of a run, the newest N steps; by default all",
+    )
 
 
 COMMANDS = (

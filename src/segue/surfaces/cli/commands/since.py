@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 def since(context: CommandContext) -> int:
     """What changed since the work was left."""
-    told = context.look().since(context.session_id(), start=context.args.start or "")
+    delta = context.look().since(context.session_id(), start=context.args.start or "")
     if context.json:
-        context.emit(delta_object(told))
+        context.emit(delta_object(delta))
         return 0
     from ..views.since import since_lines
 
-    context.say(*since_lines(told, context.style))
+    context.say(*since_lines(delta, context.style))
     return 0
 
 

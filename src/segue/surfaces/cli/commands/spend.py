@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def spend(context: CommandContext) -> int:
-    """What was spent."""
+    """Show what was spent, in tables by day, session, purpose and model."""
     segue = context.look()
     session = context.session_id() or segue.workspace.working_tree.tree().current
     found = segue.spend(session=session, days=context.args.days)
@@ -27,7 +27,7 @@ def spend(context: CommandContext) -> int:
         if shares:
             context.say(*table((head, "calls", "cost", "tokens", "time"), _cells(shares), context.style), "")
     if not found.days:
-        context.say("no model was asked: nothing was spent")
+        context.say("nothing was spent: no model has been asked")
     left, cap = dollars(found.left_today), dollars(found.caps.day)
     context.say(f"today: {dollars(found.today)}; {left} of {cap} left")
     if session:
@@ -45,7 +45,7 @@ def _cells(shares: tuple[Share, ...]) -> list[tuple[str, ...]]:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--days", type=int, default=30, metavar="N", help="the last N days; 30 if not given")
+    parser.add_argument("--days", type=int, default=30, metavar="N", help="the last N days; by default 30")
 
 
 COMMANDS = (

@@ -26,11 +26,11 @@ def start(context: CommandContext) -> int:
     if done.is_pending:
         return context.pending(done.saved, f"started {id}", id=id, status=done.status)
     if done.kept_goal:
-        context.warn(f"{id} exists and keeps its goal: {one_line(done.kept_goal)}")
-    word = f"taken up, {done.status}" if done.existed else "started"
+        context.warn(f"{id} already exists and keeps its goal: {one_line(done.kept_goal)}")
+    word = f"continued, {done.status}" if done.existed else "started"
     lines = [f"{word}: {context.style.paint(id, 'cyan')}", *tally_lines(context, segue.session(id))]
     left = done.left_active
-    lines += [f"{left} stays active; `segue switch {left}` goes back"] if left else []
+    lines += [f"{left} stays active; `segue switch {left}` returns to it"] if left else []
     context.warn_all(done.saved.warnings)
     context.say(*lines)
     context.emit(started_object(done))
@@ -42,11 +42,15 @@ def _arguments(parser: Parser) -> None:
 
     parser.add_argument("goal", metavar="GOAL", nargs="?", help="what is wanted; `-` reads it from stdin")
     parser.add_argument(
-        "--item", action="append", default=[], metavar="TEXT", help="plan an item; repeatable"
+        "--item", action="append", default=[], metavar="TEXT", help="an item of the plan; repeatable"
     )
-    parser.add_argument("--id", metavar="ID", help="its id; a session of this id is taken up again")
+    parser.add_argument(
+        "--id", metavar="ID", help="its id; if there is a session with this id, it is continued"
+    )
     parser.add_argument("--type", choices=TYPES, metavar="TYPE", help="one of " + ", ".join(TYPES))
-    parser.add_argument("--project", metavar="NAME", help="its project; else found from git, else the path")
+    parser.add_argument(
+        "--project", metavar="NAME", help="its project; by default found from git, or the path"
+    )
     parser.add_argument("--org", metavar="NAME", help="its organization")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...render import ago, status_object
+from ...render import ago, count, status_object
 from ..command import CliCommand
 from ..context import CommandContext
 
@@ -13,8 +13,8 @@ def status(context: CommandContext) -> int:
 
     found = known_status(context.session())
     if found.as_of:
-        waits = f"; {found.pending} pending on top" if found.pending else ""
-        context.warn(f"the server cannot be reached; as last seen {ago(found.as_of)}{waits}")
+        waits = f", with {count(found.pending, 'pending change')}" if found.pending else ""
+        context.warn(f"the server cannot be reached; it was last seen {ago(found.as_of)}{waits}")
     if context.json:
         context.emit(status_object(found))
         return 0

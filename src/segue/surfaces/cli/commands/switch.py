@@ -60,8 +60,8 @@ def _lines(context: CommandContext, done: Switched) -> list[str]:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("id", metavar="ID", help="the session to take up")
-    declare_budget(parser, f"{BUDGET} if not given")
+    parser.add_argument("id", metavar="ID", help="the session to switch to")
+    declare_budget(parser, f"by default {BUDGET}")
 
 
 COMMANDS = (

@@ -53,22 +53,25 @@ def _summary(done: Synced) -> list[str]:
     read = f"{count(done.read, 'run')} read ({done.new} new, {bytes_words(done.bytes_read)})"
     lines = [f"{read}, {done.unchanged} unchanged, {len(done.unreadable)} unreadable"]
     if done.sessions:
-        lines.append(
-            f"{count(len(done.sessions), 'session')} begun for runs that nobody had declared one for"
-        )
+        lines.append(f"{count(len(done.sessions), 'session')} started for runs that had none")
     if done.dropped:
         lines.append(
-            f"{count(done.dropped, 'old copy', 'old copies')} removed: the archive keeps to its limits"
+            f"{count(done.dropped, 'old copy', 'old copies')} removed to keep the archive within its limits"
         )
     if done.shared:
-        lines.append(f"{count(done.shared, 'transcript')} shared: masked copies in the store")
+        lines.append(f"{count(done.shared, 'transcript')} shared, as masked copies in the store")
     return lines
 
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("path", nargs="*", metavar="PATH", help="transcripts, or folders of them, instead of the project's")
-    add("--agent", metavar="NAME", help="of this agent only; for a PATH, the agent that wrote it")
+    add(
+        "path",
+        nargs="*",
+        metavar="PATH",
+        help="transcripts or folders of them; by default those of the project",
+    )
+    add("--agent", metavar="NAME", help="only runs of this agent; with PATH, the agent that wrote it")
 
 
 COMMANDS = (

@@ -23,25 +23,25 @@ def trust(context: CommandContext) -> int:
     file = segue.workspace.working_tree.project_file
     hash = content_hash(file)
     if not hash:
-        raise UsageError(f"there is no {file}", hint="nothing to trust here")
+        raise UsageError(f"there is no {file}", hint="there is nothing to trust here")
     content = file.read_bytes().decode("utf-8", "replace")
     if segue.workspace.working_tree.trusted():
-        return _trusted(context, content, f"{file} is trusted already")
+        return _trusted(context, content, f"{file} is already trusted")
     segue.workspace.pause_file.check()
     resolve(project_file=file, project_trusted=True)
     workflow(*table_of("handover", file))
     context.say(f"{file}:", "", *(f"  {line}" for line in safe(content).splitlines()), "")
     if not context.args.yes and not confirm("Trust this file as it is now?"):
         raise UsageError(
-            "not trusted: nobody said yes",
-            hint="whether it can be trusted is for its owner to say: run `segue trust` on a terminal",
+            "not trusted: this was not confirmed",
+            hint="you have to decide whether it can be trusted: run `segue trust` on a terminal",
         )
     if content_hash(file) != hash:
-        raise UsageError(f"{file} changed while it was looked at", hint="look at it again")
+        raise UsageError(f"{file} changed while you were reviewing it", hint="review it again")
     segue.workspace.working_tree.trust(
         segue.workspace.pause_file, at=now(), actor=segue.workspace.repository.actor
     )
-    return _trusted(context, content, f"trusted, until its content changes: {file}")
+    return _trusted(context, content, f"trusted until its content changes: {file}")
 
 
 def _trusted(context: CommandContext, content: str, line: str) -> int:
@@ -54,7 +54,7 @@ def _trusted(context: CommandContext, content: str, line: str) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do not ask: I have looked at it")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 COMMANDS = (

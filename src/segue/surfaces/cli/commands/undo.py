@@ -14,24 +14,26 @@ if TYPE_CHECKING:
 
 
 def rewind(context: CommandContext) -> int:
-    """Back to a named checkpoint."""
+    """Go back to a named checkpoint."""
     session = context.session()
     saved = session.rewind(context.args.name)
     name = one_line(context.args.name)
-    line = f"back at checkpoint {name}; what came after stays in `segue log`" if saved.events else AS_BEFORE
+    line = (
+        f"back at checkpoint {name}; what came after it stays in `segue log`" if saved.events else AS_BEFORE
+    )
     return context.saved(saved, line, *tally_lines(context, session))
 
 
 def undo(context: CommandContext) -> int:
-    """Take the last command back."""
+    """Undo the last command, and say what was undone and what was not."""
     session = context.session()
     saved = session.undo()
     from ....services.handoff.undo import undone_of
 
-    told = undone_of(session, saved)
-    lines = [f"taken back: {shown(text)}" for text in told["undone"]]
-    lines += [f"stays: {shown(text)}" for text in told["stays"]]
-    return context.saved(saved, *lines, *tally_lines(context, session), **told)
+    result = undone_of(session, saved)
+    lines = [f"undone: {shown(text)}" for text in result["undone"]]
+    lines += [f"not undone: {shown(text)}" for text in result["stays"]]
+    return context.saved(saved, *lines, *tally_lines(context, session), **result)
 
 
 def _rewind_arguments(parser: Parser) -> None:

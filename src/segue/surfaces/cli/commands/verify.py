@@ -32,7 +32,7 @@ def verify(context: CommandContext) -> int:
     for warning in done.warnings:
         context.warn(one_line(warning))
     if not done.verdicts:
-        context.say("no features: nothing to prove")
+        context.say("there are no features to verify")
         return 0
     if not context.json:
         context.say(*verdict_lines(done.verdicts, context.style))
@@ -40,10 +40,10 @@ def verify(context: CommandContext) -> int:
     for check in done.untrusted:
         where = check.source or check.by
         context.warn(
-            f"not run, it came from {one_line(where)} and nobody accepted it: {one_line(check.text)}"
+            f"not run, because it came from {one_line(where)} and was not accepted: {one_line(check.text)}"
         )
     if done.untrusted:
-        context.warn("look at these commands; `segue verify --trust` accepts and runs them")
+        context.warn("review these commands; `segue verify --trust` accepts and runs them")
     return 0 if done.ok else 1
 
 
@@ -51,7 +51,9 @@ def _ask(checks: Sequence[Check]) -> bool:
     lines = "\n".join(
         f"  {one_line(check.text)}   (from {one_line(check.source or check.by)})" for check in checks
     )
-    return confirm(f"These commands came from a file or an agent and were never run:\n{lines}\nRun them?")
+    return confirm(
+        f"These commands came from a file or an agent and have never been run:\n{lines}\nRun them?"
+    )
 
 
 def _audit(context: CommandContext, features: Features) -> int:
@@ -63,19 +65,33 @@ def _audit(context: CommandContext, features: Features) -> int:
         + (f"; outputs: {outputs}" if outputs else ""),
         f"head {found.head}",
         *(context.style.paint(one_line(fault), "red") for fault in found.faults),
-        "the chain is whole" if found.ok else "this is not what was written",
+        "the chain of events is intact" if found.ok else "the journal was changed after it was written",
     )
     return 0 if found.ok else 1
 
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--feature", action="append", default=[], metavar="NAME", help="only this one")
-    add("--all", action="store_true", help="also what is proven")
-    add("--jobs", type=int, default=0, metavar="N", help="how many at once; else the setting check_jobs")
+    add("--feature", action="append", default=[], metavar="NAME", help="only this feature; repeatable")
+    add("--all", action="store_true", help="also features that are proven")
+    add(
+        "--jobs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many checks at once; by default the setting check_jobs",
+    )
     add("--trust", action="store_true", help="accept checks that came from a file or an agent")
-    add("--audit", action="store_true", help="run nothing: prove the chain of events and the kept outputs")
-    add("--head", metavar="HASH", help="with --audit: a hash that was noted, and must be in the chain")
+    add(
+        "--audit",
+        action="store_true",
+        help="run nothing; verify the chain of events and the outputs that were kept",
+    )
+    add(
+        "--head",
+        metavar="HASH",
+        help="with --audit: a hash that you noted earlier and that must be in the chain",
+    )
 
 
 COMMANDS = (

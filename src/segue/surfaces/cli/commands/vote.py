@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def vote(context: CommandContext) -> int:
-    """Was it of help?"""
+    """Count a vote for or against a memory."""
     memory = context.segue.memories.vote(context.args.id, context.args.vote, context=context.args.why or "")
     context.emit(memory)
     context.say(f"{memory.id}: {memory.helpful} helpful, {memory.harmful} harmful")
@@ -20,9 +20,9 @@ def vote(context: CommandContext) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("id", metavar="MEMORY", help="its id, or the beginning of it")
-    parser.add_argument("vote", choices=("helpful", "harmful"), help="whether it was of help")
-    parser.add_argument("--why", metavar="TEXT", help="in which case")
+    parser.add_argument("id", metavar="MEMORY", help="the id of the memory, or the beginning of it")
+    parser.add_argument("vote", choices=("helpful", "harmful"), help="whether it helped")
+    parser.add_argument("--why", metavar="TEXT", help="in what situation")
 
 
 COMMANDS = (

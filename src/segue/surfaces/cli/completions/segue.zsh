@@ -10,91 +10,91 @@
 
 _shtab_segue_commands() {
   local _commands=(
-    abandon:'the goal is given up'
-    add:'plan items'
-    agent:'keep the states of named agents'
-    answer:'a question is answered'
-    ask:'a question is open'
-    backup:'make a backup of the store now, or list them'
-    begin:'items are under way'
-    block:'an item waits for something'
-    bootstrap:'start from the manifest: where the work stands, and whether all is ready'
-    brief:'where the last run stopped, in 2 KB: what the next one must know'
-    budget:'what a session has spent, and its limits'
-    checkpoint:'any mix of changes in one commit; with --name, a state to come back to'
-    checkpoints:'the named checkpoints of a session'
-    cleanup:'archive sessions that ended long ago; bring one back'
-    complete:'the goal is reached'
-    completion:'a script that completes commands in your shell'
-    config:'every setting, its value and where it comes from'
-    continue:'go on with the same work in this or another agent'
-    decide:'a choice was made, and why'
-    doctor:'look whether all is well, and say what to do'
-    done:'items are finished'
-    drop:'an item will not be done'
-    export:'a session as a file'
-    feature:'criteria of success: declare them, look at them, attest what no check proves'
+    abandon:'give up the session'"'"'s goal'
+    add:'add items to the plan'
+    agent:'save, load and list the states of named agents'
+    answer:'answer a question'
+    ask:'record an open question'
+    backup:'back up the store now, or list the backups'
+    begin:'mark items as under way'
+    block:'mark an item as blocked'
+    bootstrap:'start from the manifest: where the work stands, and whether everything is still in place'
+    brief:'show where the last run stopped and what the next one must know, in 2 KB'
+    budget:'show what a session has spent, and set its limits'
+    checkpoint:'record any mix of changes in one commit; with --name, a state to return to'
+    checkpoints:'list the named checkpoints of a session'
+    cleanup:'archive sessions that ended long ago, or bring one back'
+    complete:'complete the session: its goal is reached'
+    completion:'print a script that completes commands in your shell'
+    config:'show every setting, its value and where it comes from'
+    continue:'continue the same work in this or another agent'
+    decide:'record a decision, and the reason for it'
+    doctor:'check that everything is in order, and say what to do if it is not'
+    done:'mark items as done'
+    drop:'drop an item from the plan: it will not be done'
+    export:'write a session to a file'
+    feature:'declare and inspect criteria of success; attest what no check can prove'
     forget:'erase what a memory says'
-    handoff:'offer a session to another agent, or take one; as a file for another machine'
-    handover:'the end of a session, step by step: notes, state, commit; resumes after a crash'
+    handoff:'offer a session to another agent, accept one, or pack one for another machine'
+    handover:'hand over at the end of a session: notes, state, commit; resumes after a crash'
     help:'explain a command, with examples'
-    hold:'who holds a session; or run a command while holding it'
-    hook:'what agents call: record an event, answer it'
-    import:'a session from a file'
-    init:'let the agents on this machine work with Segue'
-    key:'keys of a server: make one, list, rotate, revoke; and what was done with them'
-    learn:'something was found out'
-    list:'the sessions of this project, or of all'
-    log:'the journal as a timeline'
-    mcp:'the work of a session as eight tools for an agent'"'"'s model, over MCP'
+    hold:'show who holds a session, or hold it while a command runs'
+    hook:'what agents call: record an event and answer it'
+    import:'read a session from a file'
+    init:'set up the agents on this machine to work with Segue'
+    key:'create, list, rotate and revoke the keys of a server; show what was done with them'
+    learn:'record something you found out'
+    list:'list the sessions of this project, or of all projects'
+    log:'show the journal as a timeline'
+    mcp:'serve the work of a session to an agent'"'"'s model as eight tools, over MCP'
     memories:'list, show, audit, prune, export and import memories'
-    migrate:'copy a store into another: all of it, proven; goes on where it stopped'
-    model:'the models that may be asked, their prices and caps; none unless you set one'
-    note:'what was just done'
-    off:'no capture and no injection here, or for a session'
+    migrate:'copy everything in one store to another, and verify it; resumes where it stopped'
+    model:'choose which models may be asked, with their prices and caps; none by default'
+    note:'note what you have just done'
+    off:'stop capturing and injecting here, or for a session'
     on:'capture and inject again'
-    pause:'stop for now'
-    plan:'propose items and features for a task; declared only when you accept them'
-    playbook:'strategies that worked, for a task'
-    prepare:'write the manifest of where the work stands, for whoever comes next'
-    pressure:'how full the window of a run is, and whether to prepare'
-    rebuild:'make snapshots anew from the journal, or prove that they are right'
-    recall:'what was learnt that answers a question'
-    recover:'bring back what is readable of a damaged store'
-    remember:'keep what was learnt; --from-run takes it from a run'
-    resumable:'sessions that were paused or left in the middle'
-    resume:'go on: the brief, what changed since, and with --budget the context'
-    rewind:'back to a named checkpoint'
-    run:'let agents work until the checks prove it: crashes, limits and full windows too'
-    runs:'the runs that agents left in this project, or in all'
-    scrub:'erase a text from journal, archive and backups'
-    serve:'a server for teams: REST, the Aegis API and MCP over HTTP, with keys'
-    show:'everything that is known of a session or a run'
-    since:'what changed since the work was left: commits, files, features, other runs'
-    spend:'what models cost, by day, session and purpose, and what is left'
-    start:'begin a session and make it the current one here'
-    status:'what is done, under way, next and blocked'
-    switch:'pause the current session and take up another'
-    sync:'take in what is new of agents'"'"' transcripts, and keep copies'
+    pause:'pause the session'
+    plan:'propose items and features for a task; nothing is declared until you accept it'
+    playbook:'find strategies that worked, for a task'
+    prepare:'write the manifest of where the work stands, for whoever continues it'
+    pressure:'show how full the context window of a run is, and whether to prepare'
+    rebuild:'rebuild snapshots from the journal, or check that they are right'
+    recall:'search what was learnt'
+    recover:'recover what can be read of a damaged store'
+    remember:'remember a lesson; --from-run takes lessons from a run'
+    resumable:'list sessions that were paused or left in the middle'
+    resume:'pick up a session: the brief and what has changed since; with --budget, its context'
+    rewind:'go back to a named checkpoint'
+    run:'let agents work until the checks prove it, through crashes, limits and full windows'
+    runs:'list the runs that agents left in this project, or in all projects'
+    scrub:'erase a text from the journal, archives and backups'
+    serve:'run a server for a team: REST, the Aegis API and MCP over HTTP, with keys'
+    show:'show everything that is known about a session or a run'
+    since:'show what has changed since you left: commits, files, features, other runs'
+    spend:'show what models cost, by day, session and purpose, and what is left'
+    start:'start a session and make it the current one here'
+    status:'show what is done, under way, next and blocked'
+    switch:'pause the current session and switch to another'
+    sync:'read what is new in agents'"'"' transcripts, and keep copies'
     trust:'accept this project'"'"'s segue.toml as it is now'
-    unblock:'items wait no more'
-    undo:'take the last command back'
-    uninit:'take everything back that init wrote'
-    verify:'run the checks of what is unproven or stale; exit 1 while something is not proven'
-    vote:'say whether a memory was of help'
+    unblock:'mark items as no longer blocked'
+    undo:'undo the last command'
+    uninit:'remove everything that init wrote'
+    verify:'run the checks of unproven and stale features; exit 1 until everything is proven'
+    vote:'say whether a memory was helpful'
   )
   _describe 'segue commands' _commands
 }
 
 _shtab_segue_options=(
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  {-V,--version}"[say which Segue this is]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  {-V,--version}"[show the version]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -102,30 +102,30 @@ _shtab_segue_defaults_added=0
 
 _shtab_segue_abandon_options=(
   "--reason[why]:TEXT:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_abandon_defaults_added=0
 
 _shtab_segue_add_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  "*:its text, or its number as in \`\#3\`:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  "*:its text:"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -133,22 +133,22 @@ _shtab_segue_add_defaults_added=0
 
 _shtab_segue_agent_options=(
   "--mode[with note\: what it is doing]:TEXT:"
-  "--pid[with note\: its process]:N:"
-  "--pid-start[with note\: when its process began]:TEXT:"
+  "--pid[with note\: the id of its process]:N:"
+  "--pid-start[with note\: when its process started]:TEXT:"
   "--working-memory-path[with note\: where it keeps its own notes]:PATH:_files"
-  "--suggestions-pending[with note\: suggestions that wait]:N:"
+  "--suggestions-pending[with note\: how many suggestions are pending]:N:"
   "--last-run[with note\: its last run]:ID:"
-  "--last-topic[with note\: what it was last about]:TEXT:"
-  "--active[with note\: it is at work]"
-  "--inactive[with note\: it is not at work]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--last-topic[with note\: what it last worked on]:TEXT:"
+  "--active[with note\: it is working]"
+  "--inactive[with note\: it is not working]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what to do:(list save load note drop)"
   ":the agent\'s name:"
   ":with save\: a file with one JSON value\; \`-\`\: stdin:_files"
@@ -158,59 +158,59 @@ _shtab_segue_agent_options=(
 _shtab_segue_agent_defaults_added=0
 
 _shtab_segue_answer_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":its text, or its number as in \`\#1\`:"
-  ":\`-\` reads it from stdin:"
+  ":the answer\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_answer_defaults_added=0
 
 _shtab_segue_ask_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":\`-\` reads it from stdin:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the text\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_ask_defaults_added=0
 
 _shtab_segue_backup_options=(
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":now, if not given:(now list)"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":by default now:(now list)"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_backup_defaults_added=0
 
 _shtab_segue_begin_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   "*:its text, or its number as in \`\#3\`:_segue_items"
 )
 
@@ -219,15 +219,15 @@ _shtab_segue_begin_defaults_added=0
 
 _shtab_segue_block_options=(
   "--reason[why]:TEXT:"
-  "--stay[do not begin the next item instead]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--stay[do not begin the next item]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":its text, or its number as in \`\#3\`:_segue_items"
 )
 
@@ -235,138 +235,138 @@ _shtab_segue_block_options=(
 _shtab_segue_block_defaults_added=0
 
 _shtab_segue_bootstrap_options=(
-  "--seconds[end within so many seconds\; 30 at most]:N:"
+  "--seconds[finish within so many seconds\; at most 30]:N:"
   "--no-checks[do not run the checks that had passed]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":a manifest\; else the newest of this project:_files"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":a manifest\; by default the newest of this project:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_bootstrap_defaults_added=0
 
 _shtab_segue_brief_options=(
-  "--max-bytes[at most so many bytes\; 256 or more]:N:"
-  "--format[text if not given]:format:(text json markdown)"
-  "--agent[the agent that wrote the file\; else it is recognised]:NAME:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":a transcript, \`-\` for standard input, or a run\'s id\; without it, the newest run here:_files"
+  "--max-bytes[how long it may be in bytes\; at least 256]:N:"
+  "--format[by default text]:format:(text json markdown)"
+  "--agent[the agent that wrote the file\; by default it is recognised]:NAME:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":a transcript, \`-\` for standard input, or the id of a run\; by default the newest run here:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_brief_defaults_added=0
 
 _shtab_segue_budget_options=(
-  "--limit[what it may cost\; 0\: no limit]:USD:"
+  "--limit[how much it may cost\; 0\: no limit]:USD:"
   "--limit-tokens[how many tokens it may use\; 0\: no limit]:N:"
-  "--spent[count that so much was spent]:USD:"
-  "--tokens[count that so many tokens were used]:N:"
-  "--go-on[go on sparingly although a limit is reached]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--spent[record that this much was spent]:USD:"
+  "--tokens[record that this many tokens were used]:N:"
+  "--go-on[continue sparingly although a limit has been reached]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_budget_defaults_added=0
 
 _shtab_segue_checkpoint_options=(
-  "*--done[finished\: its text, or its number as in \`\#3\`\; repeatable]:ITEM:_segue_items"
-  "*--begin[under way\: its text, or its number as in \`\#3\`\; repeatable]:ITEM:_segue_items"
-  "*--add[plan it\; repeatable]:ITEM:"
-  "--block[it waits\; repeatable]:ITEM[=REASON]:_segue_items"
-  "*--unblock[it waits no more\; repeatable]:ITEM:_segue_items"
-  "--drop[it will not be done\; repeatable]:ITEM:_segue_items"
-  "--reason[why, behind --block or --drop]:TEXT:"
-  "--stay[do not begin the next item instead of a blocked one]"
-  "--note[what was just done\; \`-\` reads it from stdin]:TEXT:"
-  "--decide[a choice was made\; repeatable]:TEXT:"
-  "--why[the reason, behind --decide]:TEXT:"
-  "*--ask[a question is open\; repeatable]:TEXT:"
-  "*--answer[a question is answered]:('QUESTION', 'ANSWER'):"
-  "*--thread[a line of thought moved\; repeatable]:TOPIC[=STATUS]:"
-  "--focus[where the attention is]:FILE[:POS]:_files"
-  "*--learn[something was found out\; repeatable]:TEXT:"
-  "*--error[an error was seen\; repeatable]:TEXT:"
-  "*--solved[an error was solved, and how]:('ERROR', 'SOLUTION'):"
-  "--summary[how far it is, in your words]:TEXT:"
-  "--goal[change the goal]:TEXT:"
-  "--name[freeze the state under this name, to rewind to]:NAME:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "*--done[an item that is done\: its text, or its number as in \`\#3\`\; repeatable]:ITEM:_segue_items"
+  "*--begin[an item that is under way\: its text, or its number as in \`\#3\`\; repeatable]:ITEM:_segue_items"
+  "*--add[an item to add to the plan\; repeatable]:ITEM:"
+  "--block[an item that is blocked\; repeatable]:ITEM[=REASON]:_segue_items"
+  "*--unblock[an item that is no longer blocked\; repeatable]:ITEM:_segue_items"
+  "--drop[an item that will not be done\; repeatable]:ITEM:_segue_items"
+  "--reason[the reason, after --block or --drop]:TEXT:"
+  "--stay[do not begin the next item when one is blocked]"
+  "--note[what you have just done\; \`-\` reads it from stdin]:TEXT:"
+  "--decide[a decision\; repeatable]:TEXT:"
+  "--why[the reason, after --decide]:TEXT:"
+  "*--ask[an open question\; repeatable]:TEXT:"
+  "*--answer[a question and its answer\; repeatable]:('QUESTION', 'ANSWER'):"
+  "*--thread[a line of thought and how far it is\; repeatable]:TOPIC[=STATUS]:"
+  "--focus[the place that you are working on]:FILE[:POS]:_files"
+  "*--learn[something you found out\; repeatable]:TEXT:"
+  "*--error[an error that occurred\; repeatable]:TEXT:"
+  "*--solved[an error and how it was solved\; repeatable]:('ERROR', 'SOLUTION'):"
+  "--summary[where the work stands, in your own words]:TEXT:"
+  "--goal[a new goal]:TEXT:"
+  "--name[name this state, so that you can rewind to it]:NAME:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_checkpoint_defaults_added=0
 
 _shtab_segue_checkpoints_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_checkpoints_defaults_added=0
 
 _shtab_segue_cleanup_options=(
-  "--dry-run[say what would be archived, and do nothing]"
-  "--days[ended over N days ago\; else the setting cleanup_days]:N:"
-  "--list[what is archived]"
-  "--restore[bring an archived session back]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--dry-run[show what would be archived, and change nothing]"
+  "--days[sessions that ended over N days ago\; by default the setting cleanup_days]:N:"
+  "--list[list what is archived]"
+  "--restore[bring back an archived session]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_cleanup_defaults_added=0
 
 _shtab_segue_complete_options=(
-  "--summary[how it ended, in a sentence or two]:TEXT:"
-  "--with-model[without --summary, let the model that was set write one]"
-  "--force[although not every feature is proven\; recorded]:REASON:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--summary[the result, in a sentence or two]:TEXT:"
+  "--with-model[without --summary, let the configured model write one]"
+  "--force[complete it although not every feature is proven\; the reason is recorded]:REASON:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -374,13 +374,13 @@ _shtab_segue_complete_defaults_added=0
 
 _shtab_segue_completion_options=(
   "--words[list these words of the current session\; the scripts ask for them]:words:(items features checkpoints)"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":your shell:(bash zsh fish)"
 )
 
@@ -388,39 +388,39 @@ _shtab_segue_completion_options=(
 _shtab_segue_completion_defaults_added=0
 
 _shtab_segue_config_options=(
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":only this setting\'s value:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":show only the value of this setting:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_config_defaults_added=0
 
 _shtab_segue_continue_options=(
-  "--in[the agent\; else the last one\'s]:NAME:"
-  "--headless[without the agent\'s screen, also on a terminal]"
-  "--max-runs[at most so many launches\; 0\: no limit]:N:"
-  "--max-time[stop after this long, as in 90, 30m or 2h]:TIME:"
-  "--max-tokens[stop at so many tokens of windows and output]:N:"
-  "--max-cost[stop at this cost, as agents tell it]:DOLLARS:"
-  "--silent[without a record for so long it hangs]:TIME:"
-  "--wait[the first wait at a rate limit\; it doubles]:TIME:"
-  "--window[hand over to a fresh window at this\; else 80]:PERCENT:"
+  "--in[the agent\; by default the one that worked last]:NAME:"
+  "--headless[without the agent\'s own screen, even on a terminal]"
+  "--max-runs[at most this many launches\; 0\: no limit]:N:"
+  "--max-time[stop after this time, as in 90, 30m or 2h]:TIME:"
+  "--max-tokens[stop after this many tokens of input and output]:N:"
+  "--max-cost[stop at this cost, as reported by the agents]:DOLLARS:"
+  "--silent[how long an agent may write nothing before it counts as hung]:TIME:"
+  "--wait[the first wait at a rate limit\; it doubles each time]:TIME:"
+  "--window[hand over to a fresh context window when this full\; by default 80]:PERCENT:"
   "--full-access[let the agent do everything without asking]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -428,43 +428,43 @@ _shtab_segue_continue_defaults_added=0
 
 _shtab_segue_decide_options=(
   "--why[the reason]:TEXT:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":\`-\` reads it from stdin:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the text\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_decide_defaults_added=0
 
 _shtab_segue_doctor_options=(
-  "--prove[damage a copy of the store and recover it]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--prove[damage a copy of the store, recover it, and show that nothing is lost]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_doctor_defaults_added=0
 
 _shtab_segue_done_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   "*:its text, or its number as in \`\#3\`:_segue_items"
 )
 
@@ -473,14 +473,14 @@ _shtab_segue_done_defaults_added=0
 
 _shtab_segue_drop_options=(
   "--reason[why]:TEXT:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":its text, or its number as in \`\#3\`:_segue_items"
 )
 
@@ -488,95 +488,95 @@ _shtab_segue_drop_options=(
 _shtab_segue_drop_defaults_added=0
 
 _shtab_segue_export_options=(
-  "--format[json, unless the file\'s name says yaml]:format:(json yaml)"
-  {-o,--output}"[where to\; stdout if not given]:FILE:_files"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--format[by default json, or yaml if the name of the file says so]:format:(json yaml)"
+  {-o,--output}"[the file to write\; by default stdout]:FILE:_files"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_export_defaults_added=0
 
 _shtab_segue_feature_options=(
-  "*--step[a test step\; with attest the one meant]:TEXT:"
+  "*--step[a test step\; with attest, the step that was looked at]:TEXT:"
   "*--check[a command that proves steps]:COMMAND:"
-  "*--covers[covered files\; else the whole tree]:GLOB:"
-  "--category[with add, change\: a word to sort by]:TEXT:"
-  "--proves[of --check\: the steps it proves\; else all]:N,N:"
-  "--shell[of --check\: give it to sh]"
-  "--in[of --check\: where it runs, from the top of the tree]:DIR:_files -/"
-  "*--env[of --check\: a variable for it]:NAME=VALUE:"
-  "--limit[of --check\: its time limit]:SECONDS:"
-  "--exit[of --check\: the exit code that means passed]:N:"
-  "--pattern[of --check\: what its output must hold, too]:RE:"
+  "*--covers[files that it covers\; by default the whole tree]:GLOB:"
+  "--category[with add, change\: a category]:TEXT:"
+  "--proves[with --check\: the steps that it proves\; by default all]:N,N:"
+  "--shell[with --check\: run it with sh]"
+  "--in[with --check\: where to run it, relative to the top of the tree]:DIR:_files -/"
+  "*--env[with --check\: a variable of its environment]:NAME=VALUE:"
+  "--limit[with --check\: its time limit]:SECONDS:"
+  "--exit[with --check\: the exit code that means that it passed]:N:"
+  "--pattern[with --check\: a pattern that its output must contain, too]:RE:"
   "*--drop-step[with change\: its text, or \`\#2\`]:STEP:"
   "*--drop-check[with change\: its text, or \`\#1\`]:CHECK:"
-  "*--drop-covers[with change\: a covered path]:GLOB:"
+  "*--drop-covers[with change\: a pattern of covered files]:GLOB:"
   "--reason[with change, remove, block, fail\: why]:TEXT:"
-  "--note[with attest\: what was looked at]:TEXT:"
-  "--by[with attest\: who looked\; with begin\: who implements it]:NAME:"
-  "--status[with list\: only these]:status:(not_started in_progress testing passing failing blocked stale)"
-  "--output[with show\: the whole output of the last run]"
+  "--note[with attest\: what you looked at]:TEXT:"
+  "--by[with attest\: who looked at it\; with begin\: who implements it]:NAME:"
+  "--status[with list\: only features with this status]:status:(not_started in_progress testing passing failing blocked stale)"
+  "--output[with show\: the whole output of the last check that ran]"
   "--format[with import, export\: the kind of file]:format:(feature_list progress pytest junit)"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what to do:(add change remove show list attest begin block fail import export)"
-  ":the feature\'s id\; with import and export a file:_segue_features"
-  ":with add, change\: what must work\; block, fail\: why:"
+  ":the id of the feature\; with import and export, a file:_segue_features"
+  ":with add, change\: what must work\; with block, fail\: why:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_feature_defaults_added=0
 
 _shtab_segue_forget_options=(
-  "--reason[why\; it stays with the tombstone]:TEXT:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":its id, or the beginning of it:"
+  "--reason[the reason\; it is kept in place of the memory]:TEXT:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the id of the memory, or the beginning of it:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_forget_defaults_added=0
 
 _shtab_segue_handoff_options=(
-  "--to[offer it to this agent\; \`anyone\`\: to whoever takes it first]:NAME:"
+  "--to[offer it to this agent, or with \`anyone\` to whoever takes it first]:NAME:"
   "--note[what the agent should know\; \`-\` reads it from stdin]:TEXT:"
-  "--hours[how long the offer stands, 72 if not given]:N:"
-  "--rules[tell the agent in the file that it reads by itself, too]"
-  "--to-file[a bundle for another machine\; \`segue import\` takes it in there]:FILE:_files"
-  "--accept[take an offer\: by its id, its session, or the newest here]"
-  "--decline[say no to an offer]"
-  "--withdraw[take an offer back]"
+  "--hours[how long the offer stands\; by default 72 hours]:N:"
+  "--rules[also mention it in the file that the agent reads by itself]"
+  "--to-file[write a bundle for another machine, where \`segue import\` reads it]:FILE:_files"
+  "--accept[accept an offer, by its id or its session\; by default the newest one here]"
+  "--decline[decline an offer]"
+  "--withdraw[withdraw an offer]"
   "--reason[with --decline and --withdraw\: why]:TEXT:"
-  "--list[every offer of this project and what became of it]"
-  "--all[with --list\: of all projects]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--list[list the offers of this project and what became of them]"
+  "--all[with --list\: the offers of all projects]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -584,24 +584,24 @@ _shtab_segue_handoff_defaults_added=0
 
 _shtab_segue_handover_options=(
   "--note[run\: what happened\; \`-\` reads it from stdin]:TEXT:"
-  "--state[run\: where things stand, above what Segue knows itself]:TEXT:"
-  "--anew[run\: begin anew, and leave an interrupted run as it is]"
-  "*--done[run\: this uncertain step did happen]:STEP:"
-  "*--again[run\: it did not\; do it again]:STEP:"
-  "--again-all[score\: judge anew what was judged already]"
-  "--checkpoint[check, status\: a checkpoint file, agent-handover\'s too]:FILE:_files"
-  "--months[compact\: leave the newest N months alone, 1 if not given]:N:"
-  "--with-model[compact\: let the model that was set add what matters]"
-  "--keep[compact\: lose nothing, the notes stay too]"
-  "--dry-run[compact\: only say what would happen]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--state[run\: where things stand, beyond what Segue knows itself]:TEXT:"
+  "--anew[run\: start over, and leave an interrupted handover as it is]"
+  "*--done[run\: this uncertain step was carried out]:STEP:"
+  "*--again[run\: this uncertain step was not carried out\; do it again]:STEP:"
+  "--again-all[score\: score again what has been scored already]"
+  "--checkpoint[check, status\: a checkpoint file\; one of agent-handover works, too]:FILE:_files"
+  "--months[compact\: keep the newest N months as they are\; by default 1]:N:"
+  "--with-model[compact\: let the configured model add what matters]"
+  "--keep[compact\: keep the notes as well, so that nothing is lost]"
+  "--dry-run[compact\: only show what would happen]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what to do:(run check status score compact)"
 )
 
@@ -616,32 +616,32 @@ _shtab_segue_help_options=(
 _shtab_segue_help_defaults_added=0
 
 _shtab_segue_hold_options=(
-  "--share[hold it although another run does]"
-  "--lease[how long it lasts without renewal]:SECONDS:"
-  "--run[the run\'s id\; made up if not given]:ID:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--share[hold it even if another run does]"
+  "--lease[how long the hold lasts without being renewed]:SECONDS:"
+  "--run[the id of the run\; by default a new one]:ID:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_hold_defaults_added=0
 
 _shtab_segue_hook_options=(
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":which agent calls, for example claude-code:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the agent that calls, for example claude-code:"
   ":what happened, as the agent calls it:"
 )
 
@@ -649,231 +649,231 @@ _shtab_segue_hook_options=(
 _shtab_segue_hook_defaults_added=0
 
 _shtab_segue_import_options=(
-  "--format[found from the content if not given]:format:(json yaml)"
-  "--as[give it this id]:ID:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":what \`segue export\` or \`handoff --to-file\` wrote\; \`-\`\: stdin:_files"
+  "--format[by default recognised from the content]:format:(json yaml)"
+  "--as[import it under this id]:ID:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":a file that \`segue export\` or \`handoff --to-file\` wrote\; \`-\` reads stdin:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_import_defaults_added=0
 
 _shtab_segue_init_options=(
-  "*--agent[only this agent\; may be given again]:NAME:"
+  "*--agent[only this agent\; repeatable]:NAME:"
   "--user[for all projects of this user]"
-  "--dry-run[write nothing, show the difference]"
-  "--yes[do not ask\: I have looked at it]"
-  "--shared[into files that colleagues share\: harmless where Segue is absent]"
-  "--live[also look at tool calls, for pressure while a turn lasts]"
-  "--status-line[a status line, for agents that have one]"
-  "--no-mcp[hooks only]"
+  "--dry-run[show the differences, and write nothing]"
+  "--yes[do not ask for confirmation]"
+  "--shared[write to files that are shared with colleagues\; harmless where Segue is not installed]"
+  "--live[also hook into tool calls, to watch the context window during a turn]"
+  "--status-line[add a status line, for agents that have one]"
+  "--no-mcp[install hooks only, without the MCP server]"
   "--trust-hooks[tell Codex that you trust these hooks\; asks first]"
-  "--plugin[render the plugin for Claude Code and Codex there instead]:FOLDER:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--plugin[write a plugin for Claude Code and Codex to this folder instead]:FOLDER:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_init_defaults_added=0
 
 _shtab_segue_key_options=(
-  "--project[the project that it is bound to\; \`\*\`\: all\; by default \`default\`]:NAME:"
+  "--project[the project that the key is for, or \`\*\` for all\; by default \`default\`]:NAME:"
   "--role[reader, writer or admin\; by default writer]:ROLE:"
-  "--agent[the only agent that it may act as]:NAME:"
+  "--agent[the only agent that the key may act as]:NAME:"
   "--name[what it is for]:TEXT:"
-  "--expires[how long it holds, as 90d or 12h\; by default for good]:TIME:"
-  "--grace[rotate\: how long the old one holds on\; by default not at all]:TIME:"
-  "--limit[audit\: how many lines]:N:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--expires[how long the key is valid, as in 90d or 12h\; by default forever]:TIME:"
+  "--grace[with rotate\: how long the old key stays valid\; by default not at all]:TIME:"
+  "--limit[with audit\: how many entries]:N:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":create, list, rotate, revoke, audit:(create list rotate revoke audit)"
-  ":for rotate and revoke:"
+  ":with rotate and revoke\: the key:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_key_defaults_added=0
 
 _shtab_segue_learn_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":\`-\` reads it from stdin:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the text\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_learn_defaults_added=0
 
 _shtab_segue_list_options=(
-  "--all[of all projects]"
-  "--status[only in this status]:status:(created active paused completed abandoned)"
-  "--project[of this project\: its key or its name]:NAME:"
-  "--org[of this organization]:NAME:"
-  "--ids[ids only, one a line]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--all[sessions of all projects]"
+  "--status[only sessions with this status]:status:(created active paused completed abandoned)"
+  "--project[only sessions of this project, by its key or its name]:NAME:"
+  "--org[only sessions of this organization]:NAME:"
+  "--ids[print ids only, one per line]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_list_defaults_added=0
 
 _shtab_segue_log_options=(
-  "--limit[only the newest N events\; 0\: all]:N:"
-  "--after[only events behind this one]:VERSION:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--limit[only the newest N events\; by default all]:N:"
+  "--after[only events after this version]:VERSION:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_log_defaults_added=0
 
 _shtab_segue_mcp_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_mcp_defaults_added=0
 
 _shtab_segue_memories_options=(
-  {-s,--session}"[with list and prune\: of this session]:ID:_segue_sessions"
-  "*--type[with list\: of this type\; again for more]:TYPE:"
-  "--limit[with list\: the newest N, 50 if not given]:N:"
-  "--keep[with prune\: the newest N stay, 50 if not given]:N:"
-  "--dry-run[with decay and consolidate\: only say what would happen]"
-  "--with-model[with prune\: let the model that was set add what matters]"
-  "--keep-trust[with import\: as trusted as they were, not as imported]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[with list, prune\: the memories of this session]:ID:_segue_sessions"
+  "*--type[with list\: memories of this type\; repeatable]:TYPE:"
+  "--limit[with list\: the newest N\; by default 50]:N:"
+  "--keep[with prune\: keep the newest N\; by default 50]:N:"
+  "--dry-run[with decay, consolidate\: only show what would happen]"
+  "--with-model[with prune\: let the configured model add what matters]"
+  "--keep-trust[with import\: keep their degree of trust, instead of trusting them less]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what to do:(list show audit prune decay consolidate reembed export import)"
-  ":show\: its id\; export, import\: a file, or \`-\`:_files"
+  ":with show\: the id of a memory\; with export, import\: a file or \`-\`:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_memories_defaults_added=0
 
 _shtab_segue_migrate_options=(
-  "--from[the store to copy\; the one in use if not given]:URL:"
-  "--to[the store to copy it into]:URL:"
-  "--dry-run[say what would be copied, and change nothing]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--from[the store to copy\; by default the one in use]:URL:"
+  "--to[the store to copy to]:URL:"
+  "--dry-run[show what would be copied, and change nothing]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_migrate_defaults_added=0
 
 _shtab_segue_model_options=(
-  "--add[with set\: beside those that are set, instead of replacing them]"
-  "--url[an endpoint of its own\: https, or http on this machine, up to \/v1]:URL:"
-  "--price[dollars for a million tokens, as in 0.15\/0.60\; 0 is free]:IN/OUT:"
-  "--window[how much the model can read]:TOKENS:"
-  "--seconds[how long an answer may take\; 60 if not given]:S:"
-  "--key-env[the variable that has the key\; the key itself is never given]:NAME:"
-  "--keyring[look for the key in the system\'s keyring too]"
-  "--cap-per-call[the most that one call may cost]:DOLLARS:"
-  "--cap-per-session[the most for one session]:DOLLARS:"
-  "--cap-per-day[the most for one day (UTC)]:DOLLARS:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--add[with set\: keep the models that are already set]"
+  "--url[its endpoint, up to \/v1\: https, or http on this machine]:URL:"
+  "--price[dollars per million tokens, as in 0.15\/0.60\; 0\: free]:IN/OUT:"
+  "--window[the size of its context window]:TOKENS:"
+  "--seconds[how long an answer may take\; by default 60]:S:"
+  "--key-env[the variable that holds the key\; never give the key itself]:NAME:"
+  "--keyring[also look for the key in the system keyring]"
+  "--cap-per-call[the most that may be spent on a call]:DOLLARS:"
+  "--cap-per-session[the most that may be spent in a session]:DOLLARS:"
+  "--cap-per-day[the most that may be spent in a day (UTC)]:DOLLARS:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what to do:(set show test unset)"
-  "*:tried in this order, free ones first:"
+  "*:models, tried in this order, free ones first:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_model_defaults_added=0
 
 _shtab_segue_note_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":\`-\` reads it from stdin:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the text\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_note_defaults_added=0
 
 _shtab_segue_off_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_off_defaults_added=0
 
 _shtab_segue_on_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -882,48 +882,48 @@ _shtab_segue_on_defaults_added=0
 _shtab_segue_pause_options=(
   "--reason[why]:TEXT:"
   "--cause[one of user, budget, timeout, error, system, unknown]:CAUSE:(user budget timeout error system unknown)"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_pause_defaults_added=0
 
 _shtab_segue_plan_options=(
-  "--with-model[let the model that was set propose\; it costs what it says]"
-  "--dry-run[show to the byte what would be sent to the model\; send nothing]"
-  "--out[write the proposal there, to be edited]:FILE:_files"
-  "--accept[declare the plan in a file\; \`-\` reads standard input]:FILE:_files"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":what is to be done\; \`-\` reads it from standard input:"
+  "--with-model[let the configured model propose it, which may cost money]"
+  "--dry-run[show exactly what would be sent to the model, and send nothing]"
+  "--out[write the proposal to this file, so that you can edit it]:FILE:_files"
+  "--accept[declare the plan in this file\; \`-\` reads stdin]:FILE:_files"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":what is to be done\; \`-\` reads it from stdin:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_plan_defaults_added=0
 
 _shtab_segue_playbook_options=(
-  "--limit[the best N, 10 if not given\; 1,000 at most]:N:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--limit[the best N\; by default 10, at most 1,000]:N:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what is to be done:"
 )
 
@@ -931,114 +931,114 @@ _shtab_segue_playbook_options=(
 _shtab_segue_playbook_defaults_added=0
 
 _shtab_segue_prepare_options=(
-  "--with-model[let the model that was set refine it\; it costs what it says]"
-  "--dry-run[show to the byte what would be sent to the model\; send nothing]"
-  "--reason[why\; stands in the manifest]:TEXT:"
-  "--here[write session_recovery_latest.json into the project]"
+  "--with-model[let the configured model refine it, which may cost money]"
+  "--dry-run[show exactly what would be sent to the model, and send nothing]"
+  "--reason[the reason, which is noted in the manifest]:TEXT:"
+  "--here[write session_recovery_latest.json to the project, not to the data folder]"
   "--transcript[the transcript of the run that it is about]:FILE:_files"
   "--agent[the agent whose newest run it is about]:NAME:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_prepare_defaults_added=0
 
 _shtab_segue_pressure_options=(
-  "--tokens[of so many tokens, instead of looking]:N:"
-  "--window[a window of this size\; else what is known of the model]:N:"
-  "--threshold[prepare from this share on\; 0.8 if not set]:SHARE:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":a run\'s id\; without it, the newest run here:"
+  "--tokens[assume that this many tokens are used]:N:"
+  "--window[the size of the window\; by default what is known about the model]:N:"
+  "--threshold[the share from which on to prepare\; by default 0.8]:SHARE:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the id of a run\; by default the newest run here:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_pressure_defaults_added=0
 
 _shtab_segue_rebuild_options=(
-  "--check[change nothing\; exit 70 if one is different]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--check[change nothing\; exit 70 if something is different]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_rebuild_defaults_added=0
 
 _shtab_segue_recall_options=(
-  "--limit[the best N, 10 if not given\; 1,000 at most]:N:"
-  "*--type[of this type only\; again for more]:TYPE:"
-  "*--scope[of this scope only\; again for more]:scope:(agent-private agent-shared session project organization global)"
-  "*--agent[of this agent only\; again for more]:NAME:"
-  "*--meta[with this fact\; again for more]:KEY=VALUE:"
-  "--since[not older, as in 2026-11-01]:TIME:"
-  "--until[not newer]:TIME:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":words, a question or names\; \`\*\` lists the newest:"
+  "--limit[the best N\; by default 10, at most 1,000]:N:"
+  "*--type[only memories of this type\; repeatable]:TYPE:"
+  "*--scope[only memories of this scope\; repeatable]:scope:(agent-private agent-shared session project organization global)"
+  "*--agent[only memories of this agent\; repeatable]:NAME:"
+  "*--meta[only memories with this fact\; repeatable]:KEY=VALUE:"
+  "--since[only memories from this time on, as in 2026-11-01]:TIME:"
+  "--until[only memories up to this time]:TIME:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":words, a question or names\; \`\*\` lists the newest memories:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_recall_defaults_added=0
 
 _shtab_segue_recover_options=(
-  "--dry-run[say what would come back, and change nothing]"
-  "--memory-dir[where handovers write to here\; else \`memory\`]:DIR:_files -/"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--dry-run[show what would be recovered, and change nothing]"
+  "--memory-dir[where handovers write their notes\; by default \`memory\`]:DIR:_files -/"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_recover_defaults_added=0
 
 _shtab_segue_remember_options=(
-  "--type[decision, reflection, strategy, error-solution \…]:TYPE:"
-  "--scope[who may read it\; project if not given]:scope:(agent-private agent-shared session project organization global)"
-  "--with-model[with --from-run\: lessons by the model that was set, too]"
-  "*--share[an agent that may read it\; again for more]:AGENT:"
-  "*--meta[a fact to filter by\; again for more]:KEY=VALUE:"
-  "--ttl[how long it counts]:SECONDS:"
+  "--type[its type\: decision, reflection, strategy, error-solution \…]:TYPE:"
+  "--scope[who may read it\; by default the project]:scope:(agent-private agent-shared session project organization global)"
+  "--with-model[with --from-run\: let the configured model find lessons, too]"
+  "*--share[an agent that may read it\; repeatable]:AGENT:"
+  "*--meta[a fact to filter by\; repeatable]:KEY=VALUE:"
+  "--ttl[how long it is valid]:SECONDS:"
   "--error[the error that it is about]:TEXT:"
-  "--approach[what to do about it]:TEXT:"
+  "--approach[what to do about the error]:TEXT:"
   "--file[the file that it comes from]:PATH:_files"
   "--commit[the commit that it comes from]:HASH:"
-  "--from-run[what a run learnt from failures that it solved]:RUN:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--from-run[what a run learnt from the failures that it solved\; by default the newest run]:RUN:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what was learnt\; \`-\` reads it from stdin:"
 )
 
@@ -1046,47 +1046,47 @@ _shtab_segue_remember_options=(
 _shtab_segue_remember_defaults_added=0
 
 _shtab_segue_resumable_options=(
-  "--all[of all projects]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--all[sessions of all projects]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_resumable_defaults_added=0
 
 _shtab_segue_resume_options=(
-  "--budget[minimal, balanced, full, or tokens from 300 up\; without it, brief and changes only]:BUDGET:"
-  "*--note[a note to restore\; may be given again]:ID:"
-  "--explain[say what was loaded, what not, and why]"
-  "--copy[copy the context to the clipboard too]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--budget[minimal, balanced, full, or a number of tokens from 300 up\; without it, only the brief and the changes]:BUDGET:"
+  "*--note[a note to restore\; repeatable]:ID:"
+  "--explain[show what was loaded, what was not, and why]"
+  "--copy[also copy the context to the clipboard]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_resume_defaults_added=0
 
 _shtab_segue_rewind_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":the checkpoint\'s name:_segue_checkpoints"
 )
 
@@ -1095,81 +1095,81 @@ _shtab_segue_rewind_defaults_added=0
 
 _shtab_segue_run_options=(
   "--agent[claude, codex, opencode or gemini]:NAME:"
-  "--agents[the first works\; the next takes over when it cannot go on]:A,B:"
-  "*--item[plan an item\; repeatable]:TEXT:"
-  "*--check[done when this passes\; repeatable]:COMMAND:"
-  "--interactive[with the agent\'s own screen]"
-  "--max-runs[at most so many launches\; 0\: no limit]:N:"
-  "--max-time[stop after this long, as in 90, 30m or 2h]:TIME:"
-  "--max-tokens[stop at so many tokens of windows and output]:N:"
-  "--max-cost[stop at this cost, as agents tell it]:DOLLARS:"
-  "--silent[without a record for so long it hangs]:TIME:"
-  "--wait[the first wait at a rate limit\; it doubles]:TIME:"
-  "--window[hand over to a fresh window at this\; else 80]:PERCENT:"
+  "--agents[the first one works\; the next takes over when it cannot continue]:A,B:"
+  "*--item[an item of the plan\; repeatable]:TEXT:"
+  "*--check[a command that must pass for the work to be done\; repeatable]:COMMAND:"
+  "--interactive[use the agent\'s own screen]"
+  "--max-runs[at most this many launches\; 0\: no limit]:N:"
+  "--max-time[stop after this time, as in 90, 30m or 2h]:TIME:"
+  "--max-tokens[stop after this many tokens of input and output]:N:"
+  "--max-cost[stop at this cost, as reported by the agents]:DOLLARS:"
+  "--silent[how long an agent may write nothing before it counts as hung]:TIME:"
+  "--wait[the first wait at a rate limit\; it doubles each time]:TIME:"
+  "--window[hand over to a fresh context window when this full\; by default 80]:PERCENT:"
   "--full-access[let the agent do everything without asking]"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":what is wanted\; else the current session goes on:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":what is wanted\; by default the current session is continued:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_run_defaults_added=0
 
 _shtab_segue_runs_options=(
-  "--all[of all projects]"
-  "--agent[of this agent only]:NAME:"
-  "--limit[the newest N, 20 if not given\; 0\: all]:N:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--all[runs of all projects]"
+  "--agent[only runs of this agent]:NAME:"
+  "--limit[the newest N\; by default 20, 0\: all]:N:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_runs_defaults_added=0
 
 _shtab_segue_scrub_options=(
-  "--dry-run[say where it is, and change nothing]"
-  "--yes[do not ask]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the text\; \`-\` reads it from stdin, so that no shell history keeps it:"
+  "--dry-run[show where it is, and change nothing]"
+  "--yes[do not ask for confirmation]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the text\; \`-\` reads it from stdin, which keeps it out of the shell\'s history:"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_scrub_defaults_added=0
 
 _shtab_segue_serve_options=(
-  "--host[where to listen\; by default this machine only]:HOST:"
-  "--port[by default 8787\; 0 takes a free one]:N:"
-  "--no-auth[ask for no key\; on this machine only]"
-  "--rate[requests a second for each key\; 0\: no limit]:N:"
-  "--max-body[the largest request\; by default 16 MB]:MB:"
-  "--log[a line for each request on stderr]:log:(json none)"
-  "--audit-days[how long the audit is kept\; 0\: for ever]:N:"
-  "--tls-cert[a certificate, to speak https]:FILE:_files"
-  "--tls-key[its key]:FILE:_files"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--host[the address to listen on\; by default only this machine]:HOST:"
+  "--port[the port\; by default 8787, 0 takes a free one]:N:"
+  "--no-auth[require no key\; on this machine only]"
+  "--rate[requests per second for each key\; 0\: no limit]:N:"
+  "--max-body[the largest request, in MB\; by default 16]:MB:"
+  "--log[log each request on stderr\; by default as json]:log:(json none)"
+  "--audit-days[how long the audit log is kept, in days\; 0\: forever]:N:"
+  "--tls-cert[a certificate, to serve https]:FILE:_files"
+  "--tls-key[the key of the certificate]:FILE:_files"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1177,16 +1177,16 @@ _shtab_segue_serve_defaults_added=0
 
 _shtab_segue_show_options=(
   "--timeline[what happened, in order\: a run\'s steps, a session\'s events]"
-  "--limit[of a run\'s timeline, the newest N steps\; 0\: all]:N:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  "--limit[of the timeline of a run, the newest N steps\; by default all]:N:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
@@ -1194,48 +1194,48 @@ _shtab_segue_show_defaults_added=0
 
 _shtab_segue_since_options=(
   "--from[a time, an age such as 2h or 3d, or a commit]:WHEN:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_since_defaults_added=0
 
 _shtab_segue_spend_options=(
-  "--days[the last N days\; 30 if not given]:N:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--days[the last N days\; by default 30]:N:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_spend_defaults_added=0
 
 _shtab_segue_start_options=(
-  "*--item[plan an item\; repeatable]:TEXT:"
-  "--id[its id\; a session of this id is taken up again]:ID:_segue_sessions"
+  "*--item[an item of the plan\; repeatable]:TEXT:"
+  "--id[its id\; if there is a session with this id, it is continued]:ID:_segue_sessions"
   "--type[one of coding, focus, strategic, research, meeting-prep, review]:TYPE:(coding focus strategic research meeting-prep review)"
-  "--project[its project\; else found from git, else the path]:NAME:"
+  "--project[its project\; by default found from git, or the path]:NAME:"
   "--org[its organization]:NAME:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   ":what is wanted\; \`-\` reads it from stdin:"
 )
 
@@ -1243,77 +1243,77 @@ _shtab_segue_start_options=(
 _shtab_segue_start_defaults_added=0
 
 _shtab_segue_status_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session\; the current one if not given:_segue_sessions"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session\; by default the current one:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_status_defaults_added=0
 
 _shtab_segue_switch_options=(
-  "--budget[minimal, balanced, full, or tokens from 300 up\; balanced if not given]:BUDGET:"
-  "*--note[a note to restore\; may be given again]:ID:"
-  "--explain[say what was loaded, what not, and why]"
-  "--copy[copy the context to the clipboard too]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":the session to take up:_segue_sessions"
+  "--budget[minimal, balanced, full, or a number of tokens from 300 up\; by default balanced]:BUDGET:"
+  "*--note[a note to restore\; repeatable]:ID:"
+  "--explain[show what was loaded, what was not, and why]"
+  "--copy[also copy the context to the clipboard]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the session to switch to:_segue_sessions"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_switch_defaults_added=0
 
 _shtab_segue_sync_options=(
-  "--agent[of this agent only\; for a PATH, the agent that wrote it]:NAME:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  "*:transcripts, or folders of them, instead of the project\'s:_files"
+  "--agent[only runs of this agent\; with PATH, the agent that wrote it]:NAME:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  "*:transcripts or folders of them\; by default those of the project:_files"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_sync_defaults_added=0
 
 _shtab_segue_trust_options=(
-  "--yes[do not ask\: I have looked at it]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--yes[do not ask for confirmation]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_trust_defaults_added=0
 
 _shtab_segue_unblock_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
   "*:its text, or its number as in \`\#3\`:_segue_items"
 )
 
@@ -1321,69 +1321,69 @@ _shtab_segue_unblock_options=(
 _shtab_segue_unblock_defaults_added=0
 
 _shtab_segue_undo_options=(
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_undo_defaults_added=0
 
 _shtab_segue_uninit_options=(
-  "*--agent[only this agent\; may be given again]:NAME:"
+  "*--agent[only this agent\; repeatable]:NAME:"
   "--user[for all projects of this user]"
-  "--dry-run[write nothing, show the difference]"
-  "--yes[do not ask\: I have looked at it]"
-  "--shared[from files that colleagues share]"
-  "--all[for every project, and for the user]"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--dry-run[show the differences, and write nothing]"
+  "--yes[do not ask for confirmation]"
+  "--shared[remove it from files that are shared with colleagues]"
+  "--all[remove it for every project and for the user]"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_uninit_defaults_added=0
 
 _shtab_segue_verify_options=(
-  "*--feature[only this one]:NAME:_segue_features"
-  "--all[also what is proven]"
-  "--jobs[how many at once\; else the setting check_jobs]:N:"
+  "*--feature[only this feature\; repeatable]:NAME:_segue_features"
+  "--all[also features that are proven]"
+  "--jobs[how many checks at once\; by default the setting check_jobs]:N:"
   "--trust[accept checks that came from a file or an agent]"
-  "--audit[run nothing\: prove the chain of events and the kept outputs]"
-  "--head[with --audit\: a hash that was noted, and must be in the chain]:HASH:"
-  {-s,--session}"[the session\; else SEGUE_SESSION, else the current one]:ID:_segue_sessions"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
+  "--audit[run nothing\; verify the chain of events and the outputs that were kept]"
+  "--head[with --audit\: a hash that you noted earlier and that must be in the chain]:HASH:"
+  {-s,--session}"[the session\; by default SEGUE_SESSION, or the current one]:ID:_segue_sessions"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
 )
 
 # guard to ensure default positional specs are added only once per session
 _shtab_segue_verify_defaults_added=0
 
 _shtab_segue_vote_options=(
-  "--why[in which case]:TEXT:"
-  "--json[give JSON instead of text]"
-  {-C,--folder}"[act as if started in this folder]:DIR:_files -/"
-  "--home[the data folder, instead of SEGUE_HOME]:DIR:_files -/"
-  "--store[the store, instead of SEGUE_STORE]:URL:"
-  "--actor[who declares this\: \`user\` or an agent\'s name]:NAME:"
-  "--no-color[no colours, also on a terminal]"
-  "(- : *)"{-h,--help}"[this text]"
-  ":its id, or the beginning of it:"
-  ":whether it was of help:(helpful harmful)"
+  "--why[in what situation]:TEXT:"
+  "--json[print JSON instead of text]"
+  {-C,--folder}"[run as if started in this folder]:DIR:_files -/"
+  "--home[the data folder\; overrides SEGUE_HOME]:DIR:_files -/"
+  "--store[the store\; overrides SEGUE_STORE]:URL:"
+  "--actor[who is acting\: \`user\` or an agent\'s name]:NAME:"
+  "--no-color[no colours, even on a terminal]"
+  "(- : *)"{-h,--help}"[show this help]"
+  ":the id of the memory, or the beginning of it:"
+  ":whether it helped:(helpful harmful)"
 )
 
 # guard to ensure default positional specs are added only once per session

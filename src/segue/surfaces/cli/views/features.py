@@ -20,7 +20,7 @@ COLOURS = {"passing": "green", "failing": "red", "stale": "yellow", "blocked": "
 
 
 def verdict_lines(verdicts: Iterable[Verdict], style: Style) -> list[str]:
-    """A table of verdicts."""
+    """Features as a table: whether each is proven, since when, or why not."""
     shown = list(verdicts)
     rows = [
         (one.id, one.status, ago(one.proven_at) if one.proven_at else "-", _why(one)) for one in shown
@@ -62,16 +62,16 @@ def _facts(found: Feature, style: Style) -> list[str]:
     steps = []
     for number, step in enumerate(found.steps, 1):
         word = found.attested.get(step)
-        told = f" (attested by {one_line(word.name)}: {one_line(word.note)})" if word else ""
-        steps.append((f"{number}.", one_line(step) + told))
+        by = f" (attested by {one_line(word.name)}: {one_line(word.note)})" if word else ""
+        steps.append((f"{number}.", one_line(step) + by))
     view.rows("Steps", steps)
     view.rows("Checks", [("", _check_words(check)) for check in found.checks])
     view.rows("Covers", [("", one_line(", ".join(found.covers)) or "the whole working tree")])
     report = found.reported
-    told = f"{report.passed} passed, {report.failed} failed in {report.source}" if report.source else ""
+    counts = f"{report.passed} passed, {report.failed} failed in {report.source}" if report.source else ""
     for label, text in (
         ("Category", found.category), ("Set by", found.by), ("Made by", found.implemented_by),
-        ("Claim", found.claim), ("From", found.source), ("Notes", found.notes), ("Reported", told),
+        ("Claim", found.claim), ("From", found.source), ("Notes", found.notes), ("Reported", counts),
     ):  # fmt: skip
         view.rows(label, [("", one_line(text))] if text else [])
     return view.lines
@@ -94,27 +94,28 @@ def _evidence(rows: Sequence[tuple[ev.Event, ev.Body]], style: Style) -> list[st
     lines = ["", style.paint("Evidence", "bold")]
     for event, body in rows[-10:]:
         trust = TRUSTS[type(body)]
-        lines.append(f"  {event.version:>4}  {ago(event.at):12} {trust:9} {_told(event, body)}")
+        lines.append(f"  {event.version:>4}  {ago(event.at):12} {trust:9} {_evidence_words(event, body)}")
     return lines
 
 
-def _told(event: ev.Event, body: ev.Body) -> str:
+def _evidence_words(event: ev.Event, body: ev.Body) -> str:
+    """A piece of evidence in a line: what was run, attested or reported, and on whose word."""
     if isinstance(body, ev.StepAttested):
         through = f", told by {one_line(event.actor)}" if event.actor not in (PERSON, body.who) else ""
         return f"{one_line(body.step)}: {one_line(body.note)}, by {one_line(body.who)}{through}"
     if isinstance(body, ev.CheckReported):
         return (
             f"{body.passed} passed, {body.failed} failed in {one_line(body.source)} {body.digest[:8]}, "
-            f"brought by {one_line(event.actor)}"
+            f"imported by {one_line(event.actor)}"
         )
     assert isinstance(body, ev.CheckRan)
     ended = (
         body.fault or ("timed out" if body.timed_out else "")
         or (f"signal {body.signal}" if body.signal else f"exit {body.exit_code}")
     )  # fmt: skip
-    moved = ", files changed meanwhile" if body.covered != body.after else ""
+    moved = ", files changed in the meantime" if body.covered != body.after else ""
     return (
         f"{one_line(ended)} in {body.duration_seconds:.2f} s, {count(body.files, 'file')} "
         f"{body.covered[:8]}{moved}, {bytes_words(body.output_bytes)} of output, "
-        f"asked by {one_line(event.actor)}"
+        f"requested by {one_line(event.actor)}"
     )

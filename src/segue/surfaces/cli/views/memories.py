@@ -1,4 +1,4 @@
-"""Memories as text."""
+"""Memories as lines for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ....core.memories.model import Memory
 
 LISTED_MAX = 12
-"""So many of a kind are named."""
+"""How many of a kind are listed."""
 
 
 def memory_text(memory: Memory, style: Style) -> str:

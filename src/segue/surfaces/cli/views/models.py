@@ -28,5 +28,5 @@ def show_sent(context: CommandContext, found: list[RequestPreview]) -> int:
     for one in found:
         why = f"; it would not be asked: {one_line(one.refused)}" if one.refused else ""
         context.say("", f"{one.model}: {one.bytes:,} bytes, at most {dollars(one.ceiling)}{why}")
-    context.say(f"nothing was sent; {count(len(rest), 'more model')} would be asked if that one fails")
+    context.say(f"nothing was sent; {count(len(rest), 'more model')} would be asked if the first one fails")
     return 0

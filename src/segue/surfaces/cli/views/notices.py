@@ -55,10 +55,10 @@ class NoticePrinter:
         if self._context.json:
             self._object(finished, kind="finished")
             return
-        words = {"done": "done", "paused": "paused; `segue run` goes on", "budget": "stopped"}
+        words = {"done": "done", "paused": "paused; `segue run` continues", "budget": "stopped"}
         runs = count(finished.runs, "run")
         proven = (
-            "" if finished.proven or finished.outcome != "done" else "; nothing was declared that proves it"
+            "" if finished.proven or finished.outcome != "done" else "; no check was declared that proves it"
         )
         head = words.get(finished.outcome, finished.outcome)
         self._context.say(f"{head}: {one_line(finished.why)} ({runs}, {finished.seconds:.0f} s{proven})")

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def over_line(state: SessionState) -> str:
     """That a session is over, and was left so."""
-    return f"session {state.id} was {state.status} {ago(state.ended)}; nothing was started"
+    return f"session {state.id} was {state.status} {ago(state.ended)}; it was left as it is"
 
 
 def resumed_lines(done: Resumed, style: Style, *, explain: bool) -> list[str]:
     """What a person reads who resumed a session."""
-    word = "resumed" if done.saved.events else "it was active already"
+    word = "resumed" if done.saved.events else "already active"
     lines = [f"{word}: {done.saved.session}"]
-    lines += [f"it had a timeout: {done.timeout.reason}"] if done.timeout else []
+    lines += [f"it had timed out: {done.timeout.reason}"] if done.timeout else []
     restored = done.restoration
     if restored is not None:
         lines += ["", *context_lines(restored.text, style, restored=restored, explain=explain)]
@@ -54,7 +54,7 @@ def working_lines(found: Working) -> list[str]:
         place = f"{focus.file}:{focus.position}" if focus.position else focus.file
         then = f"{focus.file_then}:{focus.position_then}" if focus.position_then else focus.file_then
         was = f" (it was {then})" if place != then else ""
-        gone = ", and that line is gone" if focus.exact is False else ""
+        gone = ", but that line is gone" if focus.exact is False else ""
         lines.append(
             f"focus: {one_line(place)}{one_line(was)}{gone}"
             + (f": {one_line(focus.text)}" if focus.text else "")

@@ -15,16 +15,16 @@ _STEP_CHARS = 240
 
 
 def run_lines(run: Run, style: Style) -> list[str]:
-    """What is known of a run."""
-    copies = ["kept in the archive"] if run.archived else []
+    """Everything that is known about a run."""
+    copies = ["a copy is in the archive"] if run.archived else []
     copies += ["a copy is in the store"] if run.shared else []
-    kept = ", ".join(copies) or "no copy is kept"
+    kept = ", ".join(copies) or "no copy was kept"
     where = one_line(run.path) + ("" if run.present else " (gone)")
     facts = {
         "Run": f"{one_line(run.id)} of {run.agent}",
         "Ended": f"{run.ended}, {ago(run.last)}",
         "Began": f"{ago(run.began)}" + (f" on {one_line(run.branch)}" if run.branch else ""),
-        "Session": one_line(run.session) or "none; `segue sync` attaches runs",
+        "Session": one_line(run.session) or "none; `segue sync` assigns runs to sessions",
         "Folder": one_line(run.cwd),
         "Model": one_line(run.model),
         "Window": _window(run),
@@ -37,7 +37,7 @@ def run_lines(run: Run, style: Style) -> list[str]:
         "Damage": f"{count(run.malformed, 'record')} could not be read" if run.malformed else "",
         "Transcript": f"{where}; {kept}",
     }  # fmt: skip
-    lines = [style.paint(one_line(run.goal) or "(nothing was asked)", "bold"), ""]
+    lines = [style.paint(one_line(run.goal) or "(no prompt)", "bold"), ""]
     return lines + [f"{name:12} {text}" for name, text in facts.items() if text]
 
 

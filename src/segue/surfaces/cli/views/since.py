@@ -7,9 +7,9 @@ from ....core.resume.changes_text import FIRST, UNKNOWN, change_lines
 from ...render import Style, cut
 
 
-def since_lines(told: Delta, style: Style) -> list[str]:
+def since_lines(delta: Delta, style: Style) -> list[str]:
     """The report with its headings in bold; long lines are cut, except why something is unknown."""
-    heading, *lines = change_lines(told)
+    heading, *lines = change_lines(delta)
     return [
         style.paint(heading, "bold"),
         *(style.paint(line, "bold") if line == FIRST else _fitted(line, style) for line in lines),
