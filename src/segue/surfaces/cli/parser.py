@@ -46,6 +46,17 @@ class Parser(argparse.ArgumentParser):
             message = f"{head}are required: {', '.join(shown_names)}"
         raise UsageError(message, hint=f"see `segue {self.name} --help`")
 
+    def flag(self, name: str, help: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action="store_true", help=help)
+
+    def many(self, name: str, metavar: str | tuple[str, ...], help: str) -> None:
+        """Add an option that may be given several times, each time with a value, or with several."""
+        values = None if isinstance(metavar, str) else len(metavar)
+        self.add_argument(
+            name, action="append", default=[], nargs=values, metavar=metavar, help=f"{help}; repeatable"
+        )
+
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The words as values; options and arguments may stand in any order."""
         if "--" in words or not any(a.nargs in ("+", "*", "?") for a in self.positionals()):

@@ -97,8 +97,8 @@ def _arguments(parser: Parser) -> None:
     add("--suggestions-pending", type=int, metavar="N", help="with note: how many suggestions are pending")
     add("--last-run", metavar="ID", help="with note: its last run")
     add("--last-topic", metavar="TEXT", help="with note: what it last worked on")
-    add("--active", action="store_true", help="with note: it is working")
-    add("--inactive", action="store_true", help="with note: it is not working")
+    parser.flag("--active", "with note: it is working")
+    parser.flag("--inactive", "with note: it is not working")
 
 
 COMMANDS = (

@@ -64,7 +64,7 @@ def _arguments(parser: Parser) -> None:
     parser.add_argument(
         "--seconds", type=float, default=30.0, metavar="N", help="finish within so many seconds; at most 30"
     )
-    parser.add_argument("--no-checks", action="store_true", help="do not run the checks that had passed")
+    parser.flag("--no-checks", "do not run the checks that had passed")
 
 
 COMMANDS = (

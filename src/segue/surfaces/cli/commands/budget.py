@@ -52,9 +52,7 @@ def _arguments(parser: Parser) -> None:
     )
     parser.add_argument("--spent", type=float, metavar="USD", help="record that this much was spent")
     parser.add_argument("--tokens", type=int, metavar="N", help="record that this many tokens were used")
-    parser.add_argument(
-        "--go-on", action="store_true", help="continue sparingly although a limit has been reached"
-    )
+    parser.flag("--go-on", "continue sparingly although a limit has been reached")
 
 
 COMMANDS = (

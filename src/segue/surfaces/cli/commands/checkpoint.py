@@ -48,45 +48,26 @@ _OPENERS = {"why": "--decide", "reason": "--block or --drop"}
 
 
 def _arguments(parser: Parser) -> None:
-    """The options of `segue checkpoint`."""
-    repeated: dict[str, Any] = {"action": "append", "default": []}
-    item = "its text, or its number as in `#3`; repeatable"
-    add = parser.add_argument
-    add("--done", metavar="ITEM", help=f"an item that is done: {item}", **repeated)
-    add("--begin", metavar="ITEM", help=f"an item that is under way: {item}", **repeated)
-    add("--add", metavar="ITEM", help="an item to add to the plan; repeatable", **repeated)
+    item = "its text, or its number as in `#3`"
+    add, many = parser.add_argument, parser.many
+    many("--done", "ITEM", f"an item that is done: {item}")
+    many("--begin", "ITEM", f"an item that is under way: {item}")
+    many("--add", "ITEM", "an item to add to the plan")
     add("--block", metavar="ITEM[=REASON]", action=_Opens, help="an item that is blocked; repeatable")
-    add("--unblock", metavar="ITEM", help="an item that is no longer blocked; repeatable", **repeated)
+    many("--unblock", "ITEM", "an item that is no longer blocked")
     add("--drop", metavar="ITEM", action=_Opens, help="an item that will not be done; repeatable")
     add("--reason", metavar="TEXT", action=_Adds, help="the reason, after --block or --drop")
-    add("--stay", action="store_true", help="do not begin the next item when one is blocked")
+    parser.flag("--stay", "do not begin the next item when one is blocked")
     add("--note", metavar="TEXT", help="what you have just done; `-` reads it from stdin")
     add("--decide", metavar="TEXT", action=_Opens, help="a decision; repeatable")
     add("--why", metavar="TEXT", action=_Adds, help="the reason, after --decide")
-    add("--ask", metavar="TEXT", help="an open question; repeatable", **repeated)
-    add(
-        "--answer",
-        nargs=2,
-        metavar=("QUESTION", "ANSWER"),
-        help="a question and its answer; repeatable",
-        **repeated,
-    )
-    add(
-        "--thread",
-        metavar="TOPIC[=STATUS]",
-        help="a line of thought and how far it is; repeatable",
-        **repeated,
-    )
+    many("--ask", "TEXT", "an open question")
+    many("--answer", ("QUESTION", "ANSWER"), "a question and its answer")
+    many("--thread", "TOPIC[=STATUS]", "a line of thought and how far it is")
     add("--focus", metavar="FILE[:POS]", help="the place that you are working on")
-    add("--learn", metavar="TEXT", help="something you found out; repeatable", **repeated)
-    add("--error", metavar="TEXT", help="an error that occurred; repeatable", **repeated)
-    add(
-        "--solved",
-        nargs=2,
-        metavar=("ERROR", "SOLUTION"),
-        help="an error and how it was solved; repeatable",
-        **repeated,
-    )
+    many("--learn", "TEXT", "something you found out")
+    many("--error", "TEXT", "an error that occurred")
+    many("--solved", ("ERROR", "SOLUTION"), "an error and how it was solved")
     add("--summary", metavar="TEXT", help="where the work stands, in your own words")
     add("--goal", metavar="TEXT", help="a new goal")
     add("--name", metavar="NAME", help="name this state, so that you can rewind to it")

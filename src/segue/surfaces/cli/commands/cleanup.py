@@ -52,14 +52,14 @@ def _archived(context: CommandContext, found: list[Any], empty: str) -> int:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--dry-run", action="store_true", help="show what would be archived, and change nothing")
+    parser.flag("--dry-run", "show what would be archived, and change nothing")
     add(
         "--days",
         type=int,
         metavar="N",
         help="sessions that ended over N days ago; by default the setting cleanup_days",
     )
-    add("--list", action="store_true", help="list what is archived")
+    parser.flag("--list", "list what is archived")
     add("--restore", metavar="ID", help="bring back an archived session")
 
 

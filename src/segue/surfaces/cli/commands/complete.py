@@ -59,9 +59,7 @@ def _summed_up(context: CommandContext, session: Session) -> str:
 
 def _arguments(parser: Parser) -> None:
     parser.add_argument("--summary", default="", metavar="TEXT", help="the result, in a sentence or two")
-    parser.add_argument(
-        "--with-model", action="store_true", help="without --summary, let the configured model write one"
-    )
+    parser.flag("--with-model", "without --summary, let the configured model write one")
     parser.add_argument(
         "--force",
         metavar="REASON",

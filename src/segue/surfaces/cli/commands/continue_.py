@@ -32,7 +32,7 @@ def continue_(context: CommandContext) -> int:
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--in", dest="in_agent", metavar="NAME", help="the agent; by default the one that worked last")
-    add("--headless", action="store_true", help="without the agent's own screen, even on a terminal")
+    parser.flag("--headless", "without the agent's own screen, even on a terminal")
     declare_limits(parser)
 
 

@@ -44,11 +44,7 @@ def doctor(context: CommandContext) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--prove",
-        action="store_true",
-        help="damage a copy of the store, recover it, and show that nothing is lost",
-    )
+    parser.flag("--prove", "damage a copy of the store, recover it, and show that nothing is lost")
 
 
 COMMANDS = (

@@ -212,37 +212,19 @@ def _arguments(parser: Parser) -> None:
     add("action", choices=tuple(_ACTIONS), help="what to do")
     add("name", nargs="?", metavar="NAME", help="the id of the feature; with import and export, a file")
     add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; with block, fail: why")
-    add(
-        "--step",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="a test step; with attest, the step that was looked at",
-    )
-    add("--check", action="append", default=[], metavar="COMMAND", help="a command that proves steps")
-    add(
-        "--covers",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="files that it covers; by default the whole tree",
-    )
+    parser.many("--step", "TEXT", "a test step; with attest, the step that was looked at")
+    parser.many("--check", "COMMAND", "a command that proves steps")
+    parser.many("--covers", "GLOB", "files that it covers; by default the whole tree")
     add("--category", metavar="TEXT", help="with add, change: a category")
     add("--proves", metavar="N,N", help="with --check: the steps that it proves; by default all")
-    add("--shell", action="store_true", help="with --check: run it with sh")
+    parser.flag("--shell", "with --check: run it with sh")
     add(
         "--in",
         dest="in_folder",
         metavar="DIR",
         help="with --check: where to run it, relative to the top of the tree",
     )
-    add(
-        "--env",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="with --check: a variable of its environment",
-    )
+    parser.many("--env", "NAME=VALUE", "with --check: a variable of its environment")
     add(
         "--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="with --check: its time limit"
     )
@@ -254,20 +236,14 @@ def _arguments(parser: Parser) -> None:
         help="with --check: the exit code that means that it passed",
     )
     add("--pattern", metavar="RE", help="with --check: a pattern that its output must contain, too")
-    add("--drop-step", action="append", default=[], metavar="STEP", help="with change: its text, or `#2`")
-    add("--drop-check", action="append", default=[], metavar="CHECK", help="with change: its text, or `#1`")
-    add(
-        "--drop-covers",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="with change: a pattern of covered files",
-    )
+    parser.many("--drop-step", "STEP", "with change: its text, or `#2`")
+    parser.many("--drop-check", "CHECK", "with change: its text, or `#1`")
+    parser.many("--drop-covers", "GLOB", "with change: a pattern of covered files")
     add("--reason", metavar="TEXT", help="with change, remove, block, fail: why")
     add("--note", metavar="TEXT", help="with attest: what you looked at")
     add("--by", metavar="NAME", help="with attest: who looked at it; with begin: who implements it")
     add("--status", choices=STATUSES, help="with list: only features with this status")
-    add("--output", action="store_true", help="with show: the whole output of the last check that ran")
+    parser.flag("--output", "with show: the whole output of the last check that ran")
     add("--format", choices=FORMATS, help="with import, export: the kind of file")
 
 

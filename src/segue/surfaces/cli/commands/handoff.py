@@ -138,18 +138,14 @@ def _arguments(parser: Parser) -> None:
         metavar="N",
         help="how long the offer stands; by default 72 hours",
     )
-    add("--rules", action="store_true", help="also mention it in the file that the agent reads by itself")
+    parser.flag("--rules", "also mention it in the file that the agent reads by itself")
     add("--to-file", metavar="FILE", help="write a bundle for another machine, where `segue import` reads it")
-    add(
-        "--accept",
-        action="store_true",
-        help="accept an offer, by its id or its session; by default the newest one here",
-    )
-    add("--decline", action="store_true", help="decline an offer")
-    add("--withdraw", action="store_true", help="withdraw an offer")
+    parser.flag("--accept", "accept an offer, by its id or its session; by default the newest one here")
+    parser.flag("--decline", "decline an offer")
+    parser.flag("--withdraw", "withdraw an offer")
     add("--reason", default="", metavar="TEXT", help="with --decline and --withdraw: why")
-    add("--list", action="store_true", help="list the offers of this project and what became of them")
-    add("--all", action="store_true", help="with --list: the offers of all projects")
+    parser.flag("--list", "list the offers of this project and what became of them")
+    parser.flag("--all", "with --list: the offers of all projects")
 
 
 _ID = "2026-11-15-coding-shop-001"

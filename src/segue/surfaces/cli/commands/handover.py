@@ -217,18 +217,10 @@ def _arguments(parser: Parser) -> None:
     add("action", choices=tuple(_ACTIONS), help="what to do")
     add("--note", metavar="TEXT", help="run: what happened; `-` reads it from stdin")
     add("--state", metavar="TEXT", help="run: where things stand, beyond what Segue knows itself")
-    add("--anew", action="store_true", help="run: start over, and leave an interrupted handover as it is")
-    add(
-        "--done", action="append", default=[], metavar="STEP", help="run: this uncertain step was carried out"
-    )
-    add(
-        "--again",
-        action="append",
-        default=[],
-        metavar="STEP",
-        help="run: this uncertain step was not carried out; do it again",
-    )
-    add("--again-all", action="store_true", help="score: score again what has been scored already")
+    parser.flag("--anew", "run: start over, and leave an interrupted handover as it is")
+    parser.many("--done", "STEP", "run: this uncertain step was carried out")
+    parser.many("--again", "STEP", "run: this uncertain step was not carried out; do it again")
+    parser.flag("--again-all", "score: score again what has been scored already")
     add(
         "--checkpoint",
         metavar="FILE",
@@ -241,9 +233,9 @@ def _arguments(parser: Parser) -> None:
         metavar="N",
         help="compact: keep the newest N months as they are; by default 1",
     )
-    add("--with-model", action="store_true", help="compact: let the configured model add what matters")
-    add("--keep", action="store_true", help="compact: keep the notes as well, so that nothing is lost")
-    add("--dry-run", action="store_true", help="compact: only show what would happen")
+    parser.flag("--with-model", "compact: let the configured model add what matters")
+    parser.flag("--keep", "compact: keep the notes as well, so that nothing is lost")
+    parser.flag("--dry-run", "compact: only show what would happen")
 
 
 COMMANDS = (

@@ -87,7 +87,7 @@ class _NotStarted(UsageError):
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--share", action="store_true", help="hold it even if another run does")
+    parser.flag("--share", "hold it even if another run does")
     parser.add_argument(
         "--lease", type=float, metavar="SECONDS", help="how long the hold lasts without being renewed"
     )

@@ -180,36 +180,28 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
 def _common(parser: Parser) -> None:
     add = parser.add_argument
     add("--agent", action="append", metavar="NAME", help="only this agent; repeatable")
-    add("--user", action="store_true", help="for all projects of this user")
-    add("--dry-run", action="store_true", help="show the differences, and write nothing")
-    add("--yes", action="store_true", help="do not ask for confirmation")
+    parser.flag("--user", "for all projects of this user")
+    parser.flag("--dry-run", "show the differences, and write nothing")
+    parser.flag("--yes", "do not ask for confirmation")
 
 
 def _init_arguments(parser: Parser) -> None:
     _common(parser)
     add = parser.add_argument
-    add(
-        "--shared",
-        action="store_true",
-        help="write to files that are shared with colleagues; harmless where Segue is not installed",
+    parser.flag(
+        "--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"
     )
-    add(
-        "--live",
-        action="store_true",
-        help="also hook into tool calls, to watch the context window during a turn",
-    )
-    add("--status-line", action="store_true", help="add a status line, for agents that have one")
-    add("--no-mcp", action="store_true", help="install hooks only, without the MCP server")
-    add("--trust-hooks", action="store_true", help="tell Codex that you trust these hooks; asks first")
+    parser.flag("--live", "also hook into tool calls, to watch the context window during a turn")
+    parser.flag("--status-line", "add a status line, for agents that have one")
+    parser.flag("--no-mcp", "install hooks only, without the MCP server")
+    parser.flag("--trust-hooks", "tell Codex that you trust these hooks; asks first")
     add("--plugin", metavar="FOLDER", help="write a plugin for Claude Code and Codex to this folder instead")
 
 
 def _uninit_arguments(parser: Parser) -> None:
     _common(parser)
-    parser.add_argument(
-        "--shared", action="store_true", help="remove it from files that are shared with colleagues"
-    )
-    parser.add_argument("--all", action="store_true", help="remove it for every project and for the user")
+    parser.flag("--shared", "remove it from files that are shared with colleagues")
+    parser.flag("--all", "remove it for every project and for the user")
 
 
 COMMANDS = (

@@ -35,7 +35,7 @@ def _item(parser: Parser) -> None:
 
 def _block(parser: Parser) -> None:
     _item(parser)
-    parser.add_argument("--stay", action="store_true", help="do not begin the next item")
+    parser.flag("--stay", "do not begin the next item")
 
 
 def _text(parser: Parser) -> None:

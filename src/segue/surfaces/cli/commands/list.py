@@ -16,10 +16,7 @@ def listing(context: CommandContext) -> int:
     """The sessions of this project, or of all."""
     args, segue = context.args, context.segue
     cards = segue.list(
-        everywhere=args.all,
-        status=args.status or "",
-        project=args.project or "",
-        organization=args.org or "",
+        everywhere=args.all, status=args.status or "", project=args.project or "", organization=args.org or ""
     )
     if args.ids:
         from ...render import one_line
@@ -61,7 +58,7 @@ def _cards(context: CommandContext, cards: list[Card], empty: str) -> int:
 def _list_arguments(parser: Parser) -> None:
     from ....core.sessions.state import OPEN
 
-    parser.add_argument("--all", action="store_true", help="sessions of all projects")
+    parser.flag("--all", "sessions of all projects")
     parser.add_argument(
         "--status", choices=(*OPEN, "completed", "abandoned"), help="only sessions with this status"
     )
@@ -69,11 +66,11 @@ def _list_arguments(parser: Parser) -> None:
         "--project", metavar="NAME", help="only sessions of this project, by its key or its name"
     )
     parser.add_argument("--org", metavar="NAME", help="only sessions of this organization")
-    parser.add_argument("--ids", action="store_true", help="print ids only, one per line")
+    parser.flag("--ids", "print ids only, one per line")
 
 
 def _resumable_arguments(parser: Parser) -> None:
-    parser.add_argument("--all", action="store_true", help="sessions of all projects")
+    parser.flag("--all", "sessions of all projects")
 
 
 COMMANDS = (

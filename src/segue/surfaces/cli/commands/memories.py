@@ -193,22 +193,12 @@ def _arguments(parser: Parser) -> None:
         help="with show: the id of a memory; with export, import: a file or `-`",
     )
     add("-s", "--session", metavar="ID", help="with list, prune: the memories of this session")
-    add(
-        "--type",
-        action="append",
-        default=[],
-        metavar="TYPE",
-        help="with list: memories of this type; repeatable",
-    )
+    parser.many("--type", "TYPE", "with list: memories of this type")
     add("--limit", type=int, default=50, metavar="N", help="with list: the newest N; by default 50")
     add("--keep", type=int, default=50, metavar="N", help="with prune: keep the newest N; by default 50")
-    add("--dry-run", action="store_true", help="with decay, consolidate: only show what would happen")
-    add("--with-model", action="store_true", help="with prune: let the configured model add what matters")
-    add(
-        "--keep-trust",
-        action="store_true",
-        help="with import: keep their degree of trust, instead of trusting them less",
-    )
+    parser.flag("--dry-run", "with decay, consolidate: only show what would happen")
+    parser.flag("--with-model", "with prune: let the configured model add what matters")
+    parser.flag("--keep-trust", "with import: keep their degree of trust, instead of trusting them less")
 
 
 COMMANDS = (

@@ -58,7 +58,7 @@ def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("--from", dest="source", metavar="URL", help="the store to copy; by default the one in use")
     add("--to", dest="target", metavar="URL", required=True, help="the store to copy to")
-    add("--dry-run", action="store_true", help="show what would be copied, and change nothing")
+    parser.flag("--dry-run", "show what would be copied, and change nothing")
 
 
 COMMANDS = (

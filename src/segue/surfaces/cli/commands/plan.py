@@ -110,12 +110,8 @@ def _accepted(context: CommandContext, draft: PlanDraft) -> int:
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("task", nargs="?", metavar="TASK", help="what is to be done; `-` reads it from stdin")
-    add("--with-model", action="store_true", help="let the configured model propose it, which may cost money")
-    add(
-        "--dry-run",
-        action="store_true",
-        help="show exactly what would be sent to the model, and send nothing",
-    )
+    parser.flag("--with-model", "let the configured model propose it, which may cost money")
+    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
     add("--out", metavar="FILE", help="write the proposal to this file, so that you can edit it")
     add("--accept", metavar="FILE", help="declare the plan in this file; `-` reads stdin")
 

@@ -84,24 +84,12 @@ def _fields(done: Prepared) -> dict[str, object]:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--with-model",
-        action="store_true",
-        help="let the configured model refine it, which may cost money",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="show exactly what would be sent to the model, and send nothing",
-    )
+    parser.flag("--with-model", "let the configured model refine it, which may cost money")
+    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
     parser.add_argument(
         "--reason", default="user request", metavar="TEXT", help="the reason, which is noted in the manifest"
     )
-    parser.add_argument(
-        "--here",
-        action="store_true",
-        help="write session_recovery_latest.json to the project, not to the data folder",
-    )
+    parser.flag("--here", "write session_recovery_latest.json to the project, not to the data folder")
     parser.add_argument("--transcript", metavar="FILE", help="the transcript of the run that it is about")
     parser.add_argument("--agent", metavar="NAME", help="the agent whose newest run it is about")
 

@@ -41,9 +41,7 @@ def rebuild(context: CommandContext) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--check", action="store_true", help="change nothing; exit 70 if something is different"
-    )
+    parser.flag("--check", "change nothing; exit 70 if something is different")
 
 
 COMMANDS = (

@@ -66,20 +66,12 @@ def _recall_arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("query", metavar="QUERY", help="words, a question or names; `*` lists the newest memories")
     _find_arguments(parser)
-    add("--type", action="append", default=[], metavar="TYPE", help="only memories of this type; repeatable")
+    parser.many("--type", "TYPE", "only memories of this type")
     add(
         "--scope", action="append", default=[], choices=SCOPES, help="only memories of this scope; repeatable"
     )
-    add(
-        "--agent", action="append", default=[], metavar="NAME", help="only memories of this agent; repeatable"
-    )
-    add(
-        "--meta",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="only memories with this fact; repeatable",
-    )
+    parser.many("--agent", "NAME", "only memories of this agent")
+    parser.many("--meta", "KEY=VALUE", "only memories with this fact")
     add("--since", metavar="TIME", help="only memories from this time on, as in 2026-11-01")
     add("--until", metavar="TIME", help="only memories up to this time")
 

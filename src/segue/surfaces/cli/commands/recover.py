@@ -53,9 +53,7 @@ def _missing(style: Style, missing: list[Any]) -> list[str]:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--dry-run", action="store_true", help="show what would be recovered, and change nothing"
-    )
+    parser.flag("--dry-run", "show what would be recovered, and change nothing")
     parser.add_argument(
         "--memory-dir",
         default="memory",

@@ -70,19 +70,9 @@ def _arguments(parser: Parser) -> None:
         help="its type: decision, reflection, strategy, error-solution …",
     )
     add("--scope", choices=SCOPES, help="who may read it; by default the project")
-    add(
-        "--with-model",
-        action="store_true",
-        help="with --from-run: let the configured model find lessons, too",
-    )
-    add(
-        "--share",
-        action="append",
-        default=[],
-        metavar="AGENT",
-        help="an agent that may read it; repeatable",
-    )
-    add("--meta", action="append", default=[], metavar="KEY=VALUE", help="a fact to filter by; repeatable")
+    parser.flag("--with-model", "with --from-run: let the configured model find lessons, too")
+    parser.many("--share", "AGENT", "an agent that may read it")
+    parser.many("--meta", "KEY=VALUE", "a fact to filter by")
     add("--ttl", type=float, metavar="SECONDS", help="how long it is valid")
     add("--error", metavar="TEXT", help="the error that it is about")
     add("--approach", metavar="TEXT", help="what to do about the error")

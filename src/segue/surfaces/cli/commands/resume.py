@@ -49,9 +49,9 @@ def declare_budget(parser: Parser, default: str) -> None:
         metavar="BUDGET",
         help=f"minimal, balanced, full, or a number of tokens from 300 up; {default}",
     )
-    add("--note", action="append", default=[], metavar="ID", help="a note to restore; repeatable")
-    add("--explain", action="store_true", help="show what was loaded, what was not, and why")
-    add("--copy", action="store_true", help="also copy the context to the clipboard")
+    parser.many("--note", "ID", "a note to restore")
+    parser.flag("--explain", "show what was loaded, what was not, and why")
+    parser.flag("--copy", "also copy the context to the clipboard")
 
 
 def _arguments(parser: Parser) -> None:

@@ -150,7 +150,7 @@ def declare_limits(parser: Parser) -> None:
         metavar="PERCENT",
         help="hand over to a fresh context window when this full; by default 80",
     )
-    add("--full-access", action="store_true", help="let the agent do everything without asking")
+    parser.flag("--full-access", "let the agent do everything without asking")
 
 
 def _arguments(parser: Parser) -> None:
@@ -158,15 +158,9 @@ def _arguments(parser: Parser) -> None:
     add("goal", nargs="?", metavar="GOAL", help="what is wanted; by default the current session is continued")
     add("--agent", metavar="NAME", help="claude, codex, opencode or gemini")
     add("--agents", metavar="A,B", help="the first one works; the next takes over when it cannot continue")
-    add("--item", action="append", default=[], metavar="TEXT", help="an item of the plan; repeatable")
-    add(
-        "--check",
-        action="append",
-        default=[],
-        metavar="COMMAND",
-        help="a command that must pass for the work to be done; repeatable",
-    )
-    add("--interactive", action="store_true", help="use the agent's own screen")
+    parser.many("--item", "TEXT", "an item of the plan")
+    parser.many("--check", "COMMAND", "a command that must pass for the work to be done")
+    parser.flag("--interactive", "use the agent's own screen")
     declare_limits(parser)
 
 

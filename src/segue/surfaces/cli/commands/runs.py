@@ -66,7 +66,7 @@ def short_ids(ids: list[str]) -> dict[str, str]:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--all", action="store_true", help="runs of all projects")
+    parser.flag("--all", "runs of all projects")
     add("--agent", metavar="NAME", help="only runs of this agent")
     add("--limit", type=int, default=20, metavar="N", help="the newest N; by default 20, 0: all")
 

@@ -63,8 +63,8 @@ def _arguments(parser: Parser) -> None:
         metavar="TEXT",
         help="the text; `-` reads it from stdin, which keeps it out of the shell's history",
     )
-    add("--dry-run", action="store_true", help="show where it is, and change nothing")
-    add("--yes", action="store_true", help="do not ask for confirmation")
+    parser.flag("--dry-run", "show where it is, and change nothing")
+    parser.flag("--yes", "do not ask for confirmation")
 
 
 COMMANDS = (

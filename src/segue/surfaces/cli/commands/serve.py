@@ -93,7 +93,7 @@ def _arguments(parser: Parser) -> None:
     add(
         "--port", type=int, default=PORT, metavar="N", help=f"the port; by default {PORT}, 0 takes a free one"
     )
-    add("--no-auth", action="store_true", help="require no key; on this machine only")
+    parser.flag("--no-auth", "require no key; on this machine only")
     add(
         "--rate", type=float, default=200.0, metavar="N", help="requests per second for each key; 0: no limit"
     )

@@ -75,7 +75,7 @@ def _beyond_status(state: Any) -> dict[str, Any]:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--timeline", action="store_true", help="what happened, in order: a run's steps, a session's events")
+    parser.flag("--timeline", "what happened, in order: a run's steps, a session's events")
     add(
         "--limit",
         type=int,

@@ -41,9 +41,7 @@ def _arguments(parser: Parser) -> None:
     from ....core.sessions.state import TYPES
 
     parser.add_argument("goal", metavar="GOAL", nargs="?", help="what is wanted; `-` reads it from stdin")
-    parser.add_argument(
-        "--item", action="append", default=[], metavar="TEXT", help="an item of the plan; repeatable"
-    )
+    parser.many("--item", "TEXT", "an item of the plan")
     parser.add_argument(
         "--id", metavar="ID", help="its id; if there is a session with this id, it is continued"
     )

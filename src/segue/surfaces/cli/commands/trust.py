@@ -54,7 +54,7 @@ def _trusted(context: CommandContext, content: str, line: str) -> int:
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.flag("--yes", "do not ask for confirmation")
 
 
 COMMANDS = (

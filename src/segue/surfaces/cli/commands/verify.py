@@ -72,8 +72,8 @@ def _audit(context: CommandContext, features: Features) -> int:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--feature", action="append", default=[], metavar="NAME", help="only this feature; repeatable")
-    add("--all", action="store_true", help="also features that are proven")
+    parser.many("--feature", "NAME", "only this feature")
+    parser.flag("--all", "also features that are proven")
     add(
         "--jobs",
         type=int,
@@ -81,12 +81,8 @@ def _arguments(parser: Parser) -> None:
         metavar="N",
         help="how many checks at once; by default the setting check_jobs",
     )
-    add("--trust", action="store_true", help="accept checks that came from a file or an agent")
-    add(
-        "--audit",
-        action="store_true",
-        help="run nothing; verify the chain of events and the outputs that were kept",
-    )
+    parser.flag("--trust", "accept checks that came from a file or an agent")
+    parser.flag("--audit", "run nothing; verify the chain of events and the outputs that were kept")
     add(
         "--head",
         metavar="HASH",
