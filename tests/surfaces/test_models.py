@@ -22,7 +22,7 @@ def answer(*claims: object) -> object:
 
 
 def test_a_model_is_set_shown_tested_and_unset(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "no model is configured" in cli("model", "show").out
+    assert "no model is set" in cli("model", "show").out
     with Replay(openai({"ok": True})) as server:
         monkeypatch.setenv("MY_KEY", "k-very-secret")
         more = ("--price", "0.15/0.60", "--key-env", "MY_KEY", "--cap-per-day", "0.50")
@@ -61,9 +61,9 @@ def test_an_unknown_price_is_said_and_a_model_that_does_not_answer_fails_the_tes
         (("model", "set", "custom/x", "--url", "http://example.org/v1"), "neither https nor"),
         (("model", "set", "ollama/x", "--price", "cheap"), "is not a price"),
         (("model", "set", "ollama/x", "--cap-per-day", "-1"), "a cap of"),
-        (("prepare", "--with-model"), "no model is configured"),
+        (("prepare", "--with-model"), "no model is set"),
         (("plan",), "which task?"),
-        (("plan", "x", "--with-model"), "no model is configured"),
+        (("plan", "x", "--with-model"), "no model is set"),
         (("plan", "x", "--accept", "y"), "--accept takes a plan"),
         (("plan", "--accept", "missing.yaml"), "missing.yaml"),
         (("spend", "--days", "0"), "0 days"),

@@ -75,7 +75,7 @@ def _show_ladder(context: CommandContext, found: Ladder) -> int:
     if context.json:
         return 0
     if not rows:
-        context.say("no model is configured, so none is asked; `segue model set PROVIDER/MODEL` sets one")
+        context.say("no model is set, so none is asked; `segue model set PROVIDER/MODEL` sets one")
         return 0
     cells = [
         (
