@@ -158,8 +158,9 @@ bench-model: $(STAMP) $(MODEL_VENV)/.installed ## briefs with a model and withou
 	$(PY) -m bench.model $(CORPUS) $(ARGS)
 
 .PHONY: docs
-docs: $(STAMP) ## write docs/reference anew from the code
+docs: $(STAMP) ## write docs/reference and the completion scripts anew from the code
 	$(PY) -m segue.surfaces.cli.reference
+	$(PY) -m segue.surfaces.cli.completion
 	$(PY) -m tests.tidy.docs_reference
 
 .PHONY: recordings

@@ -169,7 +169,7 @@ def among_strangers(bench: Bench) -> tuple[object, ...]:
 
 PEAK = """
 import re, sys
-from segue.surfaces.cli import main
+from segue.surfaces.cli.main import main
 try:
     main()
 finally:

@@ -40,7 +40,7 @@ def test_agents_are_noted_listed_and_dropped(started: Cli) -> None:
     )
     assert "pieces" not in value["planner"]
     assert "review" in started("agent", "list").out
-    assert "forgot planner" in started("agent", "drop", "planner").out
+    assert "dropped planner" in started("agent", "drop", "planner").out
     assert started("agent", "list", "--json").value == {}
 
 
@@ -63,11 +63,11 @@ def test_a_wrong_use_of_agent_is_a_usage_error(started: Cli, words: list[str]) -
 
 
 def test_an_agent_state_that_is_not_json_is_refused(started: Cli) -> None:
-    assert "not JSON" in started("agent", "save", "planner", code=64, stdin=b"{nope").err
+    assert "not valid JSON" in started("agent", "save", "planner", code=64, stdin=b"{nope").err
 
 
 def test_hold_says_that_nobody_holds_the_session(started: Cli) -> None:
-    assert started("hold").out == "nobody holds jwt\n"
+    assert started("hold").out == "no run holds jwt\n"
     assert started("hold", "jwt", "--json").value == {"session": "jwt", "holders": [], "crashed": []}
     started("hold", "--share", code=64)
     started("hold", "--lease", "0", "--", "true", code=64)
@@ -78,14 +78,14 @@ def test_hold_runs_a_command_and_gives_its_exit_code(started: Cli) -> None:
     assert started("hold", "--run", "run-7", "--", PYTHON, "-c", show).out == "jwt run-7\n"
     started("hold", "--", PYTHON, "-c", "raise SystemExit(3)", code=3)
     started("hold", "--", PYTHON, "-c", "import os; os.kill(os.getpid(), 9)", code=137)
-    assert started("hold").out == "nobody holds jwt\n"
+    assert started("hold").out == "no run holds jwt\n"
 
 
 def test_hold_of_a_command_that_cannot_be_run_gives_the_codes_of_a_shell(started: Cli, project: Path) -> None:
     started("hold", "--", "no-such-command-here", code=127)
     (project / "plain.txt").write_text("x")
     started("hold", "--", str(project / "plain.txt"), code=126)
-    assert started("hold").out == "nobody holds jwt\n"
+    assert started("hold").out == "no run holds jwt\n"
 
 
 def test_commands_inside_a_hold_do_not_warn_of_it(started: Cli) -> None:
@@ -108,7 +108,7 @@ def test_hold_passes_sigterm_on_and_lets_go(started: Cli) -> None:
         assert started("hold", "--json").value["holders"][0]["pid"] == child.pid
         child.send_signal(signal.SIGTERM)
         assert child.wait(timeout=20) == 128 + signal.SIGTERM
-    assert started("hold").out == "nobody holds jwt\n"
+    assert started("hold").out == "no run holds jwt\n"
 
 
 def test_the_hold_of_a_killed_process_is_told_and_can_be_taken(started: Cli) -> None:
@@ -120,6 +120,6 @@ def test_the_hold_of_a_killed_process_is_told_and_can_be_taken(started: Cli) -> 
         child.stdout.close()
     time.sleep(0.05)
     out = started("hold").out
-    assert "nobody holds jwt" in out
-    assert "gone without letting go" in out
+    assert "no run holds jwt" in out
+    assert "ended without releasing it" in out
     started("hold", "--", PYTHON, "-c", "pass")

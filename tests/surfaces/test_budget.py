@@ -39,7 +39,7 @@ def test_a_limit_that_is_reached_pauses_and_offers_three_ways_to_go_on(started: 
         "continue_limited", "pause", "increase_budget",
     ]  # fmt: skip
     assert started("status", "--json").value["status"] == "paused"
-    assert "a limit is reached; to go on:" in started("budget").out
+    assert "a limit has been reached; to continue:" in started("budget").out
 
 
 def test_a_limit_of_tokens_pauses_too_and_says_so_in_json(started: Cli) -> None:
@@ -53,7 +53,7 @@ def test_a_limit_of_tokens_pauses_too_and_says_so_in_json(started: Cli) -> None:
 def test_who_goes_on_sparingly_is_not_paused_again(started: Cli) -> None:
     started("budget", "--limit", "1")
     started("budget", "--spent", "2", code=1)
-    assert "it goes on sparingly" in started("budget", "--go-on").out
+    assert "the session continues sparingly" in started("budget", "--go-on").out
     started("resume")
     value = started("budget", "--spent", "1", "--json").value
     assert value["limited"] is True and value["exceeded"] is True
@@ -71,7 +71,7 @@ def test_a_budget_that_cannot_be_meant_is_refused(started: Cli, words: tuple[str
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_pause_says_its_cause_and_how_to_go_on(started: Cli, cause: str) -> None:
     out = started("pause", "jwt", "--cause", cause, "--reason", f"because of {cause}").out
-    assert out.splitlines()[0] == "paused: jwt; go on with `segue resume jwt`"
+    assert out.splitlines()[0] == "paused: jwt; resume with `segue resume jwt`"
     assert f"because of {cause}" in started("status").out
     assert started("resume", "--json").value["status"] == "active"
     value = started("pause", "--cause", cause, "--reason", f"because of {cause}", "--json").value

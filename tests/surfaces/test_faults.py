@@ -106,7 +106,7 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
         (["status", "--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["status", "--js"], "unrecognized arguments: --js"),
         (["status", "a", "b"], "unrecognized arguments: b"),
-        (["status", "a", "-s", "b"], "two sessions are named"),
+        (["status", "a", "-s", "b"], "two different sessions are named"),
         (["status", ""], "the session's id is empty"),
         (["start"], "a session needs a goal"),
         (["start", ""], "a session needs a goal"),
@@ -116,7 +116,7 @@ def test_every_class_of_error_has_its_exit_code_its_words_and_its_object(
         (["handover"], "run|check|status|score|compact"),
         (["memories"], "required: list|"),
         (["key"], "required: "),
-        (["log", "--limit", "-1"], "a number below 0"),
+        (["log", "--limit", "-1"], "--limit and --after cannot be negative"),
         (["log", "--limit", "many"], "invalid int value"),
         (["status", "--home"], "expected one argument"),
         (["-C", "no-such-folder", "status"], "is not a folder"),
@@ -214,7 +214,7 @@ def test_a_fault_that_nobody_foresaw_exits_70_in_a_line(cli: Cli, monkeypatch: p
 
     monkeypatch.setattr("segue.surfaces.cli.context.CommandContext.session", fail)
     ran = cli("status", code=70)
-    assert ran.err.startswith("segue: this should not have happened: ZeroDivisionError: by zero\n")
+    assert ran.err.startswith("segue: unexpected error: ZeroDivisionError: by zero\n")
     assert "Traceback" not in ran.err
     assert cli("status", "--json", code=70).value["error"]["code"] == "unforeseen"
     monkeypatch.setenv("SEGUE_DEBUG", "1")
@@ -308,7 +308,7 @@ def test_a_folder_that_may_not_be_looked_into_is_named_and_the_others_are_read(
 def test_a_folder_that_is_gone_is_said_to_be_gone(cli: Cli, project: Path) -> None:
     project.rmdir()
     error = cli("status", "--json", code=64).value["error"]
-    assert "is gone" in error["message"] and "-C" in error["hint"]
+    assert "no longer exists" in error["message"] and "-C" in error["hint"]
 
 
 def test_where_there_is_no_standard_input_that_is_said(started: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_complete_is_refused_with_the_first_failing_line(jwt: Cli, project: Path
 def test_force_needs_a_reason_and_is_recorded(jwt: Cli) -> None:
     jwt("complete", "--force", " ", code=64)
     ran = jwt("complete", "--force", "demo at noon")
-    assert "forced, although:" in ran.out and "jwt not_started" in ran.out
+    assert "forced, although not everything is proven:" in ran.out and "jwt not_started" in ran.out
     assert "completed (forced, 1 not proven: demo at noon)" in jwt("log").out
 
 
@@ -85,7 +85,9 @@ def test_without_features_complete_says_that_nothing_was_proven(started: Cli) ->
 def test_one_feature_is_shown_with_its_evidence_and_output(jwt: Cli, project: Path) -> None:
     jwt("verify")
     shown = jwt("feature", "show", "jwt").out
-    assert "1. valid" in shown and "Evidence" in shown and "exit 0 in " in shown and "asked by user" in shown
+    assert (
+        "1. valid" in shown and "Evidence" in shown and "exit 0 in " in shown and "requested by user" in shown
+    )
     (project / "auth.py").write_text("password = 'hunter2hunter2'\n")
     jwt("feature", "add", "leak", "x", "--check", "cat auth.py", "--covers", "auth.py")
     jwt("verify", code=1)
@@ -143,7 +145,7 @@ def test_a_check_of_an_agent_or_a_file_runs_only_when_it_was_accepted(
     started("feature", "add", "mine", "an agent's", "--check", "touch ran")
     monkeypatch.delenv("CLAUDECODE")
     ran = started("verify", code=1)
-    assert "it came from claude-code and nobody accepted it: touch ran" in ran.err
+    assert "it came from claude-code and was not accepted: touch ran" in ran.err
     assert not (project / "ran").exists()
     started("verify", "--trust", code=1)
     assert (project / "ran").exists(), "it ran; that it changed the tree is why it proves nothing"
@@ -161,7 +163,7 @@ def test_an_agent_cannot_accept_its_own_check_on_what_a_person_set(
     started("feature", "remove", "design", code=65)
     started("feature", "change", "design", "--drop-step", "#1", code=65)
     started("feature", "change", "design", "--check", "true")
-    assert "nobody accepted it" in started("verify", "--trust", code=1).err
+    assert "was not accepted" in started("verify", "--trust", code=1).err
     started("feature", "add", "own", "x", "--check", "true", "--covers", "nothing")
     assert "own" in started("verify", "--trust", code=1).out
     assert started("feature", "list", "--json").value["passing"] == 1, "its own, and only that"
@@ -198,7 +200,7 @@ def test_the_audit_proves_the_chain_and_knows_an_old_head(jwt: Cli, project: Pat
     jwt("verify")
     head = jwt("verify", "--audit", "--json").value["head"]
     jwt("note", "later")
-    assert "the chain is whole" in jwt("verify", "--audit", "--head", head).out
+    assert "the chain of events is intact" in jwt("verify", "--audit", "--head", head).out
     assert "another history" in jwt("verify", "--audit", "--head", "ab" * 32, code=1).out
     jwt("feature", "add", "say", "x", "--check", "echo said", "--covers", "auth.py")
     jwt("verify")
@@ -265,7 +267,7 @@ def test_node_ids_become_features_and_a_report_is_no_proof(started: Cli, project
 def test_undo_takes_back_the_last_command_that_was_not_about_features(jwt: Cli) -> None:
     jwt("note", "written")
     jwt("verify")
-    assert "taken back: note: written" in jwt("undo").out
+    assert "undone: note: written" in jwt("undo").out
     assert jwt("feature", "list", "--json").value["passing"] == 1
 
 

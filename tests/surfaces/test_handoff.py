@@ -23,7 +23,7 @@ def test_an_agent_takes_what_was_offered_to_it_and_nobody_takes_it_twice(started
     started("handoff", "--to", "codex", "--note", "tests are red")
     started("handoff", "--accept", "--actor", "gemini-cli", code=64)
     out = started("handoff", "--accept", "--actor", "codex").out
-    assert "taken by codex: jwt" in out and "note: tests are red" in out
+    assert "accepted by codex: jwt" in out and "note: tests are red" in out
     started("handoff", "jwt", "--accept", "--actor", "codex", code=66)
     assert "taken over by codex" in started("status").out
     assert started("handoff", "--list", "--json").value[0]["status"] == "taken"
@@ -33,8 +33,8 @@ def test_an_undo_of_a_taking_says_that_it_stays_taken(started: Cli) -> None:
     started("handoff", "--to", "codex", "--note", "tests are red")
     offer = started("handoff", "--accept", "--actor", "codex", "--json").value["offer"]["id"]
     out = started("undo").out
-    assert "taken back: note: taken over by codex: tests are red" in out
-    assert f"stays: codex took offer {offer}; `segue handoff --to NAME` offers anew" in out
+    assert "undone: note: taken over by codex: tests are red" in out
+    assert f"not undone: codex took offer {offer}; `segue handoff --to NAME` offers anew" in out
     started("note", "on my own")
     assert "stays" not in started("undo").out
 

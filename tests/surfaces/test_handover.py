@@ -178,8 +178,8 @@ def test_compact_says_what_went_where(started: Cli, repository: Path) -> None:
     old = repository / "memory" / "layer1" / "2020-01"
     old.mkdir(parents=True)
     (old / "general-2020-01-02.md").write_text("the old note\n- decided: tabs\n")
-    assert "would go" in started("handover", "compact", "--dry-run").out
-    assert "the notes stay where they are" in started("handover", "compact", "--keep").out
+    assert "would be moved" in started("handover", "compact", "--dry-run").out
+    assert "the notes are kept" in started("handover", "compact", "--keep").out
     value = started("handover", "compact", "--json").value
     assert value["removed"] == 1 and not old.exists()
     assert "no notes are old enough" in started("handover", "compact").out
@@ -197,7 +197,7 @@ def test_a_scrub_reaches_the_checkpoint(started: Cli, repository: Path, home: Pa
 def test_score_says_what_the_run_after_a_handover_made_of_it_with_reasons_and_a_trend(
     started: Cli, repository: Path, home: Path
 ) -> None:
-    assert "nothing to judge" in started("handover", "score").out
+    assert "nothing to score" in started("handover", "score").out
     for number in (1, 2):
         started("handover", "run", "--note", f"note {number}")
         at = time.time() + 0.02

@@ -76,9 +76,9 @@ def test_bootstrap_goes_by_the_manifest_whatever_of_the_store_is_damaged(
     body[pages] = bytes(range(7, 256)) * (len(body[pages]) // 249) + bytes(len(body[pages]) % 249)
     store.write_bytes(body)
     ran = started("bootstrap", "--no-checks")
-    assert "the store cannot be read" in ran.err and "going by the manifest" in ran.err
+    assert "the store cannot be read" in ran.err and "using the manifest instead" in ran.err
     assert "Refactor authentication to JWT" in ran.out
-    assert "going by the agents' files" in started("runs").err
+    assert "using the agents' files instead" in started("runs").err
 
 
 def test_bootstrap_goes_by_the_manifest_when_the_store_is_damaged(started: Cli, home: Path) -> None:

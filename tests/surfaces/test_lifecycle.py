@@ -30,7 +30,7 @@ def test_start_gives_saved_with_id_and_status_as_json(cli: Cli) -> None:
 
 def test_start_with_the_id_of_a_session_takes_it_up_and_says_that_its_goal_stays(started: Cli) -> None:
     ran = started("start", "Something else", "--id", "jwt")
-    assert "taken up, active: jwt" in ran.out
+    assert "continued, active: jwt" in ran.out
     assert "keeps its goal: Refactor authentication to JWT" in ran.err
     assert started("start", "--id", "jwt", "--json").value["events"] == 0
     assert len(started("list", "--json").value) == 1
@@ -62,7 +62,7 @@ def test_resume_of_a_completed_session_says_so_and_starts_nothing(started: Cli) 
     started("complete", "jwt")
     before = started("status", "--json").value["version"]
     ran = started("resume")
-    assert "was completed" in ran.out and "nothing was started" in ran.out
+    assert "was completed" in ran.out and "it was left as it is" in ran.out
     value = started("resume", "--json").value
     assert (value["status"], value["events"], value["version"]) == ("completed", 0, before)
 
@@ -84,7 +84,7 @@ def test_switch_pauses_the_current_session_and_takes_the_other(started: Cli) -> 
 def test_switch_to_a_session_that_is_over_leaves_the_current_one_alone(started: Cli) -> None:
     started("complete")
     started("start", "Other", "--id", "other")
-    assert "nothing was started" in started("switch", "jwt").out
+    assert "it was left as it is" in started("switch", "jwt").out
     assert started("status", "--json").value["id"] == "other"
     assert started("status", "--json").value["status"] == "active"
 
@@ -150,7 +150,7 @@ def test_home_and_actor_are_taken_before_and_after_the_command(cli: Cli, tmp_pat
 
 def test_a_new_session_says_that_the_one_before_stays_active(started: Cli) -> None:
     ran = started("start", "another", "--id", "other")
-    assert "jwt stays active; `segue switch jwt` goes back" in ran.out
+    assert "jwt stays active; `segue switch jwt` returns to it" in ran.out
     started("pause")
     value = started("start", "third", "--id", "third", "--json").value
     assert value["left_active"] == ""
@@ -182,7 +182,7 @@ def test_a_session_that_is_active_already_is_not_said_to_be_resumed(started: Cli
     started("note", "one")
     started("undo")
     told = started("resume").out
-    assert "it was active already" in told and "waiting for review" not in told.partition("since you left")[2]
+    assert "already active" in told and "waiting for review" not in told.partition("since you left")[2]
 
 
 def test_what_happened_in_the_session_meanwhile_is_told_in_words(started: Cli) -> None:
@@ -195,7 +195,7 @@ def test_what_happened_in_the_session_meanwhile_is_told_in_words(started: Cli) -
 
 def test_what_was_so_already_is_said_to_be(started: Cli, project: Path) -> None:
     started("export", "-o", "x.json")
-    assert "it was here already" in started("import", "x.json").out
+    assert "it is already here" in started("import", "x.json").out
     assert started("import", "x.json", "--json").value["changed"] is False
     told = started("import", "x.json", "--as", "copy").out
     assert "imported: copy" in told and "segue switch copy" in told
@@ -204,7 +204,7 @@ def test_what_was_so_already_is_said_to_be(started: Cli, project: Path) -> None:
     assert "segue show done" in started("import", "y.json", "--as", "done").out
     id = started("remember", "the sky is blue", "--json").value["id"]
     assert "forgotten: " in started("forget", id).out
-    assert "was forgotten already" in started("forget", id).out
+    assert "had been forgotten already" in started("forget", id).out
 
 
 def test_rules_that_cannot_be_written_are_said_to_be_missing(started: Cli) -> None:

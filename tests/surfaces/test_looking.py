@@ -67,7 +67,7 @@ def test_status_of_a_session_without_items_says_how_to_plan(cli: Cli) -> None:
     cli("start", "g", "--id", "a")
     out = cli("status").out
     assert "no items yet" in out
-    assert "nothing yet: segue add ITEM plans" in out
+    assert "nothing yet: `segue add ITEM` adds to the plan" in out
 
 
 def test_status_shows_the_last_few_and_counts_the_rest_while_show_has_all(started: Cli) -> None:

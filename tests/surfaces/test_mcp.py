@@ -9,7 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from tests.surfaces.conftest import Cli
+from tests.surfaces.conftest import Cli, Ran
 
+from segue import Segue
 from segue.surfaces.mcp import early_answers
-from segue.surfaces.mcp.calls import BRIEF_URI, Calls
-from segue.surfaces.mcp.tools import TOOLS, listed
+from segue.surfaces.mcp.calls import Calls
+from segue.surfaces.mcp.tools import BRIEF_URI, TOOLS, listed
 
 EIGHT = ["resume", "checkpoint", "plan", "feature", "remember", "recall", "since", "handoff"]
 TOKENS_MAX = 1_500
@@ -74,32 +75,64 @@ PARITY: list[tuple[str, dict[str, Any], str]] = [
         },
         "feature add f works --check=true --step=s --covers=*.py",
     ),
+    (
+        "checkpoint",
+        {"done": ["x"], "begin": ["y"], "focus": "a.py:12", "error": ["e"], "ask": ["q?"], "summary": "s"},
+        "checkpoint --done=x --begin=y --focus=a.py:12 --error=e --ask=q? --summary=s",
+    ),
+    ("checkpoint", {"focus": "a/b:c/d"}, "checkpoint --focus=a/b:c/d"),
+    ("plan", {"add": [], "drop": {}}, "status"),
+    ("plan", {"unblock": ["a"], "begin": ["b"]}, "checkpoint --unblock=a --begin=b"),
     ("feature", {"action": "list"}, "feature list"),
     ("feature", {"action": "verify"}, "verify"),
     ("remember", {"text": "-it lasts", "type": "strategy"}, "remember --type=strategy -- '-it lasts'"),
     ("recall", {"query": "tokens", "limit": 3}, "recall tokens --limit=3"),
     ("handoff", {"to": "codex", "note": "look"}, "handoff --to=codex --note=look"),
+    ("recall", {"query": "*", "type": "standard"}, "recall * --type=standard"),
+    ("remember", {"text": "it lasts", "scope": "session"}, "remember --scope=session 'it lasts'"),
+]
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("checkpoint", {}, "checkpoint"),
+    ("checkpoint", {"note": ""}, "checkpoint --note="),
+    ("checkpoint", {"name": "a/b"}, "checkpoint --name=a/b"),
+    ("plan", {"goal": " "}, "checkpoint --goal=' '"),
+    ("resume", {"budget": "huge"}, "resume --budget=huge"),
+    ("since", {"from": "never"}, "since --from=never"),
+    ("recall", {"query": " "}, "recall ' '"),
+    ("feature", {"action": "show"}, "feature show"),
     ("feature", {"action": "show", "name": "nowhere"}, "feature show nowhere"),
+    ("feature", {"action": "begin", "name": "nowhere"}, "feature begin nowhere"),
+    ("feature", {"action": "block", "name": "nowhere", "text": "t"}, "feature block nowhere t"),
+    ("feature", {"action": "fail", "name": "nowhere"}, "feature fail nowhere"),
+    ("feature", {"action": "add", "name": "f", "text": " "}, "feature add f ' '"),
+    (
+        "feature",
+        {"action": "add", "name": "f", "text": "t", "checks": ["a|b"]},
+        "feature add f t --check='a|b'",
+    ),
+    ("handoff", {"to": "a/b"}, "handoff --to=a/b"),
 ]
 
 
-@pytest.mark.parametrize(("tool", "given", "command"), PARITY, ids=lambda one: str(one)[:40])
+@pytest.mark.parametrize(("tool", "given", "command"), [*PARITY, *REFUSED], ids=lambda one: str(one)[:60])
 def test_a_tool_gives_the_json_of_its_command(
     started: Cli, home: Path, tool: str, given: dict[str, Any], command: str
 ) -> None:
     started("remember", "tokens last 15 minutes")
     shutil.copytree(home / "segue", home / "twin")
-    words = [*shlex.split(command)[:1], "--json", "--actor=agent", *shlex.split(command)[1:]]
-    code = 64 if (tool == "checkpoint" and not given) or given.get("name") == "nowhere" else 0
-    by_command = (
-        started(*words, f"--home={home / 'twin'}", code=code)
-        if "--" not in words
-        else started(f"--home={home / 'twin'}", *words)
-    )
+    name, *rest = shlex.split(command)
+    by_command = main_with(started, f"--home={home / 'twin'}", name, "--json", "--actor=agent", *rest)
     by_tool = Calls().call(tool, given)
     assert _timeless(by_tool.value) == _timeless(by_command.value)
-    assert by_tool.failed == bool(code)
+    assert by_tool.failed == bool(by_command.code) == ((tool, given, command) in REFUSED)
+
+
+def main_with(cli: Cli, *words: str) -> Ran:
+    """A command that may be refused."""
+    try:
+        return cli(*words)
+    except AssertionError:
+        return cli(*words, code=64)
 
 
 def _timeless(value: Any) -> Any:
@@ -345,6 +378,35 @@ def test_a_child_of_an_agent_finds_the_agents_session(
     saved = calls.call("checkpoint", {"note": "from within"}).value
     runs = {run["id"]: run["session"] for run in started("runs", "--json").value}
     assert saved["session"] == runs[native]
+
+
+def test_a_call_opens_the_store_once_when_it_is_known_who_calls(
+    started: Cli, project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.support.runs import place
+
+    from segue.api import for_command
+
+    native = "11111111-2222-4333-8444-555555555555"
+    place(home, project, "claude-code", native=native, prompt="Make the login use tokens", old=5)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", native)
+    actors: list[str] = []
+    really_open = for_command.segue_for_command
+
+    def count(folder: Path, environment: Mapping[str, str], actor: str = "") -> Segue:
+        actors.append(actor)
+        return really_open(folder, environment, actor)
+
+    monkeypatch.setattr(for_command, "segue_for_command", count)
+    calls = Calls()
+    assert not calls.call("checkpoint", {"note": "first"}).failed
+    actors.clear()
+    looks: list[tuple[str, dict[str, Any]]] = [
+        ("checkpoint", {"note": "n"}), ("plan", {}), ("recall", {"query": "x"}),
+    ]  # fmt: skip
+    for tool, given in looks:
+        assert not calls.call(tool, given).failed
+    assert actors == ["claude-code"] * 3
 
 
 def test_without_a_session_resume_tells_of_the_last_run(cli: Cli, project: Path, home: Path) -> None:

@@ -18,7 +18,7 @@ def without_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_remembered_is_recalled(cli: Cli) -> None:
     id = cli("remember", "pytest needs JWT_SECRET set", "--type", "reflection", "--json").value["id"]
     assert (
-        f"known already: {id}" in cli("remember", "pytest needs JWT_SECRET set", "--type", "reflection").out
+        f"already known: {id}" in cli("remember", "pytest needs JWT_SECRET set", "--type", "reflection").out
     )
     cli("remember", "-", stdin=b"the pool has ten connections")
     [first, *_] = cli("recall", "why does pytest fail", "--json").value
@@ -28,7 +28,7 @@ def test_what_is_remembered_is_recalled(cli: Cli) -> None:
 
 def test_what_only_comes_next_to_a_query_is_said_to_be_far_from_it(cli: Cli) -> None:
     cli("remember", "pytest needs JWT_SECRET set")
-    assert "nothing is near to that" in cli("recall", "zzzz").out
+    assert "nothing matches well" in cli("recall", "zzzz").out
     assert "nothing is near" not in cli("recall", "pytest secret").out + cli("recall", "*").out
 
 
@@ -45,7 +45,7 @@ def test_a_playbook_goes_by_votes(cli: Cli) -> None:
 def test_forgetting_leaves_a_stone_and_an_unknown_id_is_an_error(cli: Cli) -> None:
     id = cli("remember", "wrong", "--json").value["id"]
     assert "forgotten" in cli("forget", id, "--reason", "it was wrong").out
-    assert "nothing is remembered" in cli("memories", "list").out
+    assert "no memories" in cli("memories", "list").out
     assert cli("memories", "show", id, "--json").value["memory"]["reason"] == "it was wrong"
     assert "there is no memory" in cli("forget", "m-none", code=64).err
     assert "there is no memory" in cli("vote", "m-none", "helpful", code=64).err
@@ -54,17 +54,20 @@ def test_forgetting_leaves_a_stone_and_an_unknown_id_is_an_error(cli: Cli) -> No
 def test_upkeep_commands_say_what_they_did(cli: Cli, project: Path) -> None:
     for place in range(6):
         cli("remember", f"step {place}", "--session", "s1", "--meta", f"n={place}")
-    assert "2 kept as they are" in cli("memories", "prune", "--session", "s1", "--keep", "2").out
+    assert "2 kept unchanged" in cli("memories", "prune", "--session", "s1", "--keep", "2").out
     told = cli("memories", "prune", "--session", "s1", "--keep", "2").out
-    assert "nothing to prune: session s1 has 2 memories, and 2 may stay; --session names another" in told
+    assert (
+        "nothing to prune: session s1 has 2 memories, and 2 are kept; use --session for another session"
+        in told
+    )
     assert cli("memories", "prune", "-s", "s1", "--json").value["session"] == "s1"
     assert cli("memories", "audit", "--json").value["total"] == 3
     assert "memories" in cli("memories", "audit").out
     assert "exported 7 memories" in cli("memories", "export", "out.jsonl").out
-    assert "memories imported" in cli("memories", "import", "out.jsonl", "--keep-trust").out
+    assert "imported 0 memories" in cli("memories", "import", "out.jsonl", "--keep-trust").out
     assert cli("memories", "audit", "--json").value["total"] == 3, "what is here stays as it is"
     assert cli("memories", "import", "-", stdin=b"nonsense", code=64).err
-    assert "given a vector" in cli("memories", "reembed").out
+    assert "computed vectors" in cli("memories", "reembed").out
     assert "no longer count" in cli("memories", "decay", "--dry-run").out
     assert cli("memories", "consolidate", "--dry-run", "--json").value == []
     assert [one["metadata"] for one in cli("recall", "step", "--meta", "n=5", "--json").value] == [{"n": 5}]
@@ -83,7 +86,7 @@ def test_bad_wishes_are_told(cli: Cli) -> None:
 
 
 def test_an_empty_question_is_refused_and_not_taken_for_one_without_an_answer(cli: Cli) -> None:
-    assert cli("recall", " ", code=64).err.startswith("segue: nothing is asked")
+    assert cli("recall", " ", code=64).err.startswith("segue: the query is empty")
 
 
 def test_what_a_checkpoint_learns_is_recalled_and_an_agents_own_is_not(started: Cli) -> None:

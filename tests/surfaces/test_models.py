@@ -32,7 +32,7 @@ def test_a_model_is_set_shown_tested_and_unset(cli: Cli, monkeypatch: pytest.Mon
         value = cli("model", "show", "--json").value
         assert value["caps"] == {"call": 0.05, "session": 0.25, "day": 0.5}
         assert value["models"][0]["price"] == {"input": 0.15, "output": 0.6}
-        assert "answers in" in cli("model", "test").out
+        assert "answered in" in cli("model", "test").out
         assert server.seen[0].headers["authorization"] == "Bearer k-very-secret"
         cli("model", "set", "ollama/qwen3:4b", "--add")
         names = [row["name"] for row in cli("model", "show", "--json").value["models"]]
@@ -47,7 +47,7 @@ def test_a_model_is_set_shown_tested_and_unset(cli: Cli, monkeypatch: pytest.Mon
 def test_an_unknown_price_is_said_and_a_model_that_does_not_answer_fails_the_test(cli: Cli) -> None:
     with Replay(refused(401, "bad key")) as server:
         said = cli("model", "set", "custom/x", "--url", server.url).out
-        assert "not known" in said and "counts as the dearest" in said
+        assert "not known" in said and "counts as the highest" in said
         cli("model", "set", "custom/x", "--url", server.url, "--price", "0")
         ran = cli("model", "test", code=69)
     assert "401" in ran.out
@@ -59,7 +59,7 @@ def test_an_unknown_price_is_said_and_a_model_that_does_not_answer_fails_the_tes
         (("model", "set"), "which model?"),
         (("model", "set", "nobody/x"), "is no model"),
         (("model", "set", "custom/x", "--url", "http://example.org/v1"), "neither https nor"),
-        (("model", "set", "ollama/x", "--price", "cheap"), "is no price"),
+        (("model", "set", "ollama/x", "--price", "cheap"), "is not a price"),
         (("model", "set", "ollama/x", "--cap-per-day", "-1"), "a cap of"),
         (("prepare", "--with-model"), "no model is set"),
         (("plan",), "which task?"),
@@ -111,7 +111,7 @@ def test_a_plan_is_written_edited_and_accepted(cli: Cli, project: Path) -> None:
         shown = cli("plan", "Do it", "--dry-run").out
         ran = cli("plan", "Do it", "--with-model", "--out", "plan.yaml")
         assert "edit it, then run segue plan --accept plan.yaml" in ran.out
-        assert "taken out: 1 length" in ran.err
+        assert "removed: 1 length" in ran.err
         assert cli("list", "--json").value == []
         assert server.seen[0].body.decode() in shown and len(server.seen) == 1
     text = (project / "plan.yaml").read_text().replace("two things", "three things")

@@ -122,7 +122,7 @@ def test_migrate_moves_a_project_to_the_team_and_back(project: Path, started: Cl
     where = url_for(project)
     assert "would copy" in started("migrate", "--to", where, "--dry-run").out
     ran = started("migrate", "--to", where)
-    assert "1 of 1 session proven" in ran.out and shared().password not in ran.out + ran.err
+    assert "1 of 1 session verified" in ran.out and shared().password not in ran.out + ran.err
     assert started("status", "--store", where, "--json").value["id"] == "jwt"
     copy = f"sqlite://{tmp_path / 'copy.db'}"
     value = started("migrate", "--from", where, "--to", copy, "--json").value

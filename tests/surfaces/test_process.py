@@ -53,8 +53,8 @@ def test_exit_codes_reach_the_shell() -> None:
 @pytest.mark.parametrize(
     ("words", "whole"),
     [
-        (["help"], "begin a session and make it the"),
-        (["help", "status"], "the session; the current"),
+        (["help"], "start a session and make it the"),
+        (["help", "status"], "the session; by default the"),
         (["show", "nowhere"], "there is no session 'nowhere'"),
         (["doctor"], "every chain proven"),
         (["list"], "Refactor the whole shop"),
@@ -173,7 +173,6 @@ def test_help_and_version_import_nothing_heavy() -> None:
 def test_status_imports_nothing_that_it_does_not_need() -> None:
     run("start", "g", "--id", "a")
     heavy = {
-        "argparse",
         "json",
         "logging",
         "tomllib",
@@ -194,6 +193,7 @@ def test_status_imports_nothing_that_it_does_not_need() -> None:
             "table",
             "command",
             "context",
+            "parser",
             "commands",
             "commands.status",
             "views",

@@ -119,7 +119,7 @@ def test_doctor_recover_scrub_and_migrate_work_from_here(there: There, started: 
         assert started("scrub", name, "--yes", "--json").value["memories"] == 1
     assert SECRET[4:].encode() not in (there.folder / "server.db").read_bytes()
     copy = tmp_path / "copy.db"
-    assert "proven" in started("migrate", "--from", there.url, "--to", f"sqlite://{copy}").out
+    assert "verified" in started("migrate", "--from", there.url, "--to", f"sqlite://{copy}").out
     assert started("status", "--store", f"sqlite://{copy}", "-s", "jwt", "--json").value["id"] == "jwt"
 
 
@@ -149,7 +149,7 @@ def test_commands_that_can_wait_are_pending_and_are_brought_once(there: There, s
     assert pending() == 2
     there.on()
     ran = started("status", "--json")
-    assert "2 of what was pending is saved now" in ran.err
+    assert "saved 2 pending changes" in ran.err
     assert ran.value["done"] == ["user model", "auth middleware"] and pending() == 0
     started("status")
     assert there.texts("jwt") == ["user model", "auth middleware", "went on alone"]
@@ -185,7 +185,7 @@ def test_status_and_brief_tell_what_was_last_seen_and_say_so(there: There, start
     there.off()
     started("done", "auth middleware")
     ran = started("status")
-    assert "as last seen" in ran.err and "1 pending" in ran.err and "auth middleware" in ran.out
+    assert "last seen" in ran.err and "1 pending" in ran.err and "auth middleware" in ran.out
     told = started("status", "--json").value
     assert told["pending"] == 1 and told["as_of"] and told["done"] == ["user model", "auth middleware"]
     brief = started("brief").out
@@ -213,7 +213,7 @@ def test_a_conflict_is_told_in_the_session_and_nothing_is_dropped(there: There, 
     with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
         other.session("jwt").apply(Describe(summary="theirs"))
     ran = started("status", "--json")
-    assert "refused by now" in ran.err
+    assert "a pending change was refused" in ran.err
     [event] = [event for event in there.events("jwt") if event.kind == "pending.refused"]
     body = ev.read_body(event)
     assert (
@@ -231,7 +231,7 @@ def test_a_session_that_is_over_by_then_still_tells_what_was_refused(there: Ther
     started("note", "too late")
     with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
         other.session("jwt").complete("done by another")
-    assert "refused by now" in started("list").err
+    assert "a pending change was refused" in started("list").err
     assert there.events("jwt")[-1].kind == "pending.refused" and pending() == 0
 
 
@@ -243,7 +243,7 @@ def test_a_session_that_is_gone_by_then_is_said_and_noted(there: There, started:
     started("note", "into nothing")
     journal = there.on().store()
     journal.drop(Append("session/jwt", journal.head("session/jwt").version))
-    assert "refused by now" in started("list").err
+    assert "a pending change was refused" in started("list").err
     [ledger] = [name for name, _ in journal.streams("ledger/offline/")]
     [event] = journal.read(ledger)
     body = ev.read_body(event)

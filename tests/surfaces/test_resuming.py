@@ -40,7 +40,7 @@ def work(started: Cli, project: Path) -> Cli:
 
 def test_resume_shows_the_brief_and_what_changed(work: Cli) -> None:
     out = work("resume").out
-    assert out.startswith("it was active already: jwt\n\n[segue] Where the work stands")
+    assert out.startswith("already active: jwt\n\n[segue] Where the work stands")
     assert out.index("[/segue]") < out.index("since you left")
 
 

@@ -210,7 +210,7 @@ def test_ctrl_c_pauses_and_the_same_command_goes_on(world: World, cli: Cli) -> N
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, (out, err)
-    assert "goes on" in out
+    assert "`segue run` continues" in out
     assert cli("status", "--json").value["status"] == "paused"
     done = _run(cli, "Make good.txt", *CHECK)
     assert done[-1]["outcome"] == "done"
@@ -271,7 +271,7 @@ def test_continue_goes_on_with_the_session(world: World, cli: Cli) -> None:
 def test_agents_that_are_not_there_are_named(world: World, cli: Cli) -> None:
     assert "gemini is not on PATH" in cli("run", "x", "--agent", "gemini", code=69).err
     assert "cannot be launched" in cli("run", "x", "--agent", "cline", code=64).err
-    assert "is no time" in cli("run", "x", "--agent", "claude", "--max-time", "soon", code=64).err
+    assert "is not a time" in cli("run", "x", "--agent", "claude", "--max-time", "soon", code=64).err
 
 
 def test_nothing_of_the_output_stays(world: World, cli: Cli, home: Path) -> None:

@@ -41,7 +41,7 @@ def test_runs_are_listed_and_shown_beside_a_damaged_store(cli: Cli, agents: list
     (home / "segue" / "segue.db").write_bytes(b"this is no database" * 1000)
     assert "copilot-cli" in cli("runs").out
     ran = cli("show", "1a1b2c3d")
-    assert "of codex" in ran.out and "going by the agents' files" in ran.err
+    assert "of codex" in ran.out and "using the agents' files instead" in ran.err
     assert cli("show", "1a1b2c3d", "--timeline").out
     assert "the store is damaged" in cli("show", "work", code=70).err
 
@@ -54,10 +54,10 @@ def test_runs_are_chosen_by_agent_and_number(cli: Cli, agents: list[Path]) -> No
 
 
 def test_where_no_agent_worked_that_is_said(cli: Cli, tmp_path: Path, home: Path) -> None:
-    assert "no agent has left a run here" in cli("runs").out
+    assert "no runs here" in cli("runs").out
     assert cli("runs", "--json").value == []
     place(home, tmp_path / "elsewhere", native="far")
-    assert "no agent" in cli("runs").out and "far" in cli("runs", "--all").out
+    assert "no runs here" in cli("runs").out and "far" in cli("runs", "--all").out
 
 
 def test_sync_says_what_it_did_and_what_agents_will_delete(cli: Cli, agents: list[Path]) -> None:
@@ -96,9 +96,9 @@ def test_show_tells_a_run_from_a_session(cli: Cli, agents: list[Path]) -> None:
     assert cli("show", "login").out.startswith("Rewrite the login")
     out = cli("show", "1a1b").out
     assert out.startswith("Make the login use tokens, please\n")
-    assert "1a1b2c3d-codex of codex" in out and "none; `segue sync` attaches runs" in out
+    assert "1a1b2c3d-codex of codex" in out and "none; `segue sync` assigns runs to sessions" in out
     cli("sync")
-    assert "kept in the archive" in cli("show", "1a1b").out
+    assert "a copy is in the archive" in cli("show", "1a1b").out
     value = cli("show", "codex/1a1b", "--json").value
     assert (value["id"], value["ended"], value["context"]) == ("1a1b2c3d-codex", "ended", 50_000)
     ran = cli("show", "nothing-of-this-name", code=64)
@@ -134,7 +134,7 @@ def test_a_timeline_without_an_id_is_of_the_newest_run(cli: Cli, agents: list[Pa
 
 def test_a_timeline_of_a_session_is_its_journal(started: Cli) -> None:
     assert started("show", "jwt", "--timeline").out == started("log", "jwt").out
-    assert started("show", "--timeline").out == started("log", "jwt").out, "no agent has left a run here"
+    assert started("show", "--timeline").out == started("log", "jwt").out, "no runs here"
 
 
 def test_doctor_tells_the_size_of_the_archive_and_what_is_wrong_with_it(
@@ -165,7 +165,7 @@ def test_doctor_tells_of_runs_that_nothing_is_left_of(
 def test_scrub_erases_from_runs_and_names_the_agents_own_files(cli: Cli, agents: list[Path]) -> None:
     cli("sync")
     ran = cli("scrub", "use tokens", "--yes")
-    assert "3 runs" in ran.out and f"it stays in {agents[1]}: an agent's own file" in ran.out
+    assert "3 runs" in ran.out and f"it remains in {agents[1]}, which belongs to an agent" in ran.out
     assert "use tokens" not in cli("show", "1a1b").out
 
 

@@ -240,7 +240,7 @@ def test_who_may_only_read_sees_the_timeline_on_the_command_line(
     place(ours.home, Path.cwd(), secret=SECRET)
     for variable, value in ours.environment(SEGUE_SHARE_TRANSCRIPTS="1").items():
         monkeypatch.setenv(variable, value)
-    assert "1 transcript shared: masked copies in the store" in cli("sync").out
+    assert "1 transcript shared, as masked copies in the store" in cli("sync").out
     theirs = Machine(
         tmp_path / "theirs",
         {"SEGUE_STORE": server.url, "SEGUE_API_KEY": server.key(role="reader", project=name)},

@@ -58,7 +58,7 @@ def test_cleanup_archives_what_ended_and_brings_it_back(started: Cli) -> None:
     assert (archived["id"], archived["goal"]) == ("jwt", "Refactor authentication to JWT")
     assert "jwt" in started("cleanup", "--list").out
     assert "segue cleanup --restore jwt" in started("status", "jwt", code=64).err
-    assert "brought back: jwt" in started("cleanup", "--restore", "jwt").out
+    assert "restored: jwt" in started("cleanup", "--restore", "jwt").out
     assert started("status", "jwt", "--json").value["status"] == "completed"
 
 
@@ -94,7 +94,7 @@ def test_recover_works_when_the_store_cannot_be_opened(started: Cli, home: Path)
 def test_scrub_asks_and_without_a_yes_erases_nothing(started: Cli) -> None:
     started("note", f"the password is {SECRET}")
     ran = started("scrub", SECRET, code=64)
-    assert "nobody said yes" in ran.err
+    assert "this was not confirmed" in ran.err
     assert "--yes" not in ran.err
     started("scrub", "-", "--json", code=64, stdin=SECRET.encode())
     assert "would erase it from 1 event" in started("scrub", SECRET, "--dry-run").out
@@ -104,12 +104,12 @@ def test_scrub_asks_and_without_a_yes_erases_nothing(started: Cli) -> None:
 def test_scrub_asks_about_memories_too(started: Cli) -> None:
     started("remember", "quite another sentence: timbuktu-11111")
     assert "would erase it from 1 memory" in started("scrub", "timbuktu-11111", "--dry-run").out
-    assert "it is in 1 memory, and nobody said yes" in started("scrub", "timbuktu-11111", code=64).err
+    assert "it is in 1 memory, and this was not confirmed" in started("scrub", "timbuktu-11111", code=64).err
     assert "timbuktu-11111" in started("memories", "list").out
     assert "erased it from 1 memory" in started("scrub", "timbuktu-11111", "--yes").out
     started("remember", "quite another sentence: samarkand-2222")
     assert "erased it from 1 memory" in started("scrub", "samarkand-2222", "--yes").out
-    assert "nothing holds this text" in started("scrub", "samarkand-2222", "--yes").out
+    assert "this text was not found" in started("scrub", "samarkand-2222", "--yes").out
 
 
 def test_scrub_reads_the_text_from_stdin_and_erases_it_everywhere(started: Cli, home: Path) -> None:
@@ -132,7 +132,7 @@ def test_scrub_reads_the_text_from_stdin_and_erases_it_everywhere(started: Cli, 
     }
     for file in (home / "segue").rglob("*"):
         assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
-    assert "nothing holds this text" in started("scrub", SECRET).out
+    assert "this text was not found" in started("scrub", SECRET).out
 
 
 @pytest.mark.parametrize("where", ["project", "data", "both"])
@@ -161,7 +161,7 @@ def test_doctor_says_that_the_data_folder_cannot_be_written(started: Cli, home: 
 
 
 def test_doctor_says_that_all_is_well(started: Cli) -> None:
-    assert "all is well" in started("doctor").out or "warning" in started("doctor").out
+    assert "everything is in order" in started("doctor").out or "warning" in started("doctor").out
     findings = started("doctor", "--json").value
     assert {f["status"] for f in findings} <= {"ok", "warn"}
     assert all(set(f) == {"name", "status", "detail", "hint"} for f in findings)
@@ -194,9 +194,8 @@ def test_config_works_without_a_store(started: Cli, home: Path) -> None:
 def test_a_project_file_counts_once_it_is_trusted_and_until_it_changes(cli: Cli, project: Path) -> None:
     file = project / "segue.toml"
     file.write_text('type = "research"\n')
-    warning = (
-        "segue: warning: segue.toml here is not trusted and was ignored: look at it, then run segue trust\n"
-    )
+    ignored = "segue.toml in this project is not trusted and was ignored: review it, then run `segue trust`"
+    warning = f"segue: warning: {ignored}\n"
     assert cli("config", "type").out == "coding\n"
     assert cli("list").err == warning
     ran = cli("trust", code=64)
@@ -206,7 +205,7 @@ def test_a_project_file_counts_once_it_is_trusted_and_until_it_changes(cli: Cli,
     assert cli("trust", "--yes", "--json").value["trusted"] is True
     assert cli("config", "type").out == "research\n"
     assert cli("list").err == ""
-    assert "trusted already" in cli("trust").out
+    assert "already trusted" in cli("trust").out
     file.write_text('type = "review"\n')
     assert cli("config", "type").err == warning
 

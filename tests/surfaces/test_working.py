@@ -103,11 +103,11 @@ def test_an_item_with_an_equals_sign_in_its_text_is_blocked_whole(started: Cli) 
     "words", [["--why", "x"], ["--reason", "x"], ["--decide", "a", "--why", "b", "--why", "c"]]
 )
 def test_a_reason_without_anything_before_it_is_a_usage_error(started: Cli, words: list[str]) -> None:
-    assert "belongs behind" in started("checkpoint", *words, code=64).err
+    assert "must follow" in started("checkpoint", *words, code=64).err
 
 
 def test_an_empty_checkpoint_is_a_usage_error(started: Cli) -> None:
-    assert "empty checkpoint" in started("checkpoint", code=64).err
+    assert "the checkpoint is empty" in started("checkpoint", code=64).err
 
 
 def test_a_checkpoint_is_all_or_nothing(started: Cli) -> None:
@@ -150,7 +150,7 @@ def test_block_with_stay_does_not_begin_the_next_item(started: Cli) -> None:
 
 
 def test_what_is_so_already_changes_nothing_and_says_so(started: Cli) -> None:
-    assert started("done", "user model").out.startswith("nothing changed: it was so already\n")
+    assert started("done", "user model").out.startswith("nothing changed\n")
     assert started("done", "user model", "--json").value["events"] == 0
 
 
@@ -180,8 +180,8 @@ def test_checkpoints_lists_those_with_a_name(started: Cli) -> None:
 def test_undo_takes_the_last_command_back_whole_and_says_what_it_was(started: Cli) -> None:
     started("checkpoint", "--done", "auth middleware", "--learn", "x")
     assert started("undo").out.splitlines()[:2] == [
-        "taken back: done: auth middleware",
-        "taken back: learnt: x",
+        "undone: done: auth middleware",
+        "undone: learnt: x",
     ]
     value = started("undo", "--json").value
     assert value["undone"] == ["done: user model", "begun: auth middleware"]
@@ -196,26 +196,30 @@ def test_undo_of_a_completion_makes_the_session_open_again(started: Cli) -> None
 @pytest.mark.parametrize("typed", ["auth midleware", "2"])
 def test_an_item_that_is_much_like_one_of_the_plan_is_said_to_be_new(started: Cli, typed: str) -> None:
     told = started("done", typed).out
-    assert "it is a new item; if you meant #" in told
+    assert "this is a new item; if you meant #" in told
     assert "new item" not in started("done", "something else").out + started("done", "#2").out
 
 
 def test_a_number_beyond_the_plan_is_said_to_be_a_new_item_unless_it_was_to_be_added(started: Cli) -> None:
     told = started("done", "9").out
-    assert "done: 9" in told and "it is a new item: the plan had 4 items, no #9; `segue undo`" in told
+    assert "done: 9" in told and "this is a new item: the plan had 4 items and no #9; `segue undo`" in told
     assert "new item" not in started("add", "8").out + started("drop", "9").out
 
 
 @pytest.mark.parametrize(
     ("typed", "told"),
-    [("Who own it?", "if you meant #1 (Who owns it?)"), ("1", "if you meant #1 "), ("Why?", "it is kept")],
+    [
+        ("Who own it?", "if you meant #1 (Who owns it?)"),
+        ("1", "if you meant #1 "),
+        ("Why?", "it was recorded"),
+    ],
 )
 def test_an_answer_to_what_was_never_asked_is_kept_and_said_to_be_one(
     started: Cli, typed: str, told: str
 ) -> None:
     started("ask", "Who owns it?")
     out = started("answer", typed, "we").out
-    assert f"answered: {typed}: we" in out and "this was not asked before" in out and told in out
+    assert f"answered: {typed}: we" in out and "this question was not asked before" in out and told in out
     assert "not asked" in started("checkpoint", "--answer", "And when?", "soon").out
     assert "not asked" not in started("answer", "who owns it?", "we").out + started("answer", "#1", "all").out
 
@@ -249,7 +253,7 @@ def test_undo_of_a_handoff_withdraws_it_with_its_checkpoint_and_its_memory(
     offer = started("handoff", "--list", "--json").value[0]
     assert (project / "AGENTS.md").exists()
     told = started("undo").out
-    assert "taken back: handed to codex" in told
+    assert "undone: handed to codex" in told
     assert started("handoff", "--list", "--json").value[0]["status"] == "withdrawn"
     assert not started("status", "--json").value["checkpoints"]
     assert not (project / "AGENTS.md").exists()
@@ -279,10 +283,10 @@ def test_undo_of_what_was_learnt_takes_the_memory_too_unless_it_was_learnt_befor
 
 def test_undo_takes_a_limit_and_a_name_back(started: Cli) -> None:
     started("budget", "--limit", "5")
-    assert "taken back: budget" in started("undo").out
+    assert "undone: budget" in started("undo").out
     assert started("budget", "--json").value["limit"] == 0
     started("checkpoint", "--name", "here")
-    assert "taken back: checkpoint here" in started("undo").out
+    assert "undone: checkpoint here" in started("undo").out
     started("rewind", "here", code=64)
 
 
@@ -291,7 +295,7 @@ def test_undo_of_what_changed_nothing_is_not_done_again_and_again(started: Cli) 
     started("note", "twice")
     started("note", "twice")
     for text in ("twice", "twice", "once"):
-        assert f"taken back: note: {text}" in started("undo").out
+        assert f"undone: note: {text}" in started("undo").out
 
 
 def test_undo_says_what_of_a_command_stays(started: Cli) -> None:

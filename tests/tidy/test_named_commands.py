@@ -13,7 +13,6 @@ import pytest
 from segue.errors import SegueError
 from segue.surfaces.cli.command import find
 from segue.surfaces.cli.main import _split
-from segue.surfaces.cli.parser import Parser
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -56,10 +55,10 @@ def refused(command: str) -> str:
             known = find(name).name if name else ""
         except KeyError:
             return "there is no such command"
-        if not rest or rest == ["--help"] or rest[-1] in Parser(find(known))._option_string_actions:
+        if not rest or rest == ["--help"] or rest[-1] in find(known).parser()._option_string_actions:
             return ""
     try:
-        Parser(find(name)).read([*before, *rest])
+        find(name).parser().read([*before, *rest])
     except KeyError:
         return "there is no such command"
     except SegueError as fault:

@@ -154,15 +154,11 @@ class Segue:
 
     def switch(self, id: str) -> tuple[Session | None, Session]:
         """Pause the current session, take the other one up: (from, to)."""
-        target, repository = self.session(id), self.workspace.repository
-        current = self.workspace.working_tree.tree(fresh=True).current
-        is_other = current and current != target.id and repository.exists(current)
-        before = Session(self.workspace, current) if is_other else None
-        if before is not None and before.state.status == "active":
-            before.pause(f"switched to {target.id}")
-        target.resume()
-        self.make_current(target.id)
-        return before, target
+        from ..services.resume.resume import take_up
+
+        target = self.session(id)
+        before = take_up(target)
+        return (Session.of(before) if before is not None else None), target
 
     def list(
         self, *, everywhere: bool = False, status: str = "", project: str = "", organization: str = ""

@@ -333,6 +333,61 @@ def _encodable(value: Any) -> Any:
     return [_encodable(inner) for inner in value] if isinstance(value, list) else value
 
 
+def saved_object(saved: Any, **more: Any) -> dict[str, Any]:
+    """What was made durable, and beside it what else a command gives."""
+    return {**{name: getattr(saved, name) for name in saved.__struct_fields__}, **more}
+
+
+def status_object(found: Any) -> dict[str, Any]:
+    """The status of a session; where the server cannot be reached, with when it was seen."""
+    fields: dict[str, Any] = plain(found.status)
+    return {**fields, "as_of": found.as_of, "pending": found.pending} if found.as_of else fields
+
+
+def started_object(done: Any) -> dict[str, Any]:
+    """A session that was begun, or taken up."""
+    more = {} if done.is_pending else {"left_active": done.left_active}
+    return saved_object(done.saved, id=done.saved.session, status=done.status, **more)
+
+
+def handed_object(handed: Any) -> dict[str, Any]:
+    """An offer of a session, with the files and the command for whoever takes it."""
+    return saved_object(
+        handed.saved, offer=plain(handed.offer), file=handed.file, start=handed.start, rules=handed.rules
+    )
+
+
+def verified_object(done: Any) -> dict[str, Any]:
+    """What running checks gave, or an audit, and whether all is well."""
+    return {**plain(done), "ok": done.ok}
+
+
+def delta_object(told: Any) -> dict[str, Any]:
+    """What changed since the work was left, and whether nothing did."""
+    return {**plain(told), "nothing": told.nothing}
+
+
+def resumed_object(done: Any) -> dict[str, Any]:
+    """A session that was resumed, with what its next run needs to know."""
+    return saved_object(
+        done.saved, id=done.saved.session, status=done.status, brief=done.brief,
+        since=delta_object(done.since) if done.since is not None else None, restoration=done.restoration,
+        timeout=done.timeout, working=done.working,
+    )  # fmt: skip
+
+
+def feature_object(found: Any, verdict: Any, history: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """A feature with its verdict and everything that speaks for or against it."""
+    from ..core.features.evidence import TRUSTS
+
+    evidence = [
+        {"version": event.version, "at": event.at, "kind": event.kind, "by": event.actor,
+         "trust": TRUSTS.get(type(body), ""), **plain(body)}
+        for event, body in history
+    ]  # fmt: skip
+    return {**plain(found), "verdict": verdict, "evidence": evidence}
+
+
 def recalled_object(one: Any) -> dict[str, Any]:
     """A memory that was found, with how well it matched, for programs."""
     fields: dict[str, Any] = plain(one.memory)

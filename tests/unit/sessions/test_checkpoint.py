@@ -13,7 +13,6 @@ from segue.core.sessions.checkpoint import Checkpoint, commands, focus_in
 from segue.core.sessions.state import SessionState
 from segue.surfaces.cli.command import find
 from segue.surfaces.cli.commands.checkpoint import commands_of
-from segue.surfaces.cli.parser import Parser
 
 FIELDS: dict[str, tuple[list[str], Any]] = {
     "done": (["--done", "model"], "model"),
@@ -39,7 +38,7 @@ FIELDS: dict[str, tuple[list[str], Any]] = {
 
 
 def of_command_line(words: list[str]) -> list[do.Command]:
-    args: argparse.Namespace = Parser(find("checkpoint")).read(words)
+    args: argparse.Namespace = find("checkpoint").parser().read(words)
     return commands_of(args, SessionState)
 
 

@@ -135,7 +135,8 @@ def brief_of_session(
     state = find_session(workspace, session).state
     runs = summary_of_session(workspace, state)
     known = gather(workspace, state, runs, world=world_now(workspace, runs))
-    return written(known, runs, budget=budget, form=form, more=command_for_more(RunsSummary(), state))
+    shown = runs if workspace.sees_tree else RunsSummary()  # a server has no transcripts to show
+    return written(known, runs, budget=budget, form=form, more=command_for_more(shown, state))
 
 
 def _shared_run(

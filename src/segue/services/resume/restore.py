@@ -155,13 +155,6 @@ def restore(
     return restored
 
 
-def brief_of(workspace: Workspace, session: str = "", *, budget: int = BRIEF_BYTES[-1]) -> str:
-    """The brief of a session, or of where the work here stands."""
-    known = Gathered(workspace, _state(workspace, session), quotes=False)
-    memories = [" ".join(text.split())[:240] for _, text, _ in _recalled(workspace, known)[:4]]
-    return redact(compose(known.facts(memories), budget, command_for_more(known.runs, known.state)))
-
-
 def _record(
     workspace: Workspace,
     state: SessionState,

@@ -28,4 +28,4 @@ def copy(text: str) -> str:
             continue
         return program[0]
     names = ", ".join(program[0] for program in PROGRAMS)
-    raise UsageError("there is no clipboard here", hint=f"one of {names} is needed; or pipe the output")
+    raise UsageError("no clipboard is available", hint=f"install one of {names}, or pipe the output")

@@ -1,4 +1,4 @@
-"""Commands as they are declared: what each takes, does and gives."""
+"""What a command is: its name, its function, its arguments and how it is explained."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from .table import TABLE
 
 if TYPE_CHECKING:
     from .context import CommandContext
-    from .parser import Parser
-
-    Declare = Callable[[Parser], None]
+    from .parser import Declare, Parser
 
 
 class CliCommand:
@@ -33,11 +31,18 @@ class CliCommand:
         self.session = session
         """``id``: an optional ID and --session; ``flag``: --session only."""
         self.more = more
+        """What may follow ``--``, as the usage line shows it; empty if nothing may."""
 
     @property
     def about(self) -> str:
-        """What it does, in a line."""
+        """What it does, in a line; from the table."""
         return TABLE[self.name][1]
+
+    def parser(self) -> Parser:
+        """A parser of its command line."""
+        from .parser import Parser  # argparse is slow to load, and not every command needs it
+
+        return Parser(self.name, self.declare, session=self.session, more=self.more)
 
 
 def find(name: str) -> CliCommand:

@@ -1,166 +1,139 @@
-"""Completion scripts, made from the parsers: commands, options, choices, and session ids.
+"""Completion scripts for shells, generated from the parsers by ``shtab`` when developers run `make docs`.
 
-Ids are asked for while one types, with `segue list --all --ids`; all else is in the script.
+The scripts are files of the package: `segue completion bash` works in a plain install, and only developers
+need shtab. A test holds the files to what the parsers say. Commands, options and choices are in the scripts;
+ids of sessions, items, features and names of checkpoints are asked of `segue` while one types. There is no
+script for tcsh, which takes an item of two words for two items.
 """
 
 from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
 
 from .command import find
 from .parser import Parser
 from .table import TABLE
 
-
-class Words:
-    """What a command can be completed with."""
-
-    def __init__(self, name: str) -> None:
-        parser = Parser(find(name))
-        actions = [*parser.options(), *parser.options(shared=True)]
-        self.name = name
-        self.about = TABLE[name][1]
-        self.options = [flag for action in actions for flag in action.option_strings]
-        self.explained = [(action.option_strings, action.help or "", action.nargs != 0) for action in actions]
-        self.choices = {
-            flag: [str(choice) for choice in action.choices]
-            for action in actions
-            if action.choices is not None
-            for flag in action.option_strings
-        }
-        self.arguments = [
-            str(choice) for action in parser.positionals() if action.choices for choice in action.choices
-        ]
-        self.takes_id = any(action.dest == "id" for action in parser.positionals())
-
-
-def all_words() -> list[Words]:
-    """Of every command."""
-    return [Words(name) for name in TABLE]
-
-
-def script(shell: str) -> str:
-    """The script for a shell."""
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
-
-
-_BASH = """\
-# segue completion for bash: eval "$(segue completion bash)"
-_segue() {
-    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" i
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case "${COMP_WORDS[i]}" in
-            -C|--folder|--home|--actor) ((i++)) ;;
-            -*) ;;
-            *) command="${COMP_WORDS[i]}"; break ;;
-        esac
-    done
-    COMPREPLY=()
-    case "$before" in
-        -s|--session|--restore)
-            COMPREPLY=($(compgen -W "$(segue list --all --ids 2>/dev/null)" -- "$word")); return ;;
-        -C|--folder|--home) COMPREPLY=($(compgen -d -- "$word")); return ;;
-        -o|--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
-    esac
-    case "$command" in
-        "") COMPREPLY=($(compgen -W "@COMMANDS@ help --version --help @GLOBALS@" -- "$word")) ;;
-        help) COMPREPLY=($(compgen -W "@COMMANDS@" -- "$word")) ;;
-@CASES@
-    esac
+SHELLS = ("bash", "zsh", "fish")
+FOLDER = Path(__file__).parent / "completions"
+LISTS = {
+    "sessions": "segue list --all --ids",
+    "items": "segue completion --words items",
+    "features": "segue completion --words features",
+    "checkpoints": "segue completion --words checkpoints",
 }
-complete -o default -F _segue segue
+"""What is completed from the store, and the command that lists it, one a line."""
+_BY_DEST = {
+    ("feature", "name"): "features", ("verify", "feature"): "features", ("rewind", "name"): "checkpoints",
+    ("cleanup", "restore"): "sessions",
+}  # fmt: skip
+_NEW = {("add", "items"), ("checkpoint", "add")}
+"""Arguments that name items which are not there yet."""
+_BASH = r"""
+# The lines of a command that begin with the word at the cursor, as they must be typed there: within an open
+# quote as they are, else with backslashes before whatever the shell would take for more than a letter.
+_segue_lines() {
+  local word="$1" line typed
+  shift
+  while IFS= read -r line; do
+    if [[ "$word" == [\"\']* ]]; then
+      typed="$line"
+      [[ "${word:0:1}$typed" == "$word"* ]] || continue
+    else
+      printf -v typed %q "$line"
+      typed="${typed//:/\\:}"
+      typed="${typed//=/\\=}"
+      [[ "$typed" == "$word"* ]] || continue
+    fi
+    printf '%s\n' "$typed"
+  done < <("$@" 2>/dev/null)
+}
+"""
+_ZSH = """
+# The lines of a command as completions.
+_segue_lines() {
+  local -a lines
+  lines=(${(f)"$("$@" 2>/dev/null)"})
+  compadd -a lines
+}
 """
 
 
-def _bash() -> str:
-    cases = []
-    for words in all_words():
-        values = [*words.options, *words.arguments]
-        inner = "".join(
-            f'                {flag}) COMPREPLY=($(compgen -W "{" ".join(choices)}" -- "$word")); return ;;\n'
-            for flag, choices in words.choices.items()
-        )
-        chosen = f'            case "$before" in\n{inner}            esac\n' if inner else ""
-        ids = " $(segue list --all --ids 2>/dev/null)" if words.takes_id else ""
-        listing = f'"$( [[ $word == -* ]] || echo "{ids.strip()}") {" ".join(values)}"' if ids else ""
-        listing = listing or f'"{" ".join(values)}"'
-        cases.append(
-            f'        {words.name})\n{chosen}            COMPREPLY=($(compgen -W {listing} -- "$word")) ;;'
-        )
-    globals_ = "--json --folder --home --actor --no-color"
-    text = _BASH.replace("@CASES@", "\n".join(cases)).replace("@COMMANDS@", " ".join(TABLE))
-    return text.replace("@GLOBALS@", globals_)
+def script(shell: str) -> str:
+    """The script for a shell, as it comes with the package."""
+    return (FOLDER / f"segue.{shell}").read_text(encoding="utf-8")
 
 
-def _quoted(text: str) -> str:
-    return text.replace("'", "'\\''")
+def generated(shell: str) -> str:
+    """The script for a shell, made now; needs shtab."""
+    import shtab
+
+    text: str = shtab.complete(_whole_parser(shtab.FILE, shtab.DIRECTORY), shell, preamble=_preamble(shell))
+    if shell == "zsh":  # shtab lets zsh complete only the first of several arguments of a kind
+        text = text.replace('"(*)::', '"*:').replace('"(*):', '"*:')
+    return text.rstrip() + "\n"
 
 
-def _zsh() -> str:
-    lines = [
-        "#compdef segue",
-        "# segue completion for zsh: segue completion zsh > a folder of $fpath, as _segue",
-        '_segue_ids() { local -a ids; ids=(${(f)"$(segue list --all --ids 2>/dev/null)"}); compadd -a ids }',
-        "_segue() {",
-        "  local -a commands; local command i",
-        "  commands=(",
-        *(f"    '{name}:{_quoted(about).replace(':', ' -')}'" for name, (_, about) in TABLE.items()),
-        "  )",
-        "  for ((i = 2; i < CURRENT; i++)); do",
-        '    case "${words[i]}" in',
-        "      -C|--folder|--home|--actor) ((i++)) ;;",
-        "      -*) ;;",
-        '      *) command="${words[i]}"; break ;;',
-        "    esac",
-        "  done",
-        '  case "${words[CURRENT-1]}" in',
-        "    -s|--session|--restore) _segue_ids; return ;;",
-        "    -C|--folder|--home) _files -/; return ;;",
-        "  esac",
-        '  case "$command" in',
-        "    '') _describe command commands",
-        "      compadd -- --json --folder --home --actor --no-color --version --help ;;",
-        "    help) _describe command commands ;;",
-    ]
-    for words in all_words():
-        ids = "_segue_ids; " if words.takes_id else ""
-        lines.append(f"    {words.name}) {ids}compadd -- {' '.join([*words.arguments, *words.options])} ;;")
-    return "\n".join(
-        [
-            *lines,
-            "  esac",
-            "}",
-            '[[ "${funcstack[1]}" == _segue ]] && _segue "$@" || compdef _segue segue',
-            "",
-        ]
-    )
+def _whole_parser(file: Any, directory: Any) -> argparse.ArgumentParser:
+    """All commands as one parser, each argument with what completes it."""
+    own = Parser("")
+    for action in own.options(shared=True):
+        _mark("", action, file, directory)
+    root = argparse.ArgumentParser(prog="segue", add_help=False, parents=[own])
+    root.add_argument("-V", "--version", action="store_true", help="show the version")
+    group = root.add_subparsers()
+    for name, (_, about) in TABLE.items():
+        parser = find(name).parser()
+        for action in parser._actions:
+            _mark(name, action, file, directory)
+        group.add_parser(name, help=about, parents=[parser], add_help=False)
+    helped = group.add_parser("help", help="explain a command, with examples", add_help=False)
+    helped.add_argument("command", choices=tuple(TABLE), help="the command")
+    return root
 
 
-def _fish() -> str:
-    names = " ".join(TABLE)
-    unseen = '"not __fish_seen_subcommand_from $commands"'
-    lines = [
-        "# segue completion for fish: segue completion fish > ~/.config/fish/completions/segue.fish",
-        f"set -l commands {names}",
-        "complete -c segue -f",
-        *(
-            f"complete -c segue -n {unseen} -a {name} -d '{_fish_text(about)}'"
-            for name, (_, about) in TABLE.items()
-        ),
-        "complete -c segue -s s -l session -x -a '(segue list --all --ids 2>/dev/null)'",
-    ]
-    for words in all_words():
-        seen = f'-n "__fish_seen_subcommand_from {words.name}"'
-        if words.takes_id:
-            lines.append(f"complete -c segue {seen} -a '(segue list --all --ids 2>/dev/null)'")
-        lines += [f"complete -c segue {seen} -a {argument}" for argument in words.arguments]
-        for flags, about, valued in words.explained:
-            if "--session" in flags:
-                continue
-            named = " ".join(f"-l {f[2:]}" if f.startswith("--") else f"-s {f[1:]}" for f in flags)
-            choices = next((words.choices[f] for f in flags if f in words.choices), [])
-            value = f" -x -a '{' '.join(choices)}'" if choices else " -r" if valued else ""
-            lines.append(f"complete -c segue {seen} {named}{value} -d '{_fish_text(about)}'")
-    return "\n".join(lines) + "\n"
+def _mark(command: str, action: argparse.Action, file: Any, directory: Any) -> None:
+    """Note with an argument what completes it, in the form that shtab reads."""
+    key, metavar = (command, action.dest), str(action.metavar)
+    kind = _BY_DEST.get(key, "")
+    if metavar == "ID" and action.dest in ("id", "session"):
+        kind = "sessions"
+    elif metavar.startswith("ITEM") and key not in _NEW:
+        kind = "items"
+    found = _from_store(kind) if kind else None
+    if metavar == "DIR":
+        found = directory
+    elif "FILE" in metavar or metavar == "PATH":
+        found = file
+    if found is not None:
+        action.complete = found  # type: ignore[attr-defined]
 
 
-def _fish_text(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("'", "\\'")
+def _from_store(kind: str) -> dict[str, str]:
+    return {
+        "bash": f"_segue_{kind}", "zsh": f"_segue_{kind}", "fish": f"({LISTS[kind]} 2>/dev/null)",
+    }  # fmt: skip
+
+
+def _preamble(shell: str) -> str:
+    """The functions with which a script asks `segue` for words; fish needs none."""
+    if shell == "fish":
+        return ""
+    word = ' "$1"' if shell == "bash" else ""
+    asks = "\n".join(f"_segue_{kind}() {{ _segue_lines{word} {ask}; }}" for kind, ask in LISTS.items())
+    return (_BASH if shell == "bash" else _ZSH) + asks
+
+
+def main() -> None:
+    """Write the scripts into the package that this file is in."""
+    FOLDER.mkdir(exist_ok=True)
+    for shell in SHELLS:
+        path = FOLDER / f"segue.{shell}"
+        path.write_text(generated(shell), encoding="utf-8")
+        print(f"wrote {path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,133 +1,102 @@
-"""What a command is given: its arguments, a Segue that is opened when it is needed, and a mouth."""
+"""What a command is given: its arguments, a Segue that is opened when it is needed, and ways to report."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from ...errors import UsageError, of_os
 from ...settings import environment_now
-from ..render import Style, as_json, fitted, is_terminal, safe, style_for
+from ..render import Style, as_json, count, fitted, is_terminal, safe, saved_object, style_for
 
 if TYPE_CHECKING:
     from ...api.segue import Segue
     from ...api.session import Session
     from ...services.sessions.repository import Saved
+    from ...services.workspace.data_folder import DataFolder
     from ...services.workspace.workspace import Workspace
-    from .command import CliCommand
+    from ...settings import Settings
 
 T = TypeVar("T")
-UNTRUSTED = "segue.toml here is not trusted and was ignored: look at it, then run segue trust"
+UNTRUSTED = "segue.toml in this project is not trusted and was ignored: review it, then run `segue trust`"
 
 
 class CommandContext:
-    """One run of one command."""
+    """What one run of a command works with."""
 
-    def __init__(
-        self, command: CliCommand, args: Any, behind: list[str], *, segue: Segue | None = None,
-        out: TextIO | None = None, err: TextIO | None = None,
-    ) -> None:  # fmt: skip
-        """``segue``, if it is lent, stays open; ``out`` and ``err`` are standard output and error if nothing
-        is given."""
+    def __init__(self, command: str, args: Any, behind: list[str]) -> None:
         self.command = command
         self.args = args
         self.behind = behind
-        """What stood behind ``--``."""
+        """The words after ``--``."""
         self.json: bool = args.json
-        self.out: TextIO = sys.stdout if out is None else out
-        self.err: TextIO = sys.stderr if err is None else err
-        self._lent = segue
-        self.environment = environment_now() if segue is None else dict(segue.workspace.environment)
+        self.out: TextIO = sys.stdout
+        self.err: TextIO = sys.stderr
+        self.environment = environment_now()
         if args.home:
             self.environment["SEGUE_HOME"] = args.home
         if args.store:
             self.environment["SEGUE_STORE"] = args.store
         self.style: Style = style_for(self.out, self.environment, no_color=args.no_color)
-        self._segue: Segue | None = segue
+        self._segue: Segue | None = None
 
     def __enter__(self) -> CommandContext:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._segue is not None and self._segue is not self._lent:
+        if self._segue is not None:
             self._segue.close()
 
     # -- sessions ------------------------------------------------------------------------------
 
     @property
     def folder(self) -> Path:
-        """Where the command acts."""
-        if self._lent is not None:
-            return self._lent.workspace.folder
+        """The folder that the command works in."""
         try:
             folder = Path(self.args.folder).expanduser() if self.args.folder else Path.cwd()
         except FileNotFoundError as fault:
-            hint = "go to one that exists, or name one with -C"
-            raise UsageError("the folder that this was started in is gone", hint=hint) from fault
+            hint = "change to a folder that exists, or name one with -C"
+            raise UsageError("the current folder no longer exists", hint=hint) from fault
         if not folder.is_dir():
-            raise UsageError(f"{self.args.folder} is not a folder", hint="give one that exists with -C")
+            raise UsageError(f"{self.args.folder} is not a folder", hint="name an existing folder with -C")
         return folder.resolve()
 
     @property
     def segue(self) -> Segue:
-        """The sessions, opened at first use."""
+        """Segue, opened when it is first needed."""
         if self._segue is None:
             self._segue = self.open()
         return self._segue
 
     def open(self) -> Segue:
         """Open the store as the options say."""
-        from ...api.segue import Segue
-        from ...core.base.text import clean_name
+        from ...api.for_command import segue_for_command
 
-        run = self.environment.get("SEGUE_RUN", "")
-        opened = Segue(
-            folder=self.folder, actor=self.args.actor or None, environment=self.environment,
-            run=clean_name(run, what="run id") if run else "",
-        )  # fmt: skip
-        self._drain(opened)
-        place = opened.workspace.working_tree
-        if self.command.name != "trust" and place.project_file.is_file() and not place.trusted():
+        opened = segue_for_command(self.folder, self.environment, self.args.actor or "")
+        self._report_brought(opened.workspace)
+        tree = opened.workspace.working_tree
+        if self.command != "trust" and tree.project_file.is_file() and not tree.trusted():
             self.warn(UNTRUSTED)
         return opened
 
-    def _drain(self, opened: Segue) -> None:
-        """What hooks left in the spool goes into the store, if that can be done now."""
-        spool = opened.workspace.home.path / "spool"
-        hooked = spool.is_dir() and any(name != "drain.lock" for name in os.listdir(spool))
-        if not hooked and not opened.workspace.waits_offline():
-            return
-        from ...errors import SegueError
-        from ...services.hooks.spool_drain import drain
-
-        try:
-            drain(opened.workspace)
-        except (SegueError, OSError):
-            pass  # it stays in the spool, and `segue doctor` says so
-        self._tell_brought(opened.workspace)
-
-    def _tell_brought(self, workspace: Workspace) -> None:
-        """What had waited for the server, and what became of it."""
+    def _report_brought(self, workspace: Workspace) -> None:
+        """Say what had waited for the server, and what became of it."""
         brought = workspace.brought
         if brought is None:
             return
         if brought.saved:
-            self.warn(f"{brought.saved} of what was pending is saved now")
+            self.warn(f"saved {count(brought.saved, 'pending change')}")
         for text in brought.refused:
-            self.warn(f"pending, and refused by now; it stands in the session as an error: {text}")
+            self.warn(f"a pending change was refused, and is recorded in the session as an error: {text}")
 
     def look(self) -> Segue:
         """The same for a command that only looks: where nothing is stored yet, nothing is made."""
         if self._segue is None:
-            from ...api.segue import Segue
-            from ...services.workspace.open_workspace import for_looking
+            from ...api.for_command import segue_for_looking
 
-            found = for_looking(self.folder, self.environment)
-            self._segue = self.open() if found is None else Segue.of(found)
+            self._segue = segue_for_looking(self.folder, self.environment) or self.open()
         return self._segue
 
     def looked(self, ask: Callable[[Segue], T], instead: str) -> T:
@@ -138,8 +107,6 @@ class CommandContext:
         try:
             return ask(self.look())
         except (AccessError, DamagedError, StoreError) as fault:
-            if self._segue is not None and self._segue is self._lent:
-                raise
             from ...api.segue import Segue
             from ...services.workspace.open_workspace import without_store
 
@@ -149,66 +116,92 @@ class CommandContext:
             found = ask(self._segue)
             if found is None:
                 raise
-            self.warn(f"the store cannot be read ({fault.message}): going by {instead}; see `segue doctor`")
+            self.warn(
+                f"the store cannot be read ({fault.message}); using {instead} instead; see `segue doctor`"
+            )
             return found
 
     def session(self) -> Session:
-        """The session that is meant."""
+        """The session that the command is about."""
         return self.segue.session(self.session_id())
 
     def session_id(self) -> str:
-        """The id that was given, or nothing."""
+        """The id of the session that was named; empty if none was."""
         given, flag = getattr(self.args, "id", None) or "", getattr(self.args, "session", None) or ""
         if given and flag and given != flag:
-            raise UsageError(f"two sessions are named: {given} and {flag}", hint="give one of them")
+            raise UsageError(f"two different sessions are named: {given} and {flag}", hint="name only one")
         if given == "" and getattr(self.args, "id", None) is not None:
             raise UsageError("the session's id is empty", hint="`segue list` shows ids")
         return str(given or flag)
 
+    # -- without a store ---------------------------------------------------------------------
+
+    def data_folder(self) -> DataFolder:
+        """The data folder, which may hold no store, or a damaged one."""
+        from ...services.workspace.data_folder import DataFolder
+        from ...settings import data_folder
+
+        return DataFolder(data_folder(self.environment))
+
+    def own_settings(self) -> Settings:
+        """The settings without those of the project: the store knows whether they are trusted."""
+        from ...settings import resolve, user_file
+
+        return resolve(
+            flags={"actor": self.args.actor or None}, environment=self.environment,
+            user_config=user_file(self.environment),
+        )  # fmt: skip
+
+    def check_paused(self) -> None:
+        """Paused if there is a PAUSE file in the data folder or in the project; asks no store."""
+        from ...services.workspace.working_tree import check_pause
+
+        check_pause(self.folder, self.data_folder().path, self.own_settings().text("pause_file"))
+
     # -- saying --------------------------------------------------------------------------------
 
     def say(self, *lines: str) -> None:
-        """Lines for people; nothing if JSON was asked for."""
+        """Print lines for people; nothing if JSON was asked for."""
         if not self.json:
             for line in lines:
                 for part in fitted(line, self.style):
                     write(self.out, part)
 
     def emit(self, value: Any) -> None:
-        """A value for programs; nothing if it was not asked for."""
+        """Print a value as JSON, if JSON was asked for."""
         if self.json:
             write(self.out, as_json(value))
 
+    def warn_all(self, texts: Iterable[str]) -> None:
+        """Print several warnings."""
+        for text in texts:
+            self.warn(text)
+
     def warn(self, text: str) -> None:
-        """A warning, on the other stream."""
+        """Print a warning to standard error."""
         style = style_for(self.err, self.environment, no_color=self.args.no_color)
         for part in fitted(f"segue: {style.paint('warning:', 'yellow')} {safe(text)}", style):
             write(self.err, part)
 
     def pending(self, saved: Saved, what: str, **more: Any) -> int:
-        """Say that something waits for the server: kept here, not saved there."""
+        """Report that a change waits until the server can be reached: it is kept here, not saved there."""
         self.say(
             f"pending: {what}",
-            "the server cannot be reached; the next command that reaches it brings what waits there",
+            "the server cannot be reached; the next command that reaches it will save what is pending",
         )
-        self.emit({**_fields(saved), **more})
+        self.emit(saved_object(saved, **more))
         return 0
 
     def saved(self, saved: Saved, *lines: str, **more: Any) -> int:
-        """Say that something is durable, with all its warnings."""
-        for warning in saved.warnings:
-            self.warn(warning)
+        """Report that a change is durable, with its warnings."""
+        self.warn_all(saved.warnings)
         self.say(*lines)
-        self.emit({**_fields(saved), **more})
+        self.emit(saved_object(saved, **more))
         return 0
 
 
-def _fields(saved: Saved) -> dict[str, Any]:
-    return {name: getattr(saved, name) for name in saved.__struct_fields__}
-
-
 def write(stream: TextIO, text: str) -> None:
-    """A line that the stream's encoding can take."""
+    """Print a line; what the encoding of the stream cannot express is replaced."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     if not text.isascii():
         text = text.encode(encoding, "replace").decode(encoding)
@@ -222,14 +215,8 @@ def write(stream: TextIO, text: str) -> None:
         raise OutputFailed(fault) from fault
 
 
-NO_INPUT: ContextVar[bool] = ContextVar("NO_INPUT", default=False)
-"""Whether there is no standard input for a command: a model calls it, and ``-`` is empty."""
-
-
 def stdin_text() -> str:
     """All of standard input, as text."""
-    if NO_INPUT.get():
-        return ""
     return _input().decode("utf-8", "replace")
 
 
@@ -248,8 +235,6 @@ def text_or_stdin(text: str) -> str:
 def read_file(name: str) -> bytes:
     """A file's bytes, or standard input for ``-``."""
     if name == "-":
-        if NO_INPUT.get():
-            return b""
         return _input()
     try:
         return Path(name).read_bytes()
@@ -270,12 +255,12 @@ def write_file(name: str, body: bytes) -> None:
 
 
 def can_ask() -> bool:
-    """Whether somebody sits there who can be asked."""
-    return not NO_INPUT.get() and is_terminal(sys.stdin) and is_terminal(sys.stderr)
+    """Whether somebody sits at a terminal and can be asked."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
 def confirm(question: str) -> bool:
-    """Ask on a terminal; False if there is none."""
+    """Ask for confirmation on a terminal; False if there is none."""
     if not can_ask():
         return False
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What went wrong, in words for people and, with ``--json``, as an object for programs."""
+"""Errors, in words for people and, with ``--json``, as an object for programs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ...errors import SegueError, of_os
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 UNFORESEEN = 70
-INTERRUPTED_HINT = "what was acknowledged is durable; `segue status` shows it"
+INTERRUPTED_HINT = "everything that was acknowledged is saved; `segue status` shows it"
 
 
 class OutputFailed(SegueError):
-    """What was to be shown could not be written; what the command did is durable all the same."""
+    """The output could not be written; what the command did is durable all the same."""
 
     code = "output"
     exit_code = 74
@@ -22,12 +22,12 @@ class OutputFailed(SegueError):
     def __init__(self, fault: OSError) -> None:
         super().__init__(
             f"the output could not be written: {fault.strerror}",
-            hint="what the command did is durable; `segue status` shows it",
+            hint="what the command did is saved; `segue status` shows it",
         )
 
 
 def report(fault: BaseException, words: list[str]) -> int:
-    """Say it; the exit code."""
+    """Report a fault, as text and with ``--json`` as an object, and return the exit code."""
     if isinstance(fault, BrokenPipeError):
         _close_pipe()
         return PIPE_CLOSED
@@ -57,9 +57,9 @@ def _known(fault: SegueError, words: list[str]) -> int:
 
 def _unforeseen(fault: Exception, words: list[str]) -> int:
     _show_where(fault)
-    told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    message = f"this should not have happened: {told}"
-    hint = "SEGUE_DEBUG=1 shows where; `segue doctor` looks whether all is well"
+    what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    message = f"unexpected error: {what}"
+    hint = "SEGUE_DEBUG=1 shows where it happened; `segue doctor` checks the store"
     _say(f"segue: {_clean(message)}")
     _say(f"  hint: {hint}")
     _object("unforeseen", message, hint, words, retryable=False)
@@ -107,7 +107,7 @@ def _say(text: str) -> None:
 
 
 def _close_pipe() -> None:
-    """Nobody reads any more: let the interpreter flush into nothing at its end."""
+    """The reader of the output is gone: let the interpreter flush into nothing at its end."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError, AttributeError):

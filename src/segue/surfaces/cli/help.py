@@ -1,4 +1,4 @@
-"""Help: of all commands and of one."""
+"""The help texts: an overview of all commands, and one command in detail."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .table import GROUPS, TABLE
 if TYPE_CHECKING:
     import argparse
 
-    from .parser import Parser
+    from .command import CliCommand
 
 _SHARED = (
-    ("--json", "give JSON instead of text"),
-    ("-C, --folder DIR", "act as if started in this folder"),
-    ("--home DIR", "the data folder, instead of SEGUE_HOME"),
-    ("--store URL", "the store, instead of SEGUE_STORE"),
-    ("--actor NAME", "who declares this: `user` or an agent's name"),
-    ("--no-color", "no colours, also on a terminal"),
+    ("--json", "print JSON instead of text"),
+    ("-C, --folder DIR", "run as if started in this folder"),
+    ("--home DIR", "the data folder; overrides SEGUE_HOME"),
+    ("--store URL", "the store; overrides SEGUE_STORE"),
+    ("--actor NAME", "who is acting: `user` or an agent's name"),
+    ("--no-color", "no colours, even on a terminal"),
 )
 
 
@@ -29,19 +29,20 @@ def overview() -> str:
         lines += [f"  {name:12} {TABLE[name][1]}" for name in names]
     lines += ["", "options, before or after the command:"]
     lines += [f"  {flags:18} {about}" for flags, about in _SHARED]
-    lines += ["", "`segue help COMMAND` has examples; `segue --version` says which Segue this is.", ""]
+    lines += ["", "`segue help COMMAND` has examples; `segue --version` shows the version.", ""]
     return "\n".join(lines)
 
 
-def of_command(parser: Parser) -> str:
+def of_command(command: CliCommand) -> str:
     """What `segue COMMAND --help` says."""
     from .parser import usage
 
-    lines = [f"usage: {usage(parser)}", "", f"{parser.prog}: {parser.command.about}"]
+    parser = command.parser()
+    lines = [f"usage: {usage(parser)}", "", f"{parser.prog}: {command.about}"]
     lines += _section("arguments", parser.positionals())
     lines += _section("options", parser.options())
     lines += _section("options of every command", parser.options(shared=True))
-    lines += ["", "examples:", *(f"  {example}" for example in parser.command.examples), ""]
+    lines += ["", "examples:", *(f"  {example}" for example in command.examples), ""]
     return "\n".join(lines)
 
 

@@ -12,8 +12,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .table import TABLE
 
@@ -21,16 +20,6 @@ COLLECT_FROM = 50_000
 """So many new values before Python looks for cycles: what is loaded for a command alone would have it look a
 hundred times, for nothing."""
 _VALUED = ("-C", "--folder", "--home", "--store", "--actor")
-_NAMES = {
-    "-C": "folder", "--folder": "folder", "--home": "home", "--store": "store", "--actor": "actor",
-    "-s": "session", "--session": "session", "--agent": "agent",
-}  # fmt: skip
-_PLAIN: dict[str, dict[str, Any]] = {
-    "status": {"id": None, "session": None},
-    "brief": {"what": None, "max_bytes": 2_048, "format": "text", "agent": None},
-    "sync": {"path": (), "agent": None, "session": None},
-}
-"""Commands that must be quick, with what they are given; words without a dash are the first of it."""
 _FLAGS = ("--json", "--no-color")
 
 
@@ -55,7 +44,7 @@ def run() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line; the exit code."""
+    """Run a command line, by default that of this process, and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     gc.set_threshold(COLLECT_FROM)
     try:
@@ -71,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _flush() -> None:
-    """Everything out, while what goes wrong with that can still be told."""
+    """Write everything out while it can still be reported if that fails."""
     try:
         if sys.stdout is not None:  # it is None if the caller closed it
             sys.stdout.flush()
@@ -107,12 +96,8 @@ def _dispatch(words: list[str]) -> int:
 
     found = find(command)
     own, behind = (options, dashed) if found.more else (rest, [])
-    args: Any = read_plainly(command, [*before, *own])
-    if args is None:
-        from .parser import Parser
-
-        args = Parser(found).read([*before, *own])
-    with CommandContext(found, args, behind) as context:
+    args = found.parser().read([*before, *own])
+    with CommandContext(command, args, behind) as context:
         return found.run(context)
 
 
@@ -124,38 +109,6 @@ def _quick_check(words: list[str]) -> int | None:
     if found is not None and "--json" in words:
         print(quick.as_json(*found))
     return found[0] if found is not None else None
-
-
-def read_plainly(command: str, words: list[str]) -> SimpleNamespace | None:
-    """The arguments of a command that must be quick, without argparse; None if it is none, or in doubt."""
-    given = _PLAIN.get(command)
-    if given is None:
-        return None
-    args = SimpleNamespace(
-        **given, json=False, folder=None, home=None, store=None, actor=None, no_color=False
-    )
-    bare: list[str] = []
-    left = iter(words)
-    for word in left:
-        if word in _FLAGS:
-            setattr(args, word[2:].replace("-", "_"), True)
-        elif (name := _NAMES.get(word)) and hasattr(args, name):
-            value = next(left, "-")
-            if value.startswith("-"):
-                return None
-            setattr(args, name, value)
-        elif not word or word.startswith("-"):
-            return None
-        else:
-            bare.append(word)
-    first = next(iter(given))
-    if given[first] == ():
-        setattr(args, first, bare)
-    elif len(bare) > 1:
-        return None
-    elif bare:
-        setattr(args, first, bare[0])
-    return args
 
 
 def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
@@ -177,7 +130,7 @@ def _split(words: list[str]) -> tuple[list[str], str, list[str]]:
 
 
 def _behind_dashes(words: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before and behind ``--``."""
+    """What stands before and after ``--``."""
     place = words.index("--") if "--" in words else len(words)
     return words[:place], words[place + 1 :]
 
@@ -190,23 +143,22 @@ def _version(json: bool) -> int:
 
 
 def _help(rest: list[str], *, asked: bool) -> int:
-    from .help import overview
+    from .help import of_command, overview
 
     topic = next((word for word in rest if not word.startswith("-")), "")
     if topic and topic not in TABLE:
         raise _unknown(topic)
     if topic:
         from .command import find
-        from .parser import Parser
 
-        print(_readable(Parser(find(topic)).format_help()), end="")
+        print(_readable(of_command(find(topic))), end="")
     else:
         print(_readable(overview()), end="")
     return 0 if asked else 64
 
 
 def _readable(text: str) -> str:
-    """The text as it fits where it is shown."""
+    """The text, wrapped to the width of the terminal if it is shown on one."""
     if sys.stdout is None or not sys.stdout.isatty():
         return text
     from ..render import fitted, style_for

@@ -8,11 +8,10 @@ the same on every version of Python and serves as the reference.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ...errors import UsageError
-from .command import CliCommand
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -23,17 +22,19 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """The parser of one command; what is wrong is a UsageError."""
+    """The parser of one command; a bad command line is a UsageError."""
 
-    def __init__(self, command: CliCommand) -> None:
-        super().__init__(
-            prog=f"segue {command.name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter
-        )
-        self.command = command
-        if command.declare is not None:
-            command.declare(self)
-        if command.session:
-            _declare_session(self, command)
+    def __init__(
+        self, name: str, declare: Declare | None = None, *, session: str = "", more: str = ""
+    ) -> None:
+        """``declare`` adds the command's own arguments; ``session`` and ``more`` are as in ``CliCommand``."""
+        super().__init__(prog=f"segue {name}", add_help=False, allow_abbrev=False, formatter_class=_Formatter)
+        self.name = name
+        self.more = more
+        if declare is not None:
+            declare(self)
+        if session:
+            _declare_session(self, session)
         self.own = len(self._actions)
         _declare_globals(self)
 
@@ -41,9 +42,20 @@ class Parser(argparse.ArgumentParser):
         head, _, names = message.partition("are required: ")
         if names and head.endswith("arguments "):
             known = {one.metavar or one.dest: one.choices for one in self.positionals() if one.choices}
-            told = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
-            message = f"{head}are required: {', '.join(told)}"
-        raise UsageError(message, hint=f"see `segue {self.command.name} --help`")
+            shown_names = ["|".join(map(str, known.get(name, [name]))) for name in names.split(", ")]
+            message = f"{head}are required: {', '.join(shown_names)}"
+        raise UsageError(message, hint=f"see `segue {self.name} --help`")
+
+    def flag(self, name: str, help: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action="store_true", help=help)
+
+    def many(self, name: str, metavar: str | tuple[str, ...], help: str) -> None:
+        """Add an option that may be given several times, each time with a value, or with several."""
+        values = None if isinstance(metavar, str) else len(metavar)
+        self.add_argument(
+            name, action="append", default=[], nargs=values, metavar=metavar, help=f"{help}; repeatable"
+        )
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """The words as values; options and arguments may stand in any order."""
@@ -52,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         return self.parse_intermixed_args(words)
 
     def positionals(self) -> list[argparse.Action]:
-        """Arguments without a dash."""
+        """The arguments that are no options."""
         return [action for action in self._actions if not action.option_strings]
 
     def options(self, *, shared: bool = False) -> list[argparse.Action]:
@@ -63,32 +75,31 @@ class Parser(argparse.ArgumentParser):
     def format_usage(self) -> str:
         return usage(self) + "\n"
 
-    def format_help(self) -> str:
-        from .help import of_command
 
-        return of_command(self)
+Declare = Callable[[Parser], None]
+"""Adds the arguments and options of a command to its parser."""
 
 
-def _declare_session(parser: Parser, command: CliCommand) -> None:
-    if command.session == "id":
-        parser.add_argument("id", nargs="?", metavar="ID", help="the session; the current one if not given")
+def _declare_session(parser: Parser, kind: str) -> None:
+    if kind == "id":
+        parser.add_argument("id", nargs="?", metavar="ID", help="the session; by default the current one")
     parser.add_argument(
-        "-s", "--session", metavar="ID", help="the session; else SEGUE_SESSION, else the current one"
+        "-s", "--session", metavar="ID", help="the session; by default SEGUE_SESSION, or the current one"
     )
 
 
 def _declare_globals(parser: Parser) -> None:
-    parser.add_argument("--json", action="store_true", help="give JSON instead of text")
-    parser.add_argument("-C", "--folder", metavar="DIR", help="act as if started in this folder")
-    parser.add_argument("--home", metavar="DIR", help="the data folder, instead of SEGUE_HOME")
-    parser.add_argument("--store", metavar="URL", help="the store, instead of SEGUE_STORE")
-    parser.add_argument("--actor", metavar="NAME", help="who declares this: `user` or an agent's name")
-    parser.add_argument("--no-color", action="store_true", help="no colours, also on a terminal")
-    parser.add_argument("-h", "--help", action="help", help="this text")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("-C", "--folder", metavar="DIR", help="run as if started in this folder")
+    parser.add_argument("--home", metavar="DIR", help="the data folder; overrides SEGUE_HOME")
+    parser.add_argument("--store", metavar="URL", help="the store; overrides SEGUE_STORE")
+    parser.add_argument("--actor", metavar="NAME", help="who is acting: `user` or an agent's name")
+    parser.add_argument("--no-color", action="store_true", help="no colours, even on a terminal")
+    parser.add_argument("-h", "--help", action="help", help="show this help")
 
 
 def usage(parser: Parser) -> str:
-    """The command in a line."""
+    """The usage line of a command."""
     words = [parser.prog]
     for action in parser.positionals():
         name = shown(action)
@@ -96,11 +107,11 @@ def usage(parser: Parser) -> str:
         optional = action.nargs in ("?", "*")
         name = f"{name}..." if many else name
         words.append(f"[{name}]" if optional else name)
-    return " ".join([*words, "[options]", *([parser.command.more] if parser.command.more else [])])
+    return " ".join([*words, "[options]", *([parser.more] if parser.more else [])])
 
 
 def shown(action: argparse.Action) -> str:
-    """How an argument is called in usage."""
+    """The name of an argument in usage lines."""
     if action.choices is not None and not action.metavar:
         return "|".join(str(choice) for choice in action.choices)
     metavar: Any = action.metavar or action.dest.upper()
@@ -108,6 +119,6 @@ def shown(action: argparse.Action) -> str:
 
 
 def flags(action: argparse.Action) -> str:
-    """``-s, --session ID``."""
+    """The names of an option with its value, as in ``-s, --session ID``."""
     names = ", ".join(action.option_strings)
     return names if action.nargs == 0 else f"{names} {shown(action)}"

@@ -1,9 +1,10 @@
-"""A bar on a terminal for what takes longer than a second; silent otherwise."""
+"""What is shown on a terminal while something takes longer than a second; silent otherwise."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 from ..render import bar, cut, is_terminal, one_line, style_for
 from .context import CommandContext
@@ -37,3 +38,12 @@ class ProgressBar:
     def __exit__(self, *_: object) -> None:
         if self._drawn:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def model_progress(context: CommandContext) -> Callable[[str], None] | None:
+    """Says on a terminal which model is asked, since when; None where nobody looks."""
+    return None if context.json or not is_terminal(sys.stderr) else _asking
+
+
+def _asking(text: str) -> None:
+    print(f"{text} since {time.strftime('%H:%M:%S')}; Ctrl-C cancels", file=sys.stderr, flush=True)

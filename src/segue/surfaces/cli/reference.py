@@ -18,7 +18,7 @@ from ...services.upkeep.doctor import finding
 from ...services.upkeep.recover import result
 from ...services.workspace import backups
 from .command import find
-from .parser import Parser, flags, shown, usage
+from .parser import flags, shown, usage
 from .table import GROUPS
 
 TARGET = Path("docs") / "reference" / "cli.md"
@@ -29,11 +29,11 @@ _INTRO = """\
 <!-- Written by `make docs` from the parsers. Do not edit: a test compares. -->
 
 `segue COMMAND [options]`. `segue --help` lists the commands, `segue help COMMAND` or
-`segue COMMAND --help` explains one, `segue --version` says which Segue this is. `python -m segue`
+`segue COMMAND --help` explains one, `segue --version` shows the version. `python -m segue`
 is the same.
 
 **Which session** a command means: the ID that is given (as an argument or with `--session`), else
-`SEGUE_SESSION`, else the working tree's current one.
+`SEGUE_SESSION`, else the current one of the working tree.
 
 **Text** of `-` is read from standard input. An item may be named by its text, in any case and
 spacing, or by its number as `segue status` shows it: `#3`.
@@ -53,16 +53,16 @@ _EXITS = """\
 | 1 | the answer is no: `verify`: not all is proven; `bootstrap`: not as it was; `budget --spent`: at the \
 limit; `handover check`: resume needed |
 | 2 | `handover check`: completed |
-| 64 | the command line or what it names is wrong |
+| 64 | the command line, or something that it names, is wrong |
 | 65 | refused in this state: the session is over, nothing to undo, a PAUSE file |
-| 66 | somebody else was faster, or holds the session |
-| 69 | an agent, a model, a transcript, or a package or program that is not installed |
-| 70 | damage, a fault that `doctor` or `rebuild --check` found, or one nobody foresaw (`SEGUE_DEBUG=1`) |
+| 66 | somebody else changed it first, or holds the session |
+| 69 | an agent, a model or a transcript failed, or a package or program is not installed |
+| 70 | damage, a fault that `doctor` or `rebuild --check` found, or an unexpected error (`SEGUE_DEBUG=1`) |
 | 74 | the store cannot be reached, is busy or full |
 | 75 | a step of a handover failed and stays pending |
-| 77 | a file or folder that may not be read or written |
+| 77 | no permission to read or write a file or folder |
 | 130 | Ctrl-C |
-| 141 | nobody read the output any more |
+| 141 | the reader of the output went away |
 
 `segue hold -- COMMAND` gives the exit code of the command: 128 and the signal's number if it was
 killed, 127 if there is no such command, 126 if it cannot be run.
@@ -91,9 +91,9 @@ _EVENT = (
 
 
 def reference() -> str:
-    """The whole page."""
-    parts = [_INTRO, "## Options of every command\n", _rows(Parser(find("status")).options(shared=True))]
-    parts += ["They may stand before or behind the command.\n"]
+    """The reference of all commands, as Markdown."""
+    parts = [_INTRO, "## Options of every command\n", _rows(find("status").parser().options(shared=True))]
+    parts += ["They may stand before or after the command.\n"]
     for group, names in GROUPS.items():
         parts.append(f"## {group[0].upper()}{group[1:]}\n")
         parts += [_command(name) for name in names]
@@ -102,7 +102,7 @@ def reference() -> str:
 
 def _command(name: str) -> str:
     command = find(name)
-    parser = Parser(command)
+    parser = command.parser()
     about = f"{command.about[0].upper()}{command.about[1:]}."
     lines = [f"### segue {name}\n", f"{about}\n", f"```\n{usage(parser)}\n```\n"]
     actions = [*parser.positionals(), *parser.options()]
@@ -120,7 +120,7 @@ def _rows(actions: list[argparse.Action]) -> str:
 
 
 def _shapes() -> str:
-    parts = ["## Shapes\n", "Every field is always there; what is not known is empty, zero or false.\n"]
+    parts = ["## Shapes\n", "Every field is always present; what is not known is empty, zero or false.\n"]
     for shape in _SHAPES:
         name = "Check" if shape is finding.Diagnosis else shape.__name__
         fields = ", ".join(
@@ -130,7 +130,9 @@ def _shapes() -> str:
         )
         parts.append(f"**{name}**: {fields}.\n")
     listed = ", ".join(f"`{field}`" for field in _EVENT)
-    parts.append(f"**Event**: {listed}. `body` is as in the journal, `words` says it for people.\n")
+    parts.append(
+        f"**Event**: {listed}. `body` is as in the journal; `words` puts it into words for people.\n"
+    )
     return "\n".join(parts)
 
 

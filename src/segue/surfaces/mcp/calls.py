@@ -1,36 +1,35 @@
-"""A call of a tool: the command that it is, run here, and its JSON.
+"""The tools for an agent on this machine.
 
-Calls of one agent run one after the other; what a command says goes to a writer of its own, and what it would
-read from standard input is empty. Who asks is found out once, as soon as it can be told. Where Segue is off,
-tools that look tell nothing of the work, and the others store nothing and say so.
+Calls of one agent run one after the other. Who calls is found out once, as soon as it can be what. Where
+Segue is off, tools that look tell nothing of the work, and the others store nothing and say so.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...core.base.values import Value
 from ...errors import RefusedError, SegueError, UnknownSession, of_os
-from ...settings import data_folder
-from ..cli.command import find
-from ..cli.context import CommandContext
-from ..cli.parser import Parser
-from ..cli.run_in_process import run
-from ..cli.table import TABLE
-from .tools import BY_NAME, Arguments, Tool, checked, new_session
+from ...settings import data_folder, environment_now
+from ..render import as_json
+from .operations import ToolCall, begin, perform, stores_nothing
+from .tools import Arguments, Tool, checked, tool_of
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+    from ...services.workspace.data_folder import DataFolder
 
 ACTOR = "agent"
-BRIEF_URI = "segue://brief"
-LOOKING = ("resume", "brief", "status", "recall", "since")
-"""Commands that store nothing; of `feature` it is two of its actions."""
+"""Who declares something, where it cannot be what which agent calls."""
+NOTHING_KNOWN = "Nothing is known of earlier work here."
 
 
 class ToolOutcome(Value):
-    """What a call gave: the text of the command's JSON, and whether it is an error."""
+    """What a call gave: the text of an object as JSON, and whether it is an error."""
 
     text: str
     failed: bool = False
@@ -41,123 +40,138 @@ class ToolOutcome(Value):
 
 
 class Calls:
-    """The tools, for one agent. ``options`` go before each command: folder, data folder, session."""
+    """The tools, for one agent on this machine."""
 
-    def __init__(self, options: Sequence[str] = (), session: str = "") -> None:
-        self._options = list(options)
+    def __init__(
+        self, folder: Path | None = None, environment: Mapping[str, str] | None = None, session: str = ""
+    ) -> None:
+        """What is not given is as it is at each call: the folder and the environment of this process."""
+        self._folder_given = folder
+        self._environment_given = environment
         self._session = session
         self._agent = ""
         self._lock = threading.Lock()
 
+    @property
+    def _folder(self) -> Path:
+        return self._folder_given or Path.cwd()
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return dict(self._environment_given) if self._environment_given is not None else environment_now()
+
     def call(self, name: str, arguments: Arguments) -> ToolOutcome:
         """Run a tool; what goes wrong is an outcome too."""
-        tool = BY_NAME.get(name)
-        if tool is None:
-            return _failed("usage", f"there is no tool {name}", f"there are {', '.join(BY_NAME)}")
         with self._lock:
             try:
+                tool = tool_of(name)
                 return self._call(tool, checked(tool, arguments))
             except SegueError as fault:
                 return failed(fault)
+            except OSError as fault:
+                return failed(of_os(fault))
+            except Exception as fault:
+                return unforeseen(fault)
 
     def _call(self, tool: Tool, given: Arguments) -> ToolOutcome:
-        words = tool.words(given)
+        looks = stores_nothing(tool, given)
         off = self._off()
-        if not off:
-            self._ask()
-            off = self._off(asked=True)
-        if off and (words[0] in LOOKING or given.get("action") in ("list", "show")):
-            return ToolOutcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
         if off:
-            raise RefusedError(
-                f"Segue is off {off}: nothing was stored",
-                hint="go on without it; whether it is on is for the user to say",
-            )
-        outcome = self._run(words, tool)
-        if not outcome.failed or _code(outcome) != UnknownSession.code:
-            return outcome
-        if tool.name == "resume":  # nothing was declared; an agent may have left a run all the same
-            return self._run(["brief"], tool)
-        if tool.name == "plan" and "goal" in given:
-            outcome = self._run(new_session(given), tool)
-            self._session = "" if outcome.failed else str(outcome.value["id"])
-        return outcome
+            return _answer_when_off(off, looks or tool.name == "resume")
+        with self._opened(self._agent or ACTOR, looks=looks) as segue:
+            call = ToolCall(segue, self._session, given)
+            try:
+                return ToolOutcome(as_json(perform(tool, call)))
+            except UnknownSession:
+                if tool.name == "plan" and "goal" in given:
+                    begun = begin(call)
+                    self._session = str(begun["id"])
+                    return ToolOutcome(as_json(begun))
+                if tool.name != "resume":
+                    raise
+        return ToolOutcome(self._brief("json"))  # nothing was declared; an agent may have left a run
 
     def brief(self) -> str:
         """The brief as text, for prompts and resources."""
         with self._lock:
-            off = self._off() or self._off(asked=True)
+            off = self._off()
             if off:
                 return f"Segue is off {off}: it tells nothing."
-            out = io.StringIO()
             try:
-                run([*self._options, "brief"], out=out, err=io.StringIO())
+                return self._brief("text") + "\n"
             except (SegueError, OSError):
-                return "Nothing is known of earlier work here."
-        return out.getvalue()
+                return NOTHING_KNOWN
 
-    def _ask(self) -> None:
-        """Find out which session is meant, unless it was said."""
-        if self._session and self._agent:
-            return
-        from ...services.runs.caller import asker
+    def _brief(self, form: Any) -> str:
+        from ...services.brief.brief import brief_here, workspace_to_look
 
-        with self._context() as context:
-            who = asker(context.look().workspace)
-        self._agent = self._agent or who.agent
-        self._session = self._session or who.session
+        with workspace_to_look(self._folder, self._environment) as workspace:
+            return brief_here(workspace, form=form)
 
-    def _off(self, *, asked: bool = False) -> str:
-        """Where Segue is off; empty where it is on. Only once it is known who asks, for a session, too."""
+    # -- where, and who ------------------------------------------------------------------------
+
+    def _opened(self, actor: str = "", *, looks: bool) -> Segue:
+        """Segue for whoever acts; where nothing is stored yet, one who only looks makes no store."""
+        from ...api.for_command import segue_for_command, segue_for_looking
+
+        folder, environment = self._folder, self._environment
+        found = segue_for_looking(folder, environment) if looks else None
+        return found or segue_for_command(folder, environment, actor)
+
+    def _off(self) -> str:
+        """Where Segue is off; empty where it is on. Finds out who calls, which needs a store, only if it is
+        not off for the whole folder."""
         from ...services.workspace.data_folder import DataFolder
         from ...services.workspace.on_off import is_off
 
-        with self._context() as context:
-            home, folder = DataFolder(data_folder(context.environment)), context.folder
-            if is_off(home, folder):
-                return f"in {folder}"
-            if not asked or not (home.path / "off" / "session").exists():
+        home, folder = DataFolder(data_folder(self._environment)), self._folder
+        if is_off(home, folder):
+            return f"in {folder}"
+        is_known = self._session and self._agent
+        if is_known and not _sessions_off(home):
+            return ""
+        with self._opened(looks=True) as segue:
+            if not is_known:
+                self._find_caller(segue)
+            if not _sessions_off(home):
                 return ""
             try:
-                session = context.look().session(self._session).id
+                session = segue.session(self._session).id
             except UnknownSession:
                 return ""
-            return f"for session {session}" if is_off(home, folder, session) else ""
+        return f"for session {session}" if is_off(home, folder, session) else ""
 
-    def _context(self) -> CommandContext:
-        status = find("status")
-        return CommandContext(status, Parser(status).read(self._options), [])
+    def _find_caller(self, segue: Segue) -> None:
+        """Which agent calls, and on which session, as far as that was not what."""
+        from ...services.runs.caller import asker
 
-    def _run(self, words: list[str], tool: Tool) -> ToolOutcome:
-        meant = self._session if tool.session and words[0] in TABLE and find(words[0]).session else ""
-        session = [f"--session={meant}"] if meant else []
-        options = [*self._options, "--json", f"--actor={self._agent or ACTOR}"]
-        out = io.StringIO()
-        try:
-            run([*options, words[0], *session, *words[1:]], out=out, err=io.StringIO())
-        except SegueError as fault:
-            return failed(fault)
-        except OSError as fault:
-            return failed(of_os(fault))
-        except Exception as fault:
-            return unforeseen(fault)
-        return ToolOutcome(out.getvalue().rstrip("\n"))
+        who = asker(segue.workspace)
+        self._agent = self._agent or who.agent
+        self._session = self._session or who.session
 
 
-def _code(outcome: ToolOutcome) -> str:
-    value = outcome.value
-    return str(value["error"]["code"]) if isinstance(value, Mapping) and "error" in value else ""
+def _sessions_off(home: DataFolder) -> bool:
+    return (home.path / "off" / "session").exists()
+
+
+def _answer_when_off(off: str, looks: bool) -> ToolOutcome:
+    if looks:
+        return ToolOutcome(json.dumps({"off": True, "message": f"Segue is off {off}: it tells nothing"}))
+    raise RefusedError(
+        f"Segue is off {off}: nothing was stored",
+        hint="go on without it; whether it is on is for the user to say",
+    )
 
 
 def failed(fault: SegueError) -> ToolOutcome:
-    """One of our errors as an outcome."""
+    """An error that Segue foresaw, as an outcome."""
     return _failed(fault.code, fault.message, fault.hint, retryable=fault.retryable, **fault.facts())
 
 
 def unforeseen(fault: Exception) -> ToolOutcome:
-    """A fault of ours as an outcome."""
-    told = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
-    return _failed("unforeseen", f"this should not have happened: {told}", "see `segue doctor`")
+    """An unexpected error, as an outcome."""
+    what = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    return _failed("unforeseen", f"unexpected error: {what}", "see `segue doctor`")
 
 
 def _failed(code: str, message: str, hint: str, **facts: Any) -> ToolOutcome:

@@ -1,8 +1,8 @@
 """The first second: what an agent asks at once is answered while the SDK is being loaded.
 
-The front knows the handshake and the lists, which need no session and no SDK; a test compares its answers
-with those of the SDK. Everything else waits for the SDK. The handshake is told to the SDK too, and its own
-answer to it is dropped. Once the SDK is there, the front only passes lines on.
+``EarlyAnswers`` knows the handshake and the lists, which need no session and no SDK; a test compares its
+answers with those of the SDK. Everything else waits for the SDK. The handshake is passed on to the SDK too,
+and the SDK's own answer to it is dropped. Once the SDK is loaded, lines are only passed on.
 
 It is more than a nicety: a client may ask for the newest protocol first, wait for less than the SDK takes
 to load, and go on with the older one; the SDK would then have heard both and refuse the older.
@@ -17,11 +17,10 @@ import threading
 from typing import Any, BinaryIO
 
 from ... import __version__
-from .calls import BRIEF_URI
-from .tools import INSTRUCTIONS, listed
+from .tools import BRIEF_URI, INSTRUCTIONS, listed
 
 LAST_SECONDS = 10.0
-"""How long answers are waited for when nothing more will be asked."""
+"""How long the last answers are waited for when the agent has closed its end."""
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 META = "io.modelcontextprotocol/"
@@ -40,7 +39,7 @@ CAPABILITIES = {
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The result of what the front knows; None for everything else."""
+    """The result of a request that can be answered without the SDK; None for every other one."""
     if is_modern(params):
         return _modern(method, params)
     if method == "initialize" and params.get("protocolVersion") in HANDSHAKES:

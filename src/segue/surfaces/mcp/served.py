@@ -1,4 +1,4 @@
-"""The eight tools on a server: the same commands, on the sessions of the key's project, many at once.
+"""The eight tools on a server: the same operations, on the sessions of the key's project, many at once.
 
 Which session is meant is said by the header ``Segue-Session``, else it is the one that this key last worked
 on here, else the only one that is open; with several nothing is guessed. A server has no working tree: what
@@ -7,7 +7,6 @@ needs one is said to be done on the machine with the code. A reader's key calls 
 
 from __future__ import annotations
 
-import io
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -18,11 +17,10 @@ from ...core.server.access import Access
 from ...core.sessions.state import OPEN
 from ...errors import RefusedError, SegueError, UnknownSession, UsageError
 from ...services.brief.brief import brief_of_session
-from ..cli.command import find
-from ..cli.run_in_process import run
-from ..render import as_json
-from .calls import LOOKING, ToolOutcome, failed, unforeseen
-from .tools import BY_NAME, Arguments, Tool, checked, new_session
+from ..render import as_json, saved_object
+from .calls import NOTHING_KNOWN, ToolOutcome, failed, unforeseen
+from .operations import ToolCall, begin, perform, stores_nothing
+from .tools import Arguments, Tool, checked, tool_of
 
 NOWHERE = {
     "verify": "checks are run on the machine with the code: `segue verify` there",
@@ -41,83 +39,63 @@ class ServedCaller(Value):
 
 
 class ServedCalls:
-    """The tools, for whoever has a key."""
+    """The tools, for whoever has a key of the server."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = threading.Lock()
 
-    def call(self, asker: ServedCaller, name: str, arguments: Arguments) -> ToolOutcome:
+    def call(self, caller: ServedCaller, name: str, arguments: Arguments) -> ToolOutcome:
         """Run a tool; what goes wrong is an outcome too."""
-        tool = BY_NAME.get(name)
-        if tool is None:
-            return failed(UsageError(f"there is no tool {name}", hint=f"there are {', '.join(BY_NAME)}"))
         try:
-            return self._call(asker, tool, checked(tool, arguments))
+            tool = tool_of(name)
+            return ToolOutcome(as_json(self._call(caller, tool, checked(tool, arguments))))
         except SegueError as fault:
             return failed(fault)
         except Exception as fault:
             return unforeseen(fault)
 
-    def _call(self, asker: ServedCaller, tool: Tool, given: Arguments) -> ToolOutcome:
-        words = tool.words(given)
-        looks = (words[0] in LOOKING and words[0] != "resume") or given.get("action") in ("list", "show")
-        asker.access.demand("reader" if looks else "writer")
-        if words[0] in NOWHERE:
-            raise RefusedError("a server sees no working tree", hint=NOWHERE[words[0]])
-        session = ""
-        if tool.session:
-            try:
-                session = self._meant(asker)
-            except UnknownSession:
-                if tool.name == "plan" and "goal" in given:
-                    return self._begun(asker, given)
-                if tool.name != "remember":
-                    raise
-            except UsageError:
-                if tool.name != "remember":
-                    raise
+    def _call(self, caller: ServedCaller, tool: Tool, given: Arguments) -> Any:
+        caller.access.demand("reader" if stores_nothing(tool, given) else "writer")
+        hint = NOWHERE.get(tool.name) or NOWHERE.get(given.get("action", ""))
+        if hint:
+            raise RefusedError("a server sees no working tree", hint=hint)
+        try:
+            session = self._meant(caller) if tool.name != "recall" else ""
+        except UnknownSession:
+            if tool.name == "plan" and "goal" in given:
+                return self._begun(caller, given)
+            if tool.name != "remember":
+                raise
+            session = ""
+        except UsageError:
+            if tool.name != "remember":
+                raise
+            session = ""
         if tool.name == "resume":
-            return self._resumed(asker, session, str(given.get("budget") or ""))
-        flag = [f"--session={session}"] if session and find(words[0]).session else []
-        return _ran(asker.segue, [words[0], *flag, *words[1:]])
+            return _resumed(caller.segue, session, str(given.get("budget") or ""))
+        return perform(tool, ToolCall(caller.segue, session, given))
 
-    def brief(self, asker: ServedCaller) -> str:
+    def brief(self, caller: ServedCaller) -> str:
         """The brief as text, for prompts and resources."""
         try:
-            return brief_of_session(asker.segue.workspace, self._meant(asker))
+            return brief_of_session(caller.segue.workspace, self._meant(caller))
         except SegueError:
-            return "Nothing is known of earlier work here."
+            return NOTHING_KNOWN
 
-    def _begun(self, asker: ServedCaller, given: Arguments) -> ToolOutcome:
-        words = new_session(given)
-        if asker.session:
-            words[1:1] = [f"--id={asker.session}"]
-        outcome = _ran(asker.segue, words)
-        if not outcome.failed:
-            self._remember(asker, str(outcome.value["id"]))
-        return outcome
-
-    def _resumed(self, asker: ServedCaller, session: str, budget: str) -> ToolOutcome:
-        segue = asker.segue
-        saved = segue.attach(session).resume()
-        restored = segue.restore(session, budget=budget) if budget else None
-        told: dict[str, Any] = {name: getattr(saved, name) for name in saved.__struct_fields__}
-        told |= {
-            "id": session, "status": segue.workspace.repository.state(session).status,
-            "restoration": restored,
-            "brief": "" if restored is not None else brief_of_session(segue.workspace, session),
-        }  # fmt: skip
-        return ToolOutcome(as_json(told))
+    def _begun(self, caller: ServedCaller, given: Arguments) -> dict[str, Any]:
+        begun: dict[str, Any] = begin(ToolCall(caller.segue, "", given), id=caller.session)
+        self._remember(caller, str(begun["id"]))
+        return begun
 
     # -- which session -------------------------------------------------------------------------
 
-    def _meant(self, asker: ServedCaller) -> str:
-        segue = asker.segue
-        if asker.session:
-            return segue.attach(asker.session).id
+    def _meant(self, caller: ServedCaller) -> str:
+        segue = caller.segue
+        if caller.session:
+            return segue.attach(caller.session).id
         with self._lock:
-            last = self._last.get(self._key(asker), "")
+            last = self._last.get(self._key(caller), "")
         if (
             last
             and segue.workspace.repository.exists(last)
@@ -132,25 +110,26 @@ class ServedCalls:
             raise UsageError(
                 f"{len(there)} sessions are open: {named}", hint="name one with the header Segue-Session"
             )
-        return self._remember(asker, there[0])
+        return self._remember(caller, there[0])
 
-    def _remember(self, asker: ServedCaller, session: str) -> str:
+    def _remember(self, caller: ServedCaller, session: str) -> str:
         with self._lock:
-            self._last[self._key(asker)] = session
-            self._last.move_to_end(self._key(asker))
+            self._last[self._key(caller)] = session
+            self._last.move_to_end(self._key(caller))
             while len(self._last) > _REMEMBERED_MAX:
                 self._last.popitem(last=False)
         return session
 
     @staticmethod
-    def _key(asker: ServedCaller) -> tuple[str, str]:
-        return asker.access.key, f"{asker.access.project}/{asker.segue.workspace.repository.actor}"
+    def _key(caller: ServedCaller) -> tuple[str, str]:
+        return caller.access.key, f"{caller.access.project}/{caller.segue.workspace.repository.actor}"
 
 
-def _ran(segue: Segue, words: list[str]) -> ToolOutcome:
-    out = io.StringIO()
-    try:
-        run(["--json", *words], out=out, err=io.StringIO(), segue=segue)
-    except SegueError as fault:
-        return failed(fault)
-    return ToolOutcome(out.getvalue().rstrip("\n"))
+def _resumed(segue: Segue, session: str, budget: str) -> dict[str, Any]:
+    """What can be told of a session without a working tree."""
+    saved = segue.attach(session).resume()
+    restored = segue.restore(session, budget=budget) if budget else None
+    return saved_object(
+        saved, id=session, status=segue.workspace.repository.state(session).status, restoration=restored,
+        brief="" if restored is not None else brief_of_session(segue.workspace, session),
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The server proper, by the official SDK: tools, and the brief as a prompt and a resource."""
+"""The MCP server, by the official SDK: tools, and the brief as a prompt and a resource."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from ... import __version__
-from .calls import BRIEF_URI, Calls, ToolOutcome
+from .calls import Calls, ToolOutcome
 from .early_answers import NAME, PROMPT, RESOURCE, EarlyAnswers
-from .tools import INSTRUCTIONS, Arguments, listed
+from .tools import BRIEF_URI, INSTRUCTIONS, Arguments, listed
 
 Call = Callable[[Any, str, Arguments], ToolOutcome]
 
 
 def made(call: Call, brief: Callable[[Any], str]) -> Server[Any]:
-    """A server of these calls; each is given the context of its request."""
+    """An MCP server that answers with these functions; each is given the context of its request."""
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[types.Tool.model_validate(one) for one in listed()])
@@ -65,7 +65,7 @@ def made(call: Call, brief: Callable[[Any], str]) -> Server[Any]:
 
 
 class _ToAgent:
-    """What the SDK writes to, in the form that it asks for."""
+    """The stream that the SDK writes to."""
 
     def __init__(self, front: EarlyAnswers) -> None:
         self._front = front
@@ -78,7 +78,7 @@ class _ToAgent:
 
 
 def serve(front: EarlyAnswers, calls: Calls) -> None:
-    """Until the agent hangs up."""
+    """Serve until the agent closes the connection."""
 
     async def run() -> None:
         server = made(lambda _, name, arguments: calls.call(name, arguments), lambda _: calls.brief())

@@ -16,7 +16,7 @@ _FACTS = ("mode", "pid", "pid_start", "working_memory_path", "suggestions_pendin
 
 
 def agent(context: CommandContext) -> int:
-    """Save, load, list, note or drop."""
+    """Save, load, list, annotate or drop the state of an agent."""
     return _ACTIONS[context.args.action](context)
 
 
@@ -24,7 +24,7 @@ def _list(context: CommandContext) -> int:
     agents = context.session().state.agents
     context.emit(agents)
     if not agents:
-        context.say("no agents yet; `segue agent save NAME FILE` keeps a state")
+        context.say("no agents yet; `segue agent save NAME FILE` saves a state")
     elif not context.json:
         rows = [
             (name, a.mode or "-", str(a.pid or "-"), f"{a.size:,}", ago(a.saved_at) if a.saved_at else "-")
@@ -42,7 +42,7 @@ def _save(context: CommandContext) -> int:
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise UsageError(f"the state is not JSON: {fault}", hint="give one JSON value") from fault
+        raise UsageError(f"the state is not valid JSON: {fault}", hint="give one JSON value") from fault
     saved = context.session().save_agent(name, value)
     line = f"saved the state of {one_line(name)}: {len(body):,} bytes" if saved.events else "nothing changed"
     return context.saved(saved, line)
@@ -62,16 +62,18 @@ def _note(context: CommandContext) -> int:
     if args.active or args.inactive:
         values["active"] = bool(args.active)
     if not values:
-        raise UsageError("nothing to note", hint="for example: segue agent note NAME --mode review")
+        raise UsageError("there is nothing to note", hint="for example: segue agent note NAME --mode review")
     saved = context.session().note_agent(name, **values)
-    return context.saved(saved, f"noted of {one_line(name)}: {', '.join(values)}")
+    return context.saved(saved, f"noted about {one_line(name)}: {', '.join(values)}")
 
 
 def _drop(context: CommandContext) -> int:
     name, session = _name(context), context.session()
     if name not in session.state.agents:
-        raise UnknownAgent(f"no agent {one_line(name)} in {session.id}", hint="see `segue agent list`")
-    return context.saved(session.drop_agent(name), f"forgot {one_line(name)}; `segue undo` takes that back")
+        raise UnknownAgent(
+            f"there is no agent {one_line(name)} in {session.id}", hint="see `segue agent list`"
+        )
+    return context.saved(session.drop_agent(name), f"dropped {one_line(name)}; `segue undo` brings it back")
 
 
 def _name(context: CommandContext) -> str:
@@ -89,14 +91,14 @@ def _arguments(parser: Parser) -> None:
     add("name", nargs="?", metavar="NAME", help="the agent's name")
     add("file", nargs="?", metavar="FILE", help="with save: a file with one JSON value; `-`: stdin")
     add("--mode", metavar="TEXT", help="with note: what it is doing")
-    add("--pid", type=int, metavar="N", help="with note: its process")
-    add("--pid-start", metavar="TEXT", help="with note: when its process began")
+    add("--pid", type=int, metavar="N", help="with note: the id of its process")
+    add("--pid-start", metavar="TEXT", help="with note: when its process started")
     add("--working-memory-path", metavar="PATH", help="with note: where it keeps its own notes")
-    add("--suggestions-pending", type=int, metavar="N", help="with note: suggestions that wait")
+    add("--suggestions-pending", type=int, metavar="N", help="with note: how many suggestions are pending")
     add("--last-run", metavar="ID", help="with note: its last run")
-    add("--last-topic", metavar="TEXT", help="with note: what it was last about")
-    add("--active", action="store_true", help="with note: it is at work")
-    add("--inactive", action="store_true", help="with note: it is not at work")
+    add("--last-topic", metavar="TEXT", help="with note: what it last worked on")
+    parser.flag("--active", "with note: it is working")
+    parser.flag("--inactive", "with note: it is not working")
 
 
 COMMANDS = (

@@ -1,4 +1,4 @@
-"""The brief: what the next run is told first. Nothing but the brief goes to standard output."""
+"""The brief: what the next run is message first. Nothing but the brief goes to standard output."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _of_input(agent: str, most: int, form: Format) -> str:
         try:
             return briefs.brief_of_transcript(path, agent, budget=most, form=form)
         except TranscriptUnreadable as fault:
-            told = fault.message.replace(str(path), "standard input")
-            raise TranscriptUnreadable(told, hint=fault.hint) from fault
+            message = fault.message.replace(str(path), "standard input")
+            raise TranscriptUnreadable(message, hint=fault.hint) from fault
 
 
 def _uncollected(work: Callable[[], str]) -> str:
@@ -90,16 +90,16 @@ def _arguments(parser: Parser) -> None:
         "what",
         nargs="?",
         metavar="FILE|RUN",
-        help="a transcript, `-` for standard input, or a run's id; without it, the newest run here",
+        help="a transcript, `-` for standard input, or the id of a run; by default the newest run here",
     )
     parser.add_argument(
-        "--max-bytes", type=int, default=2_048, metavar="N", help="at most so many bytes; 256 or more"
+        "--max-bytes", type=int, default=2_048, metavar="N", help="how long it may be in bytes; at least 256"
     )
     parser.add_argument(
-        "--format", choices=("text", "json", "markdown"), default="text", help="text if not given"
+        "--format", choices=("text", "json", "markdown"), default="text", help="by default text"
     )
     parser.add_argument(
-        "--agent", metavar="NAME", help="the agent that wrote the file; else it is recognised"
+        "--agent", metavar="NAME", help="the agent that wrote the file; by default it is recognised"
     )
 
 

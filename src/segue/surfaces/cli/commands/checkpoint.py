@@ -13,7 +13,9 @@ from typing import Any
 from ....core.sessions import commands as do
 from ....core.sessions.checkpoint import Checkpoint, commands
 from ....core.sessions.state import SessionState, find_item
-from ..context import text_or_stdin
+from ..apply import apply_commands
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin
 from ..parser import Parser
 
 
@@ -36,7 +38,7 @@ class _Adds(argparse.Action):
     ) -> None:
         entry = getattr(space, f"last_{self.dest}", None)
         if entry is None or entry[1] is not None:
-            parser.error(f"--{self.dest} belongs behind {_OPENERS[self.dest]}")
+            parser.error(f"--{self.dest} must follow {_OPENERS[self.dest]}")
         entry[1] = values
 
 
@@ -44,32 +46,35 @@ _LAST = {"decide": "last_why", "block": "last_reason", "drop": "last_reason"}
 _OPENERS = {"why": "--decide", "reason": "--block or --drop"}
 
 
-def checkpoint_arguments(parser: Parser) -> None:
-    """The options of `segue checkpoint`."""
-    repeated: dict[str, Any] = {"action": "append", "default": []}
-    item = "its text, or its number as in `#3`; repeatable"
-    add = parser.add_argument
-    add("--done", metavar="ITEM", help=f"finished: {item}", **repeated)
-    add("--begin", metavar="ITEM", help=f"under way: {item}", **repeated)
-    add("--add", metavar="ITEM", help="plan it; repeatable", **repeated)
-    add("--block", metavar="ITEM[=REASON]", action=_Opens, help="it waits; repeatable")
-    add("--unblock", metavar="ITEM", help="it waits no more; repeatable", **repeated)
-    add("--drop", metavar="ITEM", action=_Opens, help="it will not be done; repeatable")
-    add("--reason", metavar="TEXT", action=_Adds, help="why, behind --block or --drop")
-    add("--stay", action="store_true", help="do not begin the next item instead of a blocked one")
-    add("--note", metavar="TEXT", help="what was just done; `-` reads it from stdin")
-    add("--decide", metavar="TEXT", action=_Opens, help="a choice was made; repeatable")
-    add("--why", metavar="TEXT", action=_Adds, help="the reason, behind --decide")
-    add("--ask", metavar="TEXT", help="a question is open; repeatable", **repeated)
-    add("--answer", nargs=2, metavar=("QUESTION", "ANSWER"), help="a question is answered", **repeated)
-    add("--thread", metavar="TOPIC[=STATUS]", help="a line of thought moved; repeatable", **repeated)
-    add("--focus", metavar="FILE[:POS]", help="where the attention is")
-    add("--learn", metavar="TEXT", help="something was found out; repeatable", **repeated)
-    add("--error", metavar="TEXT", help="an error was seen; repeatable", **repeated)
-    add("--solved", nargs=2, metavar=("ERROR", "SOLUTION"), help="an error was solved, and how", **repeated)
-    add("--summary", metavar="TEXT", help="how far it is, in your words")
-    add("--goal", metavar="TEXT", help="change the goal")
-    add("--name", metavar="NAME", help="freeze the state under this name, to rewind to")
+def _arguments(parser: Parser) -> None:
+    item = "its text, or its number as in `#3`"
+    add, many = parser.add_argument, parser.many
+    many("--done", "ITEM", f"an item that is done: {item}")
+    many("--begin", "ITEM", f"an item that is under way: {item}")
+    many("--add", "ITEM", "an item to add to the plan")
+    add("--block", metavar="ITEM[=REASON]", action=_Opens, help="an item that is blocked; repeatable")
+    many("--unblock", "ITEM", "an item that is no longer blocked")
+    add("--drop", metavar="ITEM", action=_Opens, help="an item that will not be done; repeatable")
+    add("--reason", metavar="TEXT", action=_Adds, help="the reason, after --block or --drop")
+    parser.flag("--stay", "do not begin the next item when one is blocked")
+    add("--note", metavar="TEXT", help="what you have just done; `-` reads it from stdin")
+    add("--decide", metavar="TEXT", action=_Opens, help="a decision; repeatable")
+    add("--why", metavar="TEXT", action=_Adds, help="the reason, after --decide")
+    many("--ask", "TEXT", "an open question")
+    many("--answer", ("QUESTION", "ANSWER"), "a question and its answer")
+    many("--thread", "TOPIC[=STATUS]", "a line of thought and how far it is")
+    add("--focus", metavar="FILE[:POS]", help="the place that you are working on")
+    many("--learn", "TEXT", "something you found out")
+    many("--error", "TEXT", "an error that occurred")
+    many("--solved", ("ERROR", "SOLUTION"), "an error and how it was solved")
+    add("--summary", metavar="TEXT", help="where the work stands, in your own words")
+    add("--goal", metavar="TEXT", help="a new goal")
+    add("--name", metavar="NAME", help="name this state, so that you can rewind to it")
+
+
+def checkpoint(context: CommandContext) -> int:
+    """Any mix of changes, all or none."""
+    return apply_commands(context, commands_of(context.args, lambda: context.session().state))
 
 
 def commands_of(args: argparse.Namespace, state: Callable[[], SessionState]) -> list[do.Command]:
@@ -95,3 +100,17 @@ def _blocked(entry: Sequence[str | None], state: Callable[[], SessionState]) -> 
         return text, reason or ""
     item, _, why = text.partition("=")
     return item, why
+
+
+COMMANDS = (
+    CliCommand(
+        "checkpoint", checkpoint, _arguments, session="flag", json="Saved",
+        examples=(
+            'segue checkpoint --done "user model" --begin "auth middleware" '
+            '--note "edited middleware.py 45-89"',
+            'segue checkpoint --decide "HS256" --why "one issuer only" --learn "tokens expire after 15 min"',
+            'segue checkpoint --block "oauth=waiting for credentials" --ask "Who owns the OAuth app?"',
+            'segue checkpoint --name before-refactor --note "all green"',
+        ),
+    ),
+)  # fmt: skip

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....core.base.values import whole
+from ....core.event_kinds import CheckRan
 from ....errors import UsageError
-from ...render import Style, ago, count, one_line, table
+from ...render import count, one_line, safe
 from ..command import CliCommand
 from ..context import CommandContext, read_file, text_or_stdin, write_file
+from ..views.features import feature_lines, verdict_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from ....core.features.checks import Check
-    from ....core.features.verdict import Verdict
+    from ....services.features.features import Features
     from ..parser import Parser
 
-COLOURS = {"passing": "green", "failing": "red", "stale": "yellow", "blocked": "yellow", "testing": "cyan"}
 FORMATS = ("feature_list", "progress", "pytest", "junit")
 
 
@@ -32,7 +33,7 @@ def _named(context: CommandContext) -> str:
     return str(context.args.name)
 
 
-def checks_of(args: Any) -> list[Check]:
+def _checks(args: Any) -> list[Check]:
     """The checks that the options declare."""
     from ....services.features.features import as_check, parsed
 
@@ -52,7 +53,7 @@ def checks_of(args: Any) -> list[Check]:
 def _numbers(text: str) -> Iterable[int]:
     for part in text.replace(",", " ").split():
         if whole(part) < 0:
-            raise UsageError(f"{part[:99]} is no number of a step", hint="for example --proves 1,2")
+            raise UsageError(f"{part[:99]} is not the number of a step", hint="for example --proves 1,2")
         yield whole(part)
 
 
@@ -72,49 +73,39 @@ def _add(context: CommandContext) -> int:
     if not text.strip():
         raise UsageError("a feature needs a description", hint='segue feature add NAME "what must work"')
     saved = features.add(
-        id, text, category=args.category or "", steps=args.step, checks=checks_of(args), covers=args.covers
+        id, text, category=args.category or "", steps=args.step, checks=_checks(args), covers=args.covers
     )
     found = features.feature(id)
     if args.covers and not context.json and saved.events:
         covers = [one for one in found.covers if not features.look().covered((one,))[1]]
         for one in covers:
-            context.warn(f"{one_line(one)} covers no file so far")
-    told = f"feature {one_line(id)}: {count(len(found.steps), 'step')}, {count(len(found.checks), 'check')}"
-    lines = [told + ", not proven" if saved.events else "nothing changed: it was so already"]
+            context.warn(f"{one_line(one)} does not match any file yet")
+    summary = (
+        f"feature {one_line(id)}: {count(len(found.steps), 'step')}, {count(len(found.checks), 'check')}"
+    )
+    lines = [summary + ", not proven" if saved.events else "nothing changed"]
     return context.saved(saved, *lines, feature=features.get(id))
 
 
 def _change(context: CommandContext) -> int:
+    from ....services.features.edit import FeatureEdit, edit
+
     args, features, id = context.args, context.session().features, _named(context)
-    old = features.feature(id)
-    checks = _without(
-        [(check.text, check) for check in old.checks], args.drop_check, "check"
-    ) + checks_of(args)  # fmt: skip
-    steps = _without([(step, step) for step in old.steps], args.drop_step, "step") + args.step
-    covers = _without([(one, one) for one in old.covers], args.drop_covers, "covered path") + args.covers
-    text = text_or_stdin(args.text) if args.text else None
-    saved = features.change(
-        id, description=text, category=args.category, steps=steps, checks=checks, covers=covers,
-        reason=args.reason or "",
+    change = FeatureEdit(
+        text_or_stdin(args.text) if args.text else None, args.category, tuple(args.step),
+        tuple(_checks(args)), tuple(args.covers), tuple(args.drop_step), tuple(args.drop_check),
+        tuple(args.drop_covers), args.reason or "",
     )  # fmt: skip
+    saved = edit(features, id, change)
     verdict = features.get(id)
     line = f"changed: {one_line(id)} is {verdict.status}" if saved.events else "nothing changed"
     return context.saved(saved, line, feature=verdict)
 
 
-def _without(rows: list[tuple[str, Any]], drops: list[str], what: str) -> list[Any]:
-    """The values that are not dropped; dropped by text, or by number as in ``#2``."""
-    numbers = {f"#{place}": text for place, (text, _) in enumerate(rows, 1)}
-    gone = {numbers.get(one, one) for one in drops}
-    for one in gone - {text for text, _ in rows}:
-        raise UsageError(f"there is no {what} {one_line(one)}", hint="see `segue feature show`")
-    return [value for text, value in rows if text not in gone]
-
-
 def _remove(context: CommandContext) -> int:
     id = _named(context)
     saved = context.session().features.remove(id, context.args.reason or "")
-    return context.saved(saved, f"removed: {one_line(id)}; `segue complete` will tell of it")
+    return context.saved(saved, f"removed: {one_line(id)}; `segue complete` will mention it")
 
 
 def _attest(context: CommandContext) -> int:
@@ -147,29 +138,6 @@ def _fail(context: CommandContext) -> int:
 # -- looking -----------------------------------------------------------------------------------
 
 
-def verdict_lines(verdicts: Iterable[Verdict], style: Style) -> list[str]:
-    """A table of verdicts."""
-    shown = list(verdicts)
-    rows = [
-        (one.id, one.status, ago(one.proven_at) if one.proven_at else "-", _why(one)) for one in shown
-    ]  # fmt: skip
-    lines = table(("feature", "status", "proven", "why"), rows, style)
-    return [lines[0], *(_painted(line, one, style) for line, one in zip(lines[1:], shown, strict=True))]
-
-
-def _why(verdict: Verdict) -> str:
-    if verdict.passes:
-        return "attested by " + verdict.verified_by if verdict.attested else verdict.description
-    return verdict.reason or verdict.description
-
-
-def _painted(line: str, verdict: Verdict, style: Style) -> str:
-    colour = COLOURS.get(verdict.status)
-    return (
-        line.replace(f" {verdict.status}", f" {style.paint(verdict.status, colour)}", 1) if colour else line
-    )
-
-
 def _list(context: CommandContext) -> int:
     found = context.session().features.list(context.args.status or "")
     context.emit(found)
@@ -181,9 +149,26 @@ def _list(context: CommandContext) -> int:
 
 
 def _show(context: CommandContext) -> int:
-    from .verify import show_feature
+    from ...render import feature_object
 
-    return show_feature(context, _named(context))
+    features, id = context.session().features, _named(context)
+    found, verdict, history = features.feature(id), features.get(id), features.history(id)
+    if context.args.output:
+        return _show_output(context, features, history)
+    context.emit(feature_object(found, verdict, history))
+    if not context.json:
+        context.say(*feature_lines(found, verdict, history, context.style))
+    return 0
+
+
+def _show_output(context: CommandContext, features: Features, history: Sequence[Any]) -> int:
+    """The whole output of the newest run of a check."""
+    output = next((body.output for _, body in reversed(history) if isinstance(body, CheckRan)), "")
+    kept = features.outputs.read(output) if output else b""
+    text = (kept or b"").decode("utf-8", "replace")
+    context.emit({"output": text, "kept": kept is not None})
+    context.say(safe(text.rstrip("\n")) if kept is not None else "the output is no longer kept")
+    return 0
 
 
 def _import(context: CommandContext) -> int:
@@ -225,27 +210,40 @@ def _arguments(parser: Parser) -> None:
 
     add = parser.add_argument
     add("action", choices=tuple(_ACTIONS), help="what to do")
-    add("name", nargs="?", metavar="NAME", help="the feature's id; with import and export a file")
-    add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; block, fail: why")
-    add("--step", action="append", default=[], metavar="TEXT", help="a test step; with attest the one meant")
-    add("--check", action="append", default=[], metavar="COMMAND", help="a command that proves steps")
-    add("--covers", action="append", default=[], metavar="GLOB", help="covered files; else the whole tree")
-    add("--category", metavar="TEXT", help="with add, change: a word to sort by")
-    add("--proves", metavar="N,N", help="of --check: the steps it proves; else all")
-    add("--shell", action="store_true", help="of --check: give it to sh")
-    add("--in", dest="in_folder", metavar="DIR", help="of --check: where it runs, from the top of the tree")
-    add("--env", action="append", default=[], metavar="NAME=VALUE", help="of --check: a variable for it")
-    add("--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="of --check: its time limit")
-    add("--exit", type=int, default=0, metavar="N", help="of --check: the exit code that means passed")
-    add("--pattern", metavar="RE", help="of --check: what its output must hold, too")
-    add("--drop-step", action="append", default=[], metavar="STEP", help="with change: its text, or `#2`")
-    add("--drop-check", action="append", default=[], metavar="CHECK", help="with change: its text, or `#1`")
-    add("--drop-covers", action="append", default=[], metavar="GLOB", help="with change: a covered path")
+    add("name", nargs="?", metavar="NAME", help="the id of the feature; with import and export, a file")
+    add("text", nargs="?", metavar="TEXT", help="with add, change: what must work; with block, fail: why")
+    parser.many("--step", "TEXT", "a test step; with attest, the step that was looked at")
+    parser.many("--check", "COMMAND", "a command that proves steps")
+    parser.many("--covers", "GLOB", "files that it covers; by default the whole tree")
+    add("--category", metavar="TEXT", help="with add, change: a category")
+    add("--proves", metavar="N,N", help="with --check: the steps that it proves; by default all")
+    parser.flag("--shell", "with --check: run it with sh")
+    add(
+        "--in",
+        dest="in_folder",
+        metavar="DIR",
+        help="with --check: where to run it, relative to the top of the tree",
+    )
+    parser.many("--env", "NAME=VALUE", "with --check: a variable of its environment")
+    add(
+        "--limit", type=float, default=SECONDS_DEFAULT, metavar="SECONDS", help="with --check: its time limit"
+    )
+    add(
+        "--exit",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --check: the exit code that means that it passed",
+    )
+    add("--pattern", metavar="RE", help="with --check: a pattern that its output must contain, too")
+    parser.many("--drop-step", "STEP", "with change: its text, or `#2`")
+    parser.many("--drop-check", "CHECK", "with change: its text, or `#1`")
+    parser.many("--drop-covers", "GLOB", "with change: a pattern of covered files")
     add("--reason", metavar="TEXT", help="with change, remove, block, fail: why")
-    add("--note", metavar="TEXT", help="with attest: what was looked at")
-    add("--by", metavar="NAME", help="with attest: who looked; with begin: who implements it")
-    add("--status", choices=STATUSES, help="with list: only these")
-    add("--output", action="store_true", help="with show: the whole output of the last run")
+    add("--note", metavar="TEXT", help="with attest: what you looked at")
+    add("--by", metavar="NAME", help="with attest: who looked at it; with begin: who implements it")
+    add("--status", choices=STATUSES, help="with list: only features with this status")
+    parser.flag("--output", "with show: the whole output of the last check that ran")
     add("--format", choices=FORMATS, help="with import, export: the kind of file")
 
 

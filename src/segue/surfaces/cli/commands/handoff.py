@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....errors import UsageError
-from ...render import ago, count, one_line, plain
+from ...render import ago, count, handed_object, one_line, plain
 from ..command import CliCommand
 from ..context import CommandContext, text_or_stdin, write_file
 
@@ -23,7 +23,8 @@ def handoff(context: CommandContext) -> int:
     asked = [name for name in ("accept", "decline", "withdraw", "list") if getattr(args, name)]
     if len(asked) > 1 or (asked and (args.to or args.to_file)):
         raise UsageError(
-            "only one of --to, --accept, --decline, --withdraw and --list", hint="see `segue handoff --help`"
+            "give only one of --to, --accept, --decline, --withdraw and --list",
+            hint="see `segue handoff --help`",
         )
     if asked:
         return _ACTIONS[asked[0]](context)
@@ -40,16 +41,20 @@ def _offer(context: CommandContext) -> int:
     lines = [f"handed to {one_line(offer.to)}: {session.id}"]
     lines.append(f"offer {offer.id}, until {offer.until[:16].replace('T', ' ')} UTC")
     lines += [f"restoration: {one_line(handed.file)}"]
-    lines += [f"told in {one_line(handed.rules)}, until the offer is settled"] if handed.rules else []
+    lines += [f"mentioned in {one_line(handed.rules)} until the offer is settled"] if handed.rules else []
     if args.rules and not handed.rules:
-        context.warn(f"no rules were written: Segue knows no file that {one_line(offer.to)} reads by itself")
+        context.warn(
+            f"no rules were written: Segue knows of no file that {one_line(offer.to)} reads by itself"
+        )
     lines += [f"start it with: {one_line(handed.start)}"] if handed.start else []
-    return _told(context, handed, *lines)
+    return _handed(context, handed, *lines)
 
 
-def _told(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
-    more = {"offer": plain(handed.offer), "file": handed.file, "start": handed.start, "rules": handed.rules}
-    return context.saved(handed.saved, *lines, **more)
+def _handed(context: CommandContext, handed: HandoffOffer, *lines: str) -> int:
+    context.warn_all(handed.saved.warnings)
+    context.say(*lines)
+    context.emit(handed_object(handed))
+    return 0
 
 
 def _bundle(context: CommandContext) -> int:
@@ -67,21 +72,21 @@ def _bundle(context: CommandContext) -> int:
     write_file(args.to_file, packed.body)
     context.say(
         f"packed {session.id} into {one_line(args.to_file)}: {count(len(packed.body), 'byte')}",
-        f"sha256 {packed.sha256}: tell it to the taker",
-        "there: segue import FILE, then segue handoff --accept",
+        f"sha256 {packed.sha256}: tell this to whoever takes it",
+        "on the other machine: segue import FILE, then segue handoff --accept",
     )
-    told = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
-    context.emit({**told, "sha256": packed.sha256, "offer": packed.offer})
+    fields = {"session": session.id, "file": args.to_file, "bytes": len(packed.body)}
+    context.emit({**fields, "sha256": packed.sha256, "offer": packed.offer})
     return 0
 
 
 def _accept(context: CommandContext) -> int:
     handed = context.segue.handoffs.accept(context.session_id())
     offer = handed.offer
-    lines = [f"taken by {one_line(offer.taker)}: {offer.session}"]
+    lines = [f"accepted by {one_line(offer.taker)}: {offer.session}"]
     lines += [f"note: {one_line(offer.note)}"] if offer.note else []
     lines.append(f"restoration: {one_line(handed.file)}")
-    return _told(context, handed, *lines)
+    return _handed(context, handed, *lines)
 
 
 def _decline(context: CommandContext) -> int:
@@ -124,17 +129,23 @@ _ACTIONS = {"accept": _accept, "decline": _decline, "withdraw": _withdraw, "list
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--to", metavar="NAME", help="offer it to this agent; `anyone`: to whoever takes it first")
+    add("--to", metavar="NAME", help="offer it to this agent, or with `anyone` to whoever takes it first")
     add("--note", default="", metavar="TEXT", help="what the agent should know; `-` reads it from stdin")
-    add("--hours", type=float, default=72.0, metavar="N", help="how long the offer stands, 72 if not given")
-    add("--rules", action="store_true", help="tell the agent in the file that it reads by itself, too")
-    add("--to-file", metavar="FILE", help="a bundle for another machine; `segue import` takes it in there")
-    add("--accept", action="store_true", help="take an offer: by its id, its session, or the newest here")
-    add("--decline", action="store_true", help="say no to an offer")
-    add("--withdraw", action="store_true", help="take an offer back")
+    add(
+        "--hours",
+        type=float,
+        default=72.0,
+        metavar="N",
+        help="how long the offer stands; by default 72 hours",
+    )
+    parser.flag("--rules", "also mention it in the file that the agent reads by itself")
+    add("--to-file", metavar="FILE", help="write a bundle for another machine, where `segue import` reads it")
+    parser.flag("--accept", "accept an offer, by its id or its session; by default the newest one here")
+    parser.flag("--decline", "decline an offer")
+    parser.flag("--withdraw", "withdraw an offer")
     add("--reason", default="", metavar="TEXT", help="with --decline and --withdraw: why")
-    add("--list", action="store_true", help="every offer of this project and what became of it")
-    add("--all", action="store_true", help="with --list: of all projects")
+    parser.flag("--list", "list the offers of this project and what became of them")
+    parser.flag("--all", "with --list: the offers of all projects")
 
 
 _ID = "2026-11-15-coding-shop-001"

@@ -22,7 +22,7 @@ CLEAN, RESUME, COMPLETED = 0, 1, 2
 
 
 def handover(context: CommandContext) -> int:
-    """Do what is asked for."""
+    """Run a handover, check or show its state, score it, or compact old notes."""
     return int(_ACTIONS[context.args.action](context))
 
 
@@ -39,7 +39,7 @@ def _run(context: CommandContext) -> int:
     args, own = context.args, _handover(context)
     if args.checkpoint:
         raise UsageError(
-            "--checkpoint is for check and status", hint="run uses the checkpoint of this folder"
+            "--checkpoint is for check and status only", hint="run uses the checkpoint of this folder"
         )
     note, state = text_or_stdin(args.note or ""), text_or_stdin(args.state or "")
     answers = {**dict.fromkeys(args.done, "done"), **dict.fromkeys(args.again, "again")}
@@ -64,14 +64,18 @@ def _ask(step: str) -> str:
     """`done` or `again`, from somebody at a terminal; else nothing."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return ""
-    print(f"Nobody knows whether step {one_line(step)} happened. Look, then say: ", file=sys.stderr, end="")
-    print("[d]one, do it [a]gain, or [s]top? ", end="", file=sys.stderr, flush=True)
+    print(
+        f"It is not known whether step {one_line(step)} was carried out. Check, then choose: ",
+        file=sys.stderr,
+        end="",
+    )
+    print("[d]one already, do it [a]gain, or [s]top? ", end="", file=sys.stderr, flush=True)
     return {"d": "done", "a": "again"}.get(sys.stdin.readline().strip().lower()[:1], "")
 
 
 def _ran_lines(context: CommandContext, ran: HandoverRan) -> list[str]:
     if not ran.executed:
-        return ["nothing was left to do"]
+        return ["there was nothing left to do"]
     lines = ["resumed and finished" if ran.resumed else "handed over"]
     for name in dict.fromkeys(ran.executed):
         tail = _output(ran.outputs.get(name))
@@ -99,7 +103,7 @@ def _output(given: Any) -> str:
 
 
 def _check(context: CommandContext) -> int:
-    """The slow way: the file was damaged, so the journal is asked, or an option was unknown."""
+    """The check that reads the journal: for a damaged file, or options that the quick check does not know."""
     standing = _standing(context)
     for text in standing.said:
         context.warn(text)
@@ -112,7 +116,7 @@ def _status(context: CommandContext) -> int:
     for text in standing.said:
         context.warn(text)
     context.emit(plain(standing))
-    words = {CLEAN: "clean: no handover yet", RESUME: "interrupted: `segue handover run` goes on with it"}
+    words = {CLEAN: "no handover yet", RESUME: "interrupted: `segue handover run` continues it"}
     when = f" {ago(standing.finished)}" if standing.finished else ""
     context.say(words.get(standing.code, f"completed{when}"))
     if standing.session:
@@ -150,10 +154,10 @@ def _standing(context: CommandContext) -> HandoverStatus:
 def _condenser(context: CommandContext) -> Condense:
     """What a model adds to an archive."""
     from ....services.models import config, refine
-    from .model import teller
+    from ..progress import model_progress
 
     config.wanted(context.segue.workspace)
-    return lambda notes: refine.condensed_notes(context.segue.workspace, notes, say=teller(context))
+    return lambda notes: refine.condensed_notes(context.segue.workspace, notes, say=model_progress(context))
 
 
 def _compact(context: CommandContext) -> int:
@@ -164,13 +168,13 @@ def _compact(context: CommandContext) -> int:
     )
     context.emit(plain(done))
     if not done.notes and not done.removed:
-        context.say("no notes are old enough")
+        context.say("no notes are old enough to be archived")
         return 0
-    would = "would go" if args.dry_run else "went"
+    would = "would be moved" if args.dry_run else "moved"
     context.say(f"{count(done.notes, 'note')} {would} into {count(len(done.archives), 'archive')}")
     context.say(*(f"  {one_line(path)}" for path in done.archives))
     sizes = f"{bytes_words(done.bytes_before)} of notes, {bytes_words(done.bytes_after)} of archive"
-    kept = "the notes stay where they are" if done.kept else f"{count(done.removed, 'note')} removed"
+    kept = "the notes are kept" if done.kept else f"{count(done.removed, 'note')} removed"
     context.say(f"{sizes}; {kept}")
     return 0
 
@@ -188,10 +192,10 @@ def _score(context: CommandContext) -> int:
         score(segue, again=context.args.again_all)
     kept = scores(segue)
     used = by_kind(kept)
-    told = {kind: {"given": given, "used": n} for kind, (given, n) in used.items()}
-    context.emit({"scores": [plain(one) for one in kept], "kinds": told})
+    counts = {kind: {"given": given, "used": n} for kind, (given, n) in used.items()}
+    context.emit({"scores": [plain(one) for one in kept], "kinds": counts})
     if not kept:
-        context.say("no run came after a handover yet: there is nothing to judge")
+        context.say("no run has followed a handover yet: there is nothing to score")
         return 0
     last = kept[-1]
     context.say(f"{last.score:g} of 100, by {one_line(last.by)}, {ago(last.at)}")
@@ -201,7 +205,7 @@ def _score(context: CommandContext) -> int:
         low, high = min(one.score for one in kept), max(one.score for one in kept)
         context.say(f"trend of {count(len(kept), 'handover')}: {line}  ({low:g} to {high:g})")
     shown = ", ".join(f"{kind} {n} of {given}" for kind, (given, n) in used.items())
-    context.say(f"used, by kind of fact: {shown}")
+    context.say(f"facts that were used, by kind: {shown}")
     return 0
 
 
@@ -212,29 +216,33 @@ def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("action", choices=tuple(_ACTIONS), help="what to do")
     add("--note", metavar="TEXT", help="run: what happened; `-` reads it from stdin")
-    add("--state", metavar="TEXT", help="run: where things stand, above what Segue knows itself")
-    add("--anew", action="store_true", help="run: begin anew, and leave an interrupted run as it is")
-    add("--done", action="append", default=[], metavar="STEP", help="run: this uncertain step did happen")
-    add("--again", action="append", default=[], metavar="STEP", help="run: it did not; do it again")
-    add("--again-all", action="store_true", help="score: judge anew what was judged already")
-    add("--checkpoint", metavar="FILE", help="check, status: a checkpoint file, agent-handover's too")
+    add("--state", metavar="TEXT", help="run: where things stand, beyond what Segue knows itself")
+    parser.flag("--anew", "run: start over, and leave an interrupted handover as it is")
+    parser.many("--done", "STEP", "run: this uncertain step was carried out")
+    parser.many("--again", "STEP", "run: this uncertain step was not carried out; do it again")
+    parser.flag("--again-all", "score: score again what has been scored already")
+    add(
+        "--checkpoint",
+        metavar="FILE",
+        help="check, status: a checkpoint file; one of agent-handover works, too",
+    )
     add(
         "--months",
         type=int,
         default=1,
         metavar="N",
-        help="compact: leave the newest N months alone, 1 if not given",
+        help="compact: keep the newest N months as they are; by default 1",
     )
-    add("--with-model", action="store_true", help="compact: let the model that was set add what matters")
-    add("--keep", action="store_true", help="compact: lose nothing, the notes stay too")
-    add("--dry-run", action="store_true", help="compact: only say what would happen")
+    parser.flag("--with-model", "compact: let the configured model add what matters")
+    parser.flag("--keep", "compact: keep the notes as well, so that nothing is lost")
+    parser.flag("--dry-run", "compact: only show what would happen")
 
 
 COMMANDS = (
     CliCommand(
         "handover", handover, _arguments, session="flag",
-        json="run: a Ran; status: a Standing; check: `{code, status, steps}`; score: `{scores, kinds}`; "
-        "compact: a Compacted",
+        json="run: a HandoverRan; status: a HandoverStatus; check: `{code, status, steps}`; "
+        "score: `{scores, kinds}`; compact: a CompactionReport",
         examples=(
             'segue handover run --note "JWT works; OAuth waits for credentials"',
             "segue handover check", "segue handover score", "segue handover compact --keep",

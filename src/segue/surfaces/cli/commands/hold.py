@@ -24,15 +24,15 @@ def hold(context: CommandContext) -> int:
 def _show(context: CommandContext) -> int:
     args = context.args
     if args.share or args.lease is not None or args.run:
-        raise UsageError("no command to run", hint="segue hold -- COMMAND …")
+        raise UsageError("there is no command to run", hint="segue hold -- COMMAND …")
     session = context.session()
     holds = context.segue.workspace.holds
     living, crashed = holds.living(session.id), holds.crashed(session.id)
     context.emit({"session": session.id, "holders": living, "crashed": crashed})
     if not living:
-        context.say(f"nobody holds {session.id}")
+        context.say(f"no run holds {session.id}")
     context.say(*(_words(holder) for holder in living))
-    context.say(*(f"{_words(holder)}: gone without letting go" for holder in crashed))
+    context.say(*(f"{_words(holder)}: ended without releasing it" for holder in crashed))
     return 0
 
 
@@ -45,7 +45,7 @@ def _words(holder: Holder) -> str:
 def _run(context: CommandContext) -> int:
     args = context.args
     if args.lease is not None and args.lease <= 0:
-        raise UsageError("a lease lasts longer than 0 seconds", hint="for example --lease 900")
+        raise UsageError("a lease must be longer than 0 seconds", hint="for example --lease 900")
     session = context.session()
     held = session.hold(run=args.run or "", share=args.share, lease_seconds=args.lease)
     with held:
@@ -82,14 +82,16 @@ class _NotStarted(UsageError):
     """The command could not be run; the exit code is that of a shell."""
 
     def __init__(self, name: str, fault: OSError, exit_code: int) -> None:
-        super().__init__(f"cannot run {name}: {fault.strerror}", hint="check the command behind `--`")
+        super().__init__(f"cannot run {name}: {fault.strerror}", hint="check the command after `--`")
         self.exit_code = exit_code  # type: ignore[misc]
 
 
 def _arguments(parser: Parser) -> None:
-    parser.add_argument("--share", action="store_true", help="hold it although another run does")
-    parser.add_argument("--lease", type=float, metavar="SECONDS", help="how long it lasts without renewal")
-    parser.add_argument("--run", metavar="ID", help="the run's id; made up if not given")
+    parser.flag("--share", "hold it even if another run does")
+    parser.add_argument(
+        "--lease", type=float, metavar="SECONDS", help="how long the hold lasts without being renewed"
+    )
+    parser.add_argument("--run", metavar="ID", help="the id of the run; by default a new one")
 
 
 COMMANDS = (

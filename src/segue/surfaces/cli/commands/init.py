@@ -1,6 +1,6 @@
 """Init and uninit: what will be written is shown before it is, and whoever sits at a terminal is asked.
 
-Scripts and agents are not asked: there is nobody to answer. They are told what was written."""
+Scripts and agents are not asked: there is nobody to answer. They are reason what was written."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ if TYPE_CHECKING:
 
 
 def init(context: CommandContext) -> int:
-    """Let the agents on this machine work with Segue."""
+    """Write hooks and the MCP server into the files of agents."""
     from ....services.hooks import install as installing
 
     args = context.args
     home, where = _where(context)
     if not where.mcp and not args.no_mcp:
-        told = f"the MCP server is left out: the MCP SDK is not installed; {extra('mcp')}, then init again"
-        context.warn(f"{told} (--no-mcp: hooks only)")
+        reason = (
+            f"the MCP server was left out: the MCP SDK is not installed; {extra('mcp')}, then run init again"
+        )
+        context.warn(f"{reason} (--no-mcp: hooks only)")
     agents = installing.chosen(args.agent or [], where)
     if args.plugin:
         return _plugin(context, home, where)
     if not agents:
         context.say(
-            "no agent that Segue knows was found; name one with --agent, or write a block for any agent into "
+            "found no agent that Segue knows; name one with --agent, or write a block for any agent into "
             "AGENTS.md with --agent agents-md"
         )
         context.emit(_object(installing.InstallReport([], where.scope, [], [])))
@@ -56,7 +58,7 @@ def init(context: CommandContext) -> int:
 
 
 def uninit(context: CommandContext) -> int:
-    """Take everything back."""
+    """Remove what init wrote."""
     from ....services.hooks import install as installing
 
     args = context.args
@@ -64,10 +66,10 @@ def uninit(context: CommandContext) -> int:
     _check_pause(context)
     if not args.dry_run:
         plan = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=True)
-        _ask(context, plan, "would be taken back", "Take this back?")
+        _ask(context, plan, "would be removed", "Remove this?")
     done = installing.take_out(home, where, args.agent or [], everywhere=args.all, dry=args.dry_run)
     context.emit(_object(done))
-    _tell(context, done, "would be taken back" if args.dry_run else "taken back")
+    _tell(context, done, "would be removed" if args.dry_run else "removed")
     return 0
 
 
@@ -79,7 +81,7 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
 
     args = context.args
     if args.user and args.shared:
-        raise UsageError("--user and --shared are two places", hint="give one of them")
+        raise UsageError("--user and --shared exclude each other", hint="give only one of them")
     home = DataFolder(data_folder(context.environment))
     workspace = for_looking(context.folder, context.environment) or context.open().workspace
     with workspace:
@@ -94,7 +96,7 @@ def _where(context: CommandContext) -> tuple[DataFolder, InstallTarget]:
 
 
 def _check_pause(context: CommandContext) -> None:
-    """A PAUSE file holds here too."""
+    """Refuse while there is a PAUSE file, which holds for files of agents, too."""
     from ....services.workspace.working_tree import check_pause
     from ....settings import data_folder
 
@@ -110,7 +112,7 @@ def _ask(context: CommandContext, plan: InstallReport, verb: str, question: str)
         write(context.err if context.json else context.out, line)
     context.out.flush()
     if not confirm(question):
-        raise UsageError("nothing was written: nobody said yes", hint="`--dry-run` shows it again")
+        raise UsageError("nothing was changed: you did not confirm", hint="`--dry-run` shows it again")
 
 
 def _tell(context: CommandContext, done: InstallReport, verb: str) -> None:
@@ -126,7 +128,7 @@ def _lines(done: InstallReport, verb: str) -> list[str]:
         if done.dry:
             lines += [*(safe(line) for line in change.diff().splitlines()), ""]
     summed = f"{count(len(changes), 'file')} {verb}"
-    return [*lines, summed if changes else "nothing to do: everything is as it should be"]
+    return [*lines, summed if changes else "nothing to do: everything is in place"]
 
 
 def _object(done: InstallReport) -> dict[str, Any]:
@@ -149,11 +151,11 @@ def _trust(context: CommandContext, home: DataFolder, where: InstallTarget) -> N
 
     if not context.args.yes and not confirm("Trust the hooks that Segue wrote, in Codex?"):
         raise UsageError(
-            "the hooks were written and not trusted: nobody said yes",
-            hint="look at them with /hooks in codex",
+            "the hooks were written, but not trusted: you did not confirm",
+            hint="review them with /hooks in codex",
         )
     trusted = trust_hooks(home, where)
-    context.say(f"Codex trusts {count(trusted, 'hook')} of Segue now")
+    context.say(f"Codex now trusts {count(trusted, 'hook')} of Segue")
 
 
 def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> int:
@@ -168,7 +170,7 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
         f"a plugin for Claude Code and Codex is in {one_line(str(folder))}",
         f"  claude plugin marketplace add {one_line(str(folder))} && claude plugin install segue@segue-local",
         f"  codex plugin marketplace add {one_line(str(folder))} && codex plugin add segue@segue-local",
-        "  Codex runs the hooks once you trust them: /hooks in codex, or this again with --trust-hooks",
+        "  Codex runs the hooks once you trust them: /hooks in codex, or run this again with --trust-hooks",
     )
     if context.args.trust_hooks:
         _trust(context, home, where)
@@ -177,31 +179,29 @@ def _plugin(context: CommandContext, home: DataFolder, where: InstallTarget) -> 
 
 def _common(parser: Parser) -> None:
     add = parser.add_argument
-    add("--agent", action="append", metavar="NAME", help="only this agent; may be given again")
-    add("--user", action="store_true", help="for all projects of this user")
-    add("--dry-run", action="store_true", help="write nothing, show the difference")
-    add("--yes", action="store_true", help="do not ask: I have looked at it")
+    add("--agent", action="append", metavar="NAME", help="only this agent; repeatable")
+    parser.flag("--user", "for all projects of this user")
+    parser.flag("--dry-run", "show the differences, and write nothing")
+    parser.flag("--yes", "do not ask for confirmation")
 
 
 def _init_arguments(parser: Parser) -> None:
     _common(parser)
     add = parser.add_argument
-    add(
-        "--shared",
-        action="store_true",
-        help="into files that colleagues share: harmless where Segue is absent",
+    parser.flag(
+        "--shared", "write to files that are shared with colleagues; harmless where Segue is not installed"
     )
-    add("--live", action="store_true", help="also look at tool calls, for pressure while a turn lasts")
-    add("--status-line", action="store_true", help="a status line, for agents that have one")
-    add("--no-mcp", action="store_true", help="hooks only")
-    add("--trust-hooks", action="store_true", help="tell Codex that you trust these hooks; asks first")
-    add("--plugin", metavar="FOLDER", help="render the plugin for Claude Code and Codex there instead")
+    parser.flag("--live", "also hook into tool calls, to watch the context window during a turn")
+    parser.flag("--status-line", "add a status line, for agents that have one")
+    parser.flag("--no-mcp", "install hooks only, without the MCP server")
+    parser.flag("--trust-hooks", "tell Codex that you trust these hooks; asks first")
+    add("--plugin", metavar="FOLDER", help="write a plugin for Claude Code and Codex to this folder instead")
 
 
 def _uninit_arguments(parser: Parser) -> None:
     _common(parser)
-    parser.add_argument("--shared", action="store_true", help="from files that colleagues share")
-    parser.add_argument("--all", action="store_true", help="for every project, and for the user")
+    parser.flag("--shared", "remove it from files that are shared with colleagues")
+    parser.flag("--all", "remove it for every project and for the user")
 
 
 COMMANDS = (

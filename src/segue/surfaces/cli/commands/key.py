@@ -23,10 +23,9 @@ WRITING = ("create", "rotate", "revoke")
 def key(context: CommandContext) -> int:
     """Make a key, list them, replace one, revoke one, or show what was done."""
     from ....services.server.startup import managing
-    from .recover import check_paused
 
     if context.args.action in WRITING:
-        check_paused(context)
+        context.check_paused()
     with managing(context.environment) as keys:
         return _DOES[context.args.action](context, keys)
 
@@ -50,7 +49,7 @@ def _shown_once(context: CommandContext, made: Any) -> int:
     whose = f" for {made.agent}" if made.agent else ""
     context.say(
         f"key {made.id}: {made.role} of project {made.project}{whose}{until}",
-        "it is shown once, keep it safe:", f"  {made.key}",
+        "it is shown only once, keep it safe:", f"  {made.key}",
     )  # fmt: skip
     context.emit(made)
     return 0
@@ -64,7 +63,7 @@ def _list(context: CommandContext, keys: Keys) -> int:
         words = [one.id, f"{one.role:6}", one.project, one.agent, one.state(at), one_line(one.name)]
         context.say("  ".join(word for word in words if word))
     if not found:
-        context.say("no keys yet: segue key create")
+        context.say("no keys yet; `segue key create` makes one")
     shown = [{n: getattr(one, n) for n in one.__struct_fields__ if n != "hash"} for one in found]
     context.emit([{**fields, "state": one.state(at)} for fields, one in zip(shown, found, strict=True)])
     return 0
@@ -72,7 +71,7 @@ def _list(context: CommandContext, keys: Keys) -> int:
 
 def _revoke(context: CommandContext, keys: Keys) -> int:
     record = keys.revoke(_id(context.args))
-    context.say(f"key {record.id} is revoked")
+    context.say(f"revoked key {record.id}")
     context.emit({"id": record.id, "revoked": record.revoked})
     return 0
 
@@ -83,7 +82,7 @@ def _audit(context: CommandContext, keys: Keys) -> int:
         status = f"  {line.status}" if line.status else ""
         context.say(f"{line.at[:19]}  {line.key}  {one_line(line.project)}  {one_line(line.act)}{status}")
     if not found:
-        context.say("nothing was done with keys yet")
+        context.say("no key has been used yet")
     context.emit(found)
     return 0
 
@@ -100,14 +99,20 @@ def _id(args: Any) -> str:
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
     add("action", choices=ACTIONS, metavar="ACTION", help=", ".join(ACTIONS))
-    add("key", nargs="?", metavar="ID", help="for rotate and revoke")
-    add("--project", metavar="NAME", help="the project that it is bound to; `*`: all; by default `default`")
+    add("key", nargs="?", metavar="ID", help="with rotate and revoke: the key")
+    add(
+        "--project",
+        metavar="NAME",
+        help="the project that the key is for, or `*` for all; by default `default`",
+    )
     add("--role", metavar="ROLE", help="reader, writer or admin; by default writer")
-    add("--agent", metavar="NAME", help="the only agent that it may act as")
+    add("--agent", metavar="NAME", help="the only agent that the key may act as")
     add("--name", metavar="TEXT", help="what it is for")
-    add("--expires", metavar="TIME", help="how long it holds, as 90d or 12h; by default for good")
-    add("--grace", metavar="TIME", help="rotate: how long the old one holds on; by default not at all")
-    add("--limit", type=int, default=100, metavar="N", help="audit: how many lines")
+    add("--expires", metavar="TIME", help="how long the key is valid, as in 90d or 12h; by default forever")
+    add(
+        "--grace", metavar="TIME", help="with rotate: how long the old key stays valid; by default not at all"
+    )
+    add("--limit", type=int, default=100, metavar="N", help="with audit: how many entries")
 
 
 COMMANDS = (

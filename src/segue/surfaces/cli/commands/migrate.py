@@ -1,4 +1,4 @@
-"""A store copied into another: migrate."""
+"""`segue migrate`: copy a store into another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from ...render import count, one_line
 from ..command import CliCommand
 from ..context import CommandContext
 from ..progress import ProgressBar
-from .recover import check_paused
 
 if TYPE_CHECKING:
     from ..parser import Parser
@@ -27,7 +26,7 @@ def migrate(context: CommandContext) -> int:
     source = args.source if args.source is not None else settings.text("store")
     home = DataFolder(data_folder(variables))
     if not args.dry_run:
-        check_paused(context)
+        context.check_paused()
     with ProgressBar(context) as progress:
         found = run(source, args.target, home, settings, dry_run=args.dry_run, progress=progress)
     context.emit(found)
@@ -43,23 +42,23 @@ def _lines(found: Any, dry_run: bool) -> list[str]:
     )  # fmt: skip
     lines = [f"{verb} {what}", f"  from {one_line(found.source)}", f"  to   {one_line(found.target)}"]
     if found.events_there:
-        lines.append(f"{count(found.events_there, 'event')} were there already")
+        lines.append(f"{count(found.events_there, 'event')} were already there")
     if not dry_run:
         total = count(found.sessions, "session")
-        lines.append(f"{found.verified} of {total} proven: folded anew there, they are the same")
-    lines += [f"left alone, the target has another: session {one_line(id)}" for id in found.conflicts]
-    lines += [f"left alone, the target has its own: {one_line(name)}" for name in found.kept]
-    lines += [f"moved on meanwhile: session {one_line(id)}" for id in found.behind]
+        lines.append(f"{found.verified} of {total} verified: rebuilt there, they are the same")
+    lines += [f"skipped, the target has a different one: session {one_line(id)}" for id in found.conflicts]
+    lines += [f"skipped, the target has its own: {one_line(name)}" for name in found.kept]
+    lines += [f"changed in the meantime: session {one_line(id)}" for id in found.behind]
     if found.behind:
-        lines.append("run it again: it takes what is new")
+        lines.append("run it again to copy what is new")
     return lines
 
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--from", dest="source", metavar="URL", help="the store to copy; the one in use if not given")
-    add("--to", dest="target", metavar="URL", required=True, help="the store to copy it into")
-    add("--dry-run", action="store_true", help="say what would be copied, and change nothing")
+    add("--from", dest="source", metavar="URL", help="the store to copy; by default the one in use")
+    add("--to", dest="target", metavar="URL", required=True, help="the store to copy to")
+    parser.flag("--dry-run", "show what would be copied, and change nothing")
 
 
 COMMANDS = (

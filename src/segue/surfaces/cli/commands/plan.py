@@ -1,4 +1,4 @@
-"""Plans: proposed for a task, edited and accepted by the user."""
+"""`segue plan`: a plan is proposed for a task, edited and accepted by the user."""
 
 from __future__ import annotations
 
@@ -21,31 +21,36 @@ if TYPE_CHECKING:
 
 
 def plan(context: CommandContext) -> int:
-    """Propose, or accept."""
+    """Propose a plan for a task, or declare one that was accepted."""
     from ....services.models import plan as planning
 
     args = context.args
     if args.accept and (args.task or args.with_model):
-        raise UsageError("--accept takes a plan that is written", hint="segue plan --accept plan.yaml")
+        raise UsageError(
+            "--accept takes a plan from a file, and no task", hint="segue plan --accept plan.yaml"
+        )
     if args.accept:
         return _accepted(context, planning.read(read_file(args.accept)))
     if not args.task:
         raise UsageError("which task?", hint='for example: segue plan "Refactor auth to JWT"')
     task = text_or_stdin(args.task)
     if args.dry_run:
-        from .model import show_sent
+        from ..views.models import show_sent
 
         return show_sent(context, planning.sent_for(context.segue.workspace, task))
-    from .model import dollars, teller
+    from ..progress import model_progress
+    from ..views.models import dollars
 
-    found = planning.propose(context.segue.workspace, task, with_model=args.with_model, say=teller(context))
+    found = planning.propose(
+        context.segue.workspace, task, with_model=args.with_model, say=model_progress(context)
+    )
     if found.fell_back:
         context.warn(f"planned without a model: {found.fell_back}")
     if found.asked is not None:
         asked = found.asked
-        told = f"{asked.model}: {asked.seconds:.1f} s, {asked.input:,} + {asked.output:,} tokens"
+        summary = f"{asked.model}: {asked.seconds:.1f} s, {asked.input:,} + {asked.output:,} tokens"
         out = "; ".join(f"{number} {reason}" for reason, number in found.dropped.items())
-        write(sys.stderr, f"{told}, {dollars(asked.cost)}" + (f"; taken out: {out}" if out else ""))
+        write(sys.stderr, f"{summary}, {dollars(asked.cost)}" + (f"; removed: {out}" if out else ""))
     text = planning.written(found)
     if args.out:
         write_file(args.out, text.encode())
@@ -65,12 +70,12 @@ def _asked(context: CommandContext, text: str) -> int:
     if context.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr) and is_terminal(sys.stdout)):
         return 0
     while True:
-        print("\naccept it, edit it, or leave it? [a/e/N] ", end="", file=sys.stderr, flush=True)
+        print("\n[a]ccept the plan, [e]dit it, or leave it? [a/e/N] ", end="", file=sys.stderr, flush=True)
         wish = sys.stdin.readline().strip().lower()
         if wish in ("a", "accept"):
             return _accepted(context, planning.read(text.encode()))
         if wish not in ("e", "edit"):
-            context.say("left: nothing was declared")
+            context.say("nothing was declared")
             return 0
         text = _edited(context, text)
         context.say(text.rstrip())
@@ -104,15 +109,11 @@ def _accepted(context: CommandContext, draft: PlanDraft) -> int:
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("task", nargs="?", metavar="TASK", help="what is to be done; `-` reads it from standard input")
-    add("--with-model", action="store_true", help="let the model that was set propose; it costs what it says")
-    add(
-        "--dry-run",
-        action="store_true",
-        help="show to the byte what would be sent to the model; send nothing",
-    )
-    add("--out", metavar="FILE", help="write the proposal there, to be edited")
-    add("--accept", metavar="FILE", help="declare the plan in a file; `-` reads standard input")
+    add("task", nargs="?", metavar="TASK", help="what is to be done; `-` reads it from stdin")
+    parser.flag("--with-model", "let the configured model propose it, which may cost money")
+    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
+    add("--out", metavar="FILE", help="write the proposal to this file, so that you can edit it")
+    add("--accept", metavar="FILE", help="declare the plan in this file; `-` reads stdin")
 
 
 COMMANDS = (

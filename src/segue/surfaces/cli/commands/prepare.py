@@ -1,17 +1,16 @@
-"""Leaving and coming back: prepare, bootstrap, since, budget."""
+"""`segue prepare`: the manifest of where the work stands, with or without a model."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...render import ago, one_line, plain
+from ...render import one_line
 from ..command import CliCommand
 from ..context import CommandContext
 
 if TYPE_CHECKING:
     from ....core.brief.facts import Claim
-    from ....services.resume.bootstrap import Boot
     from ....services.resume.prepare import Prepared
     from ..parser import Parser
 
@@ -27,7 +26,7 @@ def prepare(context: CommandContext) -> int:
     )  # fmt: skip
     context.emit(_fields(done))
     about = f"session {done.session}" if done.session else "no session"
-    run = f", run {done.run[:8]}" if done.run else ", no run of an agent"
+    run = f", run {done.run[:8]}" if done.run else ", no run"
     context.say(
         f"prepared: {done.path}",
         f"{about}{run}; {done.bytes:,} bytes, about {done.tokens} tokens, in {done.seconds:.2f} s",
@@ -36,79 +35,11 @@ def prepare(context: CommandContext) -> int:
     return 0
 
 
-def bootstrap(context: CommandContext) -> int:
-    """Start from the manifest; exit 1 if something differs."""
-    args = context.args
-    path = Path(args.file).expanduser().absolute() if args.file else None
-    found = context.looked(
-        lambda segue: segue.bootstrap(path=path, seconds=args.seconds, checks=not args.no_checks),
-        "the manifest",
-    )
-    context.emit(found)
-    context.say(*_boot_lines(found, context))
-    return 0 if found.ready else 1
-
-
-def _boot_lines(found: Boot, context: CommandContext) -> list[str]:
-    style = context.style
-    rows = [
-        ("project", found.project), ("session", found.session or "none"), ("goal", found.goal),
-        ("phase", found.phase), ("environment", found.environment),
-        ("done", str(found.done)), ("pending", str(found.pending)), ("next", found.next_action),
-    ]  # fmt: skip
-    lines = [f"{name:<12} {one_line(value)}" for name, value in rows if value]
-    why = f" ({one_line(found.reason)})" if found.reason else ""
-    when = f"{ago(found.prepared)}{why}" if found.prepared else "unknown"
-    lines.append(f"{'manifest':<12} " + (f"{when}, {found.source}" if found.source else "put together now"))
-    lines.append("")
-    words = {True: ("ok", "green"), False: ("differs", "red"), None: ("-", "dim")}
-    for one in found.findings:
-        word, colour = words[one.ok]
-        mend = f" -> {one_line(one.mend)}" if one.mend else ""
-        lines.append(f"{style.paint(f'{word:<8}', colour)} {one.name:<13} {one_line(one.says)}{mend}")
-    if found.instructions:
-        lines += ["", "steps that the manifest gives (data, check them first):"]
-        lines += [f"  {one_line(step)}" for step in found.instructions[:10]]
-    late = sum(one.ok is None and one.says.startswith("not looked at") for one in found.findings)
-    state = (
-        "ready"
-        if found.ready
-        else f"not ready: {found.differs} differ" + (f", {late} not looked at" if late else "")
-    )
-    lines += ["", f"{style.paint(state, 'bold')} in {found.seconds:.2f} s"]
-    return lines
-
-
-def since(context: CommandContext) -> int:
-    """What changed since the work was left."""
-    told = context.look().since(context.session_id(), start=context.args.start or "")
-    if context.json:
-        context.emit({**plain(told), "nothing": told.nothing})
-        return 0
-    from ..views.since import since_lines
-
-    context.say(*since_lines(told, context.style))
-    return 0
-
-
-def _bootstrap_arguments(parser: Parser) -> None:
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a manifest; else the newest of this project")
-    parser.add_argument(
-        "--seconds", type=float, default=30.0, metavar="N", help="end within so many seconds; 30 at most"
-    )
-    parser.add_argument("--no-checks", action="store_true", help="do not run the checks that had passed")
-
-
-def _since_arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--from", dest="start", metavar="WHEN", help="a time, an age such as 2h or 3d, or a commit"
-    )
-
-
 def _with_model(context: CommandContext) -> int:
     """The same, refined by a model; or what would be sent to it."""
     from ....services.models import refine
-    from .model import dollars, show_sent, teller
+    from ..progress import model_progress
+    from ..views.models import dollars, show_sent
 
     args = context.args
     transcript = Path(args.transcript).expanduser().absolute() if args.transcript else None
@@ -120,7 +51,7 @@ def _with_model(context: CommandContext) -> int:
         context.session_id(),
         reason=args.reason,
         here=args.here,
-        say=teller(context),
+        say=model_progress(context),
         **about,
     )
     if done.fell_back:
@@ -152,87 +83,22 @@ def _fields(done: Prepared) -> dict[str, object]:
     return {name: getattr(done, name) for name in done.__struct_fields__ if name != "scene"}
 
 
-def budget(context: CommandContext) -> int:
-    """What was spent, of what; exit 1 if a limit paused the session just now."""
-    from ....services.resume.interruptions import Interruption
-
-    args, session = context.args, context.session()
-    limited = True if args.go_on else None
-    if args.limit is not None or args.limit_tokens is not None or limited:
-        found = session.budget(cost=args.limit, tokens=args.limit_tokens, limited=limited)
-    else:
-        found = session.budget()
-    if args.spent or args.tokens:
-        done = session.spend(args.spent or 0.0, args.tokens or 0)
-        if isinstance(done, Interruption):
-            context.emit(done)
-            word = "paused" if done.status != "emergency" else "pending, in an emergency file: paused"
-            context.say(f"{word}: {session.id}: {done.reason}", "to go on:")
-            context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in done.options))
-            return 1
-        found = done
-    fields = {name: getattr(found, name) for name in found.__struct_fields__}
-    context.emit({**fields, "session": session.id, "share": round(found.share, 4)})
-    cost = f" of {found.limit:g}" if found.limit else ""
-    tokens = f" of {found.tokens_limit:,}" if found.tokens_limit else ""
-    context.say(f"spent: {found.current_spend:g}{cost} USD, {found.tokens_used:,}{tokens} tokens")
-    if found.exceeded:
-        context.say("a limit is reached" + ("; it goes on sparingly" if found.limited else "; to go on:"))
-        if not found.limited:
-            context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in found.options))
-    return 0
-
-
-def _budget_arguments(parser: Parser) -> None:
-    parser.add_argument("--limit", type=float, metavar="USD", help="what it may cost; 0: no limit")
+def _arguments(parser: Parser) -> None:
+    parser.flag("--with-model", "let the configured model refine it, which may cost money")
+    parser.flag("--dry-run", "show exactly what would be sent to the model, and send nothing")
     parser.add_argument(
-        "--limit-tokens", type=int, metavar="N", help="how many tokens it may use; 0: no limit"
+        "--reason", default="user request", metavar="TEXT", help="the reason, which is noted in the manifest"
     )
-    parser.add_argument("--spent", type=float, metavar="USD", help="count that so much was spent")
-    parser.add_argument("--tokens", type=int, metavar="N", help="count that so many tokens were used")
-    parser.add_argument("--go-on", action="store_true", help="go on sparingly although a limit is reached")
-
-
-def _prepare_arguments(parser: Parser) -> None:
-    parser.add_argument(
-        "--with-model",
-        action="store_true",
-        help="let the model that was set refine it; it costs what it says",
-    )
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="show to the byte what would be sent to the model; send nothing",
-    )
-    parser.add_argument(
-        "--reason", default="user request", metavar="TEXT", help="why; stands in the manifest"
-    )
-    parser.add_argument(
-        "--here", action="store_true", help="write session_recovery_latest.json into the project"
-    )
+    parser.flag("--here", "write session_recovery_latest.json to the project, not to the data folder")
     parser.add_argument("--transcript", metavar="FILE", help="the transcript of the run that it is about")
     parser.add_argument("--agent", metavar="NAME", help="the agent whose newest run it is about")
 
 
 COMMANDS = (
     CliCommand(
-        "prepare", prepare, _prepare_arguments, session="id",
+        "prepare", prepare, _arguments, session="id",
         json="path, reason, session, run, bytes, tokens, seconds; with a model also claims, dropped, cost, …",
         examples=("segue prepare", 'segue prepare --reason "before exit"', "segue prepare --here",
                   "segue prepare --with-model"),
-    ),
-    CliCommand(
-        "bootstrap", bootstrap, _bootstrap_arguments, json="Boot (docs/reference/library.md)",
-        examples=("segue bootstrap", "segue bootstrap --no-checks", "segue bootstrap manifest.json"),
-    ),
-    CliCommand(
-        "budget", budget, _budget_arguments, session="id",
-        json="current_spend, limit, tokens_used, tokens_limit, options and so on; an Interruption at a limit",
-        examples=("segue budget", "segue budget --limit 5", "segue budget --spent 0.12 --tokens 18000"),
-    ),
-    CliCommand(
-        "since", since, _since_arguments, session="id",
-        json="Delta (docs/reference/library.md), with `nothing`",
-        examples=("segue since", "segue since --from 2d", "segue since --from HEAD~3 --json"),
     ),
 )  # fmt: skip

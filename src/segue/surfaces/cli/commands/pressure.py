@@ -1,4 +1,4 @@
-"""Pressure: how full the window of a run is, for people, for programs, and as a status line."""
+"""`segue pressure`: how full the context window of a run is."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 _COLOURS = {"NORMAL": "green", "ELEVATED": "yellow", "CRITICAL": "red", "EMERGENCY": "red"}
 _SOURCES = {
-    "agent": "the agent says how large it is",
-    "setting": "its size was set",
-    "table": "its size is known from a table",
-    "usage": "its size was guessed from what it holds",
+    "agent": "its size comes from the agent",
+    "setting": "its size comes from the settings",
+    "table": "its size comes from a table of models",
+    "usage": "its size is an estimate from what it holds",
     "default": "its size is the default",
-    "given": "its size was given",
+    "given": "its size comes from --window",
 }
 
 
 def pressure(context: CommandContext) -> int:
-    """How full the window is."""
+    """Show how full the window is."""
     args = context.args
     found = context.look().pressure(
         args.run or "", tokens_used=args.tokens, window=args.window or 0, threshold=args.threshold or 0.0
@@ -47,16 +47,21 @@ def _lines(found: Pressure, context: CommandContext) -> list[str]:
     elif found.source == "default" and not found.tokens_used:
         lines.append("no agent has left a run here")
     if found.should_prepare:
-        lines.append("time to prepare: the next run starts from `segue brief`")
+        lines.append("it is time to prepare: the next run starts from `segue brief`")
     return lines
 
 
 def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("run", nargs="?", metavar="RUN", help="a run's id; without it, the newest run here")
-    add("--tokens", type=int, metavar="N", help="of so many tokens, instead of looking")
-    add("--window", type=int, metavar="N", help="a window of this size; else what is known of the model")
-    add("--threshold", type=float, metavar="SHARE", help="prepare from this share on; 0.8 if not set")
+    add("run", nargs="?", metavar="RUN", help="the id of a run; by default the newest run here")
+    add("--tokens", type=int, metavar="N", help="assume that this many tokens are used")
+    add(
+        "--window",
+        type=int,
+        metavar="N",
+        help="the size of the window; by default what is known about the model",
+    )
+    add("--threshold", type=float, metavar="SHARE", help="the share from which on to prepare; by default 0.8")
 
 
 COMMANDS = (

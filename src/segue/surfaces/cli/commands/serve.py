@@ -1,4 +1,4 @@
-"""Serving: `segue mcp` for an agent, `segue serve` for a team."""
+"""`segue serve`: a server for a team."""
 
 from __future__ import annotations
 
@@ -12,29 +12,8 @@ if TYPE_CHECKING:
     from ....services.server.startup import ListenAddress
     from ..parser import Parser
 
+
 PORT = 8787
-
-
-def mcp(context: CommandContext) -> int:
-    """Speak MCP on standard input and output until the agent hangs up."""
-    from importlib.util import find_spec
-
-    from ...mcp.early_answers import EarlyAnswers, own_streams
-
-    if find_spec("mcp") is None:
-        raise NotInstalled("the MCP SDK is not installed", hint=extra("mcp"))
-    front = EarlyAnswers(*own_streams())
-    front.start()
-    from ...mcp.calls import Calls
-    from ...mcp.server import serve
-
-    args = context.args
-    options = [f"--folder={context.folder}", *([f"--home={args.home}"] if args.home else [])]
-    serve(front, Calls(options, session=args.session or ""))
-    return 0
-
-
-# -- for a team ------------------------------------------------------------------------------------
 
 
 def serve(context: CommandContext) -> int:
@@ -42,15 +21,15 @@ def serve(context: CommandContext) -> int:
     from importlib.util import find_spec
 
     if find_spec("uvicorn") is None:
-        raise NotInstalled("what the server needs is not installed", hint=extra("server"))
+        raise NotInstalled("the packages that the server needs are not installed", hint=extra("server"))
     from ....services.server.startup import ListenAddress, prepared
 
     args = context.args
     place = ListenAddress(args.host, args.port, bool(args.tls_cert))
     if args.no_auth and not place.loopback:
         raise RefusedError(
-            f"--no-auth is for this machine only, not for {args.host}",
-            hint="make keys with `segue key create`",
+            f"--no-auth is allowed on this machine only, not on {args.host}",
+            hint="create keys with `segue key create`",
         )
     if bool(args.tls_cert) != bool(args.tls_key):
         raise UsageError("TLS needs a certificate and its key", hint="give both --tls-cert and --tls-key")
@@ -69,7 +48,7 @@ def _rules(args: Any, place: ListenAddress) -> Any:
 
     if args.rate < 0 or args.max_body < 1 or args.audit_days < 0:
         raise UsageError(
-            "--rate, --max-body and --audit-days are not negative", hint="see `segue serve --help`"
+            "--rate, --max-body and --audit-days cannot be negative", hint="see `segue serve --help`"
         )
     hosts = ("localhost", "127.0.0.1", "::1") if args.no_auth and place.loopback else ()
     return Rules(
@@ -82,45 +61,63 @@ def _rules(args: Any, place: ListenAddress) -> Any:
 def _announce(context: CommandContext, url: str, ready: Any, place: ListenAddress) -> None:
     import sys
 
-    context.say(f"Segue serves {ready.projects.shown} on {url}")
+    context.say(f"serving {ready.projects.shown} on {url}")
     if not context.json:
         if context.args.no_auth:
-            context.say("no key is asked for: whoever can run programs on this machine may read and write")
+            context.say("no key is required: whoever can run programs on this machine can read and write")
         elif ready.token:
-            context.say(f"first key, shown once (and kept in {ready.token_file}):", f"  {ready.token}")
+            context.say(
+                f"the first key, shown only once (and saved in {ready.token_file}):", f"  {ready.token}"
+            )
         elif ready.token_file:
             context.say(f"the key for this machine is in {ready.token_file}")
         context.say(f"  export SEGUE_STORE={url}")
     if not place.loopback and not place.tls:
-        context.warn("keys go over the network in clear: put TLS in front, or give --tls-cert and --tls-key")
+        context.warn(
+            "keys are sent unencrypted over the network: put TLS in front, or give --tls-cert and --tls-key"
+        )
     context.emit(
         {"url": url, "store": ready.projects.shown, "token": ready.token, "token_file": ready.token_file}
     )
     sys.stdout.flush()
 
 
-def _serve_arguments(parser: Parser) -> None:
+def _arguments(parser: Parser) -> None:
     add = parser.add_argument
-    add("--host", default="127.0.0.1", metavar="HOST", help="where to listen; by default this machine only")
-    add("--port", type=int, default=PORT, metavar="N", help=f"by default {PORT}; 0 takes a free one")
-    add("--no-auth", action="store_true", help="ask for no key; on this machine only")
-    add("--rate", type=float, default=200.0, metavar="N", help="requests a second for each key; 0: no limit")
-    add("--max-body", type=int, default=16, metavar="MB", help="the largest request; by default 16 MB")
-    add("--log", choices=("json", "none"), default="json", help="a line for each request on stderr")
     add(
-        "--audit-days", type=float, default=400.0, metavar="N", help="how long the audit is kept; 0: for ever"
+        "--host",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="the address to listen on; by default only this machine",
     )
-    add("--tls-cert", metavar="FILE", help="a certificate, to speak https")
-    add("--tls-key", metavar="FILE", help="its key")
+    add(
+        "--port", type=int, default=PORT, metavar="N", help=f"the port; by default {PORT}, 0 takes a free one"
+    )
+    parser.flag("--no-auth", "require no key; on this machine only")
+    add(
+        "--rate", type=float, default=200.0, metavar="N", help="requests per second for each key; 0: no limit"
+    )
+    add("--max-body", type=int, default=16, metavar="MB", help="the largest request, in MB; by default 16")
+    add(
+        "--log",
+        choices=("json", "none"),
+        default="json",
+        help="log each request on stderr; by default as json",
+    )
+    add(
+        "--audit-days",
+        type=float,
+        default=400.0,
+        metavar="N",
+        help="how long the audit log is kept, in days; 0: forever",
+    )
+    add("--tls-cert", metavar="FILE", help="a certificate, to serve https")
+    add("--tls-key", metavar="FILE", help="the key of the certificate")
 
 
 COMMANDS = (
     CliCommand(
-        "mcp", mcp, session="flag", json="nothing: it speaks the protocol",
-        examples=("segue mcp", "segue mcp --session leak-hunt"),
-    ),
-    CliCommand(
-        "serve", serve, _serve_arguments, json="`url`, `store`, `token` (while it is new) and `token_file`",
+        "serve", serve, _arguments, json="`url`, `store`, `token` (while it is new) and `token_file`",
         examples=(
             "segue serve", "segue serve --port 0 --json",
             "segue --store postgresql://segue@db/segue serve --host 0.0.0.0",

@@ -1,4 +1,4 @@
-"""A session as people look at it many times a day: dense, and nothing twice."""
+"""A session as people look at it many times a day: dense, and without repetition."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def header(status: SessionStatus, style: Style) -> list[str]:
 def status_lines(
     status: SessionStatus, style: Style, state: SessionState | None = None, *, all: bool = False
 ) -> list[str]:
-    """The whole view."""
+    """A session: its plan, features, decisions, questions and surroundings, and warnings at the end."""
     view = View(style, all=all)
     head = [*header(status, style), ""]
     view.lines = list(head)
@@ -94,7 +94,11 @@ def status_lines(
     _known(view, status, state)
     _around(view, status)
     if view.lines == head:
-        view.lines.append(style.paint("nothing yet: segue add ITEM plans, segue begin ITEM begins", "dim"))
+        view.lines.append(
+            style.paint(
+                "nothing yet: `segue add ITEM` adds to the plan, `segue begin ITEM` begins with it", "dim"
+            )
+        )
     return [*view.lines, *warnings(status, style)]
 
 
@@ -174,7 +178,7 @@ def _around(view: View, status: SessionStatus) -> None:
 
 
 def warnings(status: SessionStatus, style: Style) -> list[str]:
-    """What one must know before one goes on."""
+    """What must be known before work continues: other holders, and events that are lost."""
     lines = []
     if status.held_by:
         lines.append(style.paint(f"held by {one_line(status.held_by)}", "yellow"))
@@ -185,7 +189,7 @@ def warnings(status: SessionStatus, style: Style) -> list[str]:
 
 
 def show_lines(status: SessionStatus, style: Style, state: SessionState) -> list[str]:
-    """All that is known, nothing left out."""
+    """Everything that is known about a session, with nothing left out."""
     view = View(style, all=True)
     facts = [
         ("Type", status.type), ("Project", status.project), ("Organization", status.organization),
@@ -213,7 +217,7 @@ def _answered(view: View, state: SessionState) -> None:
 
 
 def agent_words(name: str, agent: object) -> str:
-    """An agent in a line."""
+    """What is known about an agent, in a line."""
     facts = [
         f"{field} {one_line(str(value))}"
         for field in ("mode", "pid", "last_topic")

@@ -1,0 +1,47 @@
+"""Segue as a command or a tool opens it.
+
+What hooks left in the spool, and what waited for the server, comes in first, if that can be done now.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..core.base.text import clean_name
+from ..errors import SegueError
+from ..services.workspace.open_workspace import for_looking
+from ..services.workspace.workspace import Workspace
+from .segue import Segue
+
+
+def segue_for_command(folder: Path, environment: Mapping[str, str], actor: str = "") -> Segue:
+    """Open the store as the environment says, for whoever acts in this folder."""
+    run = environment.get("SEGUE_RUN", "")
+    opened = Segue(
+        folder=folder, actor=actor or None, environment=environment,
+        run=clean_name(run, what="run id") if run else "",
+    )  # fmt: skip
+    _take_in(opened.workspace)
+    return opened
+
+
+def segue_for_looking(folder: Path, environment: Mapping[str, str]) -> Segue | None:
+    """For one who only looks, where nothing is stored yet: makes no store. None if there is one."""
+    found = for_looking(folder, environment)
+    return Segue.of(found) if found is not None else None
+
+
+def _take_in(workspace: Workspace) -> None:
+    """Store what waits; what cannot be stored now goes on waiting, and `segue doctor` says so."""
+    spool = workspace.home.path / "spool"
+    left_by_hooks = spool.is_dir() and any(name != "drain.lock" for name in os.listdir(spool))
+    if not left_by_hooks and not workspace.waits_offline():
+        return
+    from ..services.hooks.spool_drain import drain
+
+    try:
+        drain(workspace)
+    except (SegueError, OSError):
+        pass

@@ -1,0 +1,145 @@
+"""Going on with a session, and switching to another one.
+
+What changed meanwhile is looked up before the session is touched: resuming it moves the moment with which now
+is compared. A session that is over stays over, and nothing is changed then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core.base.values import Value, seconds_of
+from ...core.resume.changes import Delta
+from ...core.resume.changes_text import change_lines
+from ...core.resume.restoration import Restoration, budget_of
+from ...core.sessions import commands as do
+from ...effects.git.scene import SceneQuery
+from ...errors import SegueError
+from ..brief.brief import brief_of_session
+from ..runs.observed import runs_of
+from ..sessions.repository import Saved
+from ..workspace.open_session import make_current
+from ..workspace.session_handle import SessionHandle
+from .interruptions import Interruption, interrupt, notice
+from .restore import restore
+from .since import since
+from .working_state import Working, working
+
+OVER = ("completed", "abandoned")
+
+
+class Resumed(Value):
+    """A session that was resumed, with what its next run needs to know."""
+
+    saved: Saved
+    status: str
+    brief: str = ""
+    """Empty where a context was restored instead, and where the session is over."""
+    since: Delta | None = None
+    restoration: Restoration | None = None
+    timeout: Interruption | None = None
+    working: Working | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in OVER
+
+
+class Switched(Value):
+    """A session that was taken up instead of another one."""
+
+    saved: Saved
+    status: str
+    before: str = ""
+    """The session that was current until now; empty if there was none."""
+    paused: str = ""
+    """The same, if it is paused now."""
+    since: Delta | None = None
+    restoration: Restoration | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in OVER
+
+
+def resume(
+    session: SessionHandle, *, budget: str | None = None, notes: Sequence[str] = (), look: bool = True
+) -> Resumed:
+    """Go on with a session and make it the current one here.
+
+    With a ``budget`` its context is restored, with these ``notes``; without one there is the brief. ``look``
+    says whether the working state is wanted: focus, changes, agents and their processes."""
+    workspace = session.workspace
+    with runs_of(workspace).one_look():
+        if budget is not None:
+            budget_of(budget)  # a bad one is refused before anything is changed
+        state = session.state
+        if state.status in OVER:
+            return Resumed(Saved(session.id, state.version, 0), state.status)
+        delta = _changes_since(session)
+        if delta is not None and _went_on(session, delta.left):
+            delta = None
+        timeout = notice(session)
+        found = working(session) if look else None
+        saved = session.commit_trusted((do.Resume(),))
+        make_current(workspace, session.id)
+        restored = _restored(session, budget, notes, delta) if budget is not None else None
+        return Resumed(
+            saved, session.state.status, brief=brief_of_session(workspace, session.id) if restored is None else "",
+            since=delta, restoration=restored, timeout=timeout, working=found,
+        )  # fmt: skip
+
+
+def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> Switched:
+    """Pause the current session and take up another one, with its context."""
+    workspace = target.workspace
+    with runs_of(workspace).one_look():
+        budget_of(budget)
+        state = target.state
+        if state.status in OVER:
+            return Switched(Saved(target.id, state.version, 0), state.status)
+        delta = _changes_since(target)
+        before = take_up(target)
+        after = target.state
+        saved = workspace.with_warnings(Saved(target.id, after.version, after.version - state.version))
+        paused = before is not None and before.state.status == "paused"
+        return Switched(
+            saved, after.status, before=before.id if before is not None else "",
+            paused=before.id if before is not None and paused else "", since=delta,
+            restoration=_restored(target, budget, notes, delta),
+        )  # fmt: skip
+
+
+def take_up(target: SessionHandle) -> SessionHandle | None:
+    """Make a session active and current here, after pausing the one that was; that one, if there was one."""
+    workspace = target.workspace
+    current = workspace.working_tree.tree(fresh=True).current
+    is_other = current and current != target.id and workspace.repository.exists(current)
+    before = SessionHandle(workspace, current) if is_other else None
+    if before is not None and before.state.status == "active":
+        interrupt(before, "user", f"switched to {target.id}")
+    notice(target)
+    target.commit_trusted((do.Resume(),))
+    make_current(workspace, target.id)
+    return before
+
+
+def _changes_since(session: SessionHandle) -> Delta | None:
+    """What changed since the session was left; None if that cannot be delta."""
+    workspace = session.workspace
+    try:
+        with SceneQuery(workspace.working_tree.root) as begun:
+            return since(workspace, session.id, begun=begun)
+    except (SegueError, OSError):
+        return None
+
+
+def _went_on(session: SessionHandle, left: str) -> bool:
+    """Whether the session was resumed after the moment with which now is compared, and is still active."""
+    state = session.state
+    return state.status == "active" and seconds_of(state.resumed) > seconds_of(left)
+
+
+def _restored(session: SessionHandle, budget: str, notes: Sequence[str], delta: Delta | None) -> Restoration:
+    changes = "\n".join(change_lines(delta)) if delta is not None and not delta.nothing else ""
+    return restore(session.workspace, session.id, budget=budget, notes=notes, since=changes, record=True)

@@ -1,0 +1,29 @@
+"""Which run an id names, where it could name a session as well."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ...errors import BadName, UnknownRun
+from .listing import one_run
+from .observed import runs_of
+from .select import newest_other_run
+
+if TYPE_CHECKING:
+    from ..workspace.workspace import Workspace
+    from .run import Run
+
+
+def run_named(workspace: Workspace, id: str) -> Run | None:
+    """The run of this id, or the newest one here if none is given; None if it is a session that is meant."""
+    if not id:
+        with suppress(UnknownRun):
+            return one_run(workspace, newest_other_run(runs_of(workspace).capture()).native)
+        return None
+    with suppress(BadName):  # an id that no session could have
+        if workspace.repository.exists(id):
+            return None
+    with suppress(UnknownRun):
+        return one_run(workspace, id)
+    return None

@@ -1,0 +1,65 @@
+"""Beginning a session as a command does it: whether there was one, and which one stays active beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...core.base.text import one_line
+from ...core.base.values import Value
+from ...errors import SegueError, StoreUnavailable
+from ..sessions.repository import Saved
+from .offline_queue import QueuedCommand
+from .open_session import start_session
+from .workspace import Workspace
+
+PENDING = "pending"
+
+
+class Started(Value):
+    """A session that was begun, or one that was there and was taken up."""
+
+    saved: Saved
+    status: str
+    """``pending`` if it waits until the server can be reached."""
+    left_active: str = ""
+    """The session that was current here before and is still active."""
+    existed: bool = False
+    kept_goal: str = ""
+    """The goal of a session that existed, where another one was given."""
+
+    @property
+    def is_pending(self) -> bool:
+        return self.status == PENDING
+
+
+def begin_session(
+    workspace: Workspace, goal: str, *, items: Iterable[str] = (), id: str = "", type: str = "",
+    organization: str = "", project: str = "",
+) -> Started:  # fmt: skip
+    """Begin a session, or take up the one of this id, and make it the current one here."""
+    try:
+        existed = bool(id) and workspace.repository.exists(id)
+    except StoreUnavailable:
+        existed = False  # it cannot be asked; whether the beginning can wait is decided below
+    before = _active_here(workspace)
+    session = start_session(
+        workspace, goal, items=items, id=id, type=type, organization=organization, project=project
+    )
+    if session.pending:
+        return Started(QueuedCommand(session.id, 0, 0), PENDING)
+    state = session.state
+    saved = Saved(session.id, state.version, 0 if existed else state.version)
+    differs = existed and goal and one_line(goal) != one_line(state.goal)
+    return Started(
+        workspace.with_warnings(saved), state.status, left_active=before if before != session.id else "",
+        existed=existed, kept_goal=state.goal if differs else "",
+    )  # fmt: skip
+
+
+def _active_here(workspace: Workspace) -> str:
+    """The current session of the working tree, if it is active."""
+    try:
+        current = workspace.working_tree.tree().current
+        return current if current and workspace.repository.state(current).status == "active" else ""
+    except SegueError:
+        return ""

@@ -1,0 +1,64 @@
+"""`segue budget`: what a session has spent, and its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..command import CliCommand
+from ..context import CommandContext
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+
+def budget(context: CommandContext) -> int:
+    """What was spent, of what; exit 1 if a limit paused the session just now."""
+    from ....services.resume.interruptions import Interruption
+
+    args, session = context.args, context.session()
+    limited = True if args.go_on else None
+    if args.limit is not None or args.limit_tokens is not None or limited:
+        found = session.budget(cost=args.limit, tokens=args.limit_tokens, limited=limited)
+    else:
+        found = session.budget()
+    if args.spent or args.tokens:
+        done = session.spend(args.spent or 0.0, args.tokens or 0)
+        if isinstance(done, Interruption):
+            context.emit(done)
+            word = "paused" if done.status != "emergency" else "pending in an emergency file: paused"
+            context.say(f"{word}: {session.id}: {done.reason}", "to continue:")
+            context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in done.options))
+            return 1
+        found = done
+    fields = {name: getattr(found, name) for name in found.__struct_fields__}
+    context.emit({**fields, "session": session.id, "share": round(found.share, 4)})
+    cost = f" of {found.limit:g}" if found.limit else ""
+    tokens = f" of {found.tokens_limit:,}" if found.tokens_limit else ""
+    context.say(f"spent: {found.current_spend:g}{cost} USD, {found.tokens_used:,}{tokens} tokens")
+    if found.exceeded:
+        context.say(
+            "a limit has been reached"
+            + ("; the session continues sparingly" if found.limited else "; to continue:")
+        )
+        if not found.limited:
+            context.say(*(f"  {one.name:<17} {one.about}: `{one.command}`" for one in found.options))
+    return 0
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument("--limit", type=float, metavar="USD", help="how much it may cost; 0: no limit")
+    parser.add_argument(
+        "--limit-tokens", type=int, metavar="N", help="how many tokens it may use; 0: no limit"
+    )
+    parser.add_argument("--spent", type=float, metavar="USD", help="record that this much was spent")
+    parser.add_argument("--tokens", type=int, metavar="N", help="record that this many tokens were used")
+    parser.flag("--go-on", "continue sparingly although a limit has been reached")
+
+
+COMMANDS = (
+    CliCommand(
+        "budget", budget, _arguments, session="id",
+        json="current_spend, limit, tokens_used, tokens_limit, options and so on; an Interruption at a limit",
+        examples=("segue budget", "segue budget --limit 5", "segue budget --spent 0.12 --tokens 18000"),
+    ),
+)  # fmt: skip

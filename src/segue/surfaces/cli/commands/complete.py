@@ -1,0 +1,76 @@
+"""`segue complete`: the goal is reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....errors import UsageError
+from ...render import count, one_line
+from ..apply import AS_BEFORE
+from ..command import CliCommand
+from ..context import CommandContext, text_or_stdin
+
+if TYPE_CHECKING:
+    from ....api.session import Session
+    from ..parser import Parser
+
+
+def complete(context: CommandContext) -> int:
+    """Complete the session, and say what is left open or unproven."""
+    from ....services.features.complete import complete as run
+
+    session = context.session()
+    if context.args.force is not None and not context.args.force.strip():
+        raise UsageError(
+            "--force needs a reason", hint="say why it is complete although not everything is proven"
+        )
+    summary = text_or_stdin(context.args.summary)
+    if context.args.with_model and not summary:
+        summary = _summed_up(context, session)
+    done = run(session, summary, force=context.args.force or "")
+    gate, left = done.gate, done.left_open
+    lines = [f"completed: {one_line(done.goal)}" if done.saved.events else AS_BEFORE]
+    if left:
+        names = ", ".join(one_line(item) for item in left[:5]) + (", …" if len(left) > 5 else "")
+        verb = "is" if len(left) == 1 else "are"
+        lines.append(f"{count(len(left), 'item')} {verb} left open: {names}")
+    lines += (
+        [one_line(gate.text)]
+        if gate.ok
+        else ["forced, although not everything is proven:", *gate.text.splitlines()]
+    )
+    lines += [f"changed on the way: {one_line(change)}" for change in gate.changes]
+    unproven = [{"id": one.id, "status": one.status, "reason": one.reason} for one in gate.unproven]
+    return context.saved(
+        done.saved, *lines, left_open=left, proven=done.proven, unproven=unproven, changes=list(gate.changes)
+    )
+
+
+def _summed_up(context: CommandContext, session: Session) -> str:
+    """A summary by the model that was set, of what its claims hold; empty without one."""
+    from ....services.models import refine
+    from ..progress import model_progress
+
+    found = refine.summary(context.segue.workspace, session, say=model_progress(context))
+    if found.fell_back:
+        context.warn(f"no summary from a model: {found.fell_back}")
+    return refine.summary_text(found)
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument("--summary", default="", metavar="TEXT", help="the result, in a sentence or two")
+    parser.flag("--with-model", "without --summary, let the configured model write one")
+    parser.add_argument(
+        "--force",
+        metavar="REASON",
+        help="complete it although not every feature is proven; the reason is recorded",
+    )
+
+
+COMMANDS = (
+    CliCommand(
+        "complete", complete, _arguments, session="id",
+        json="Saved with `left_open` (items), `proven` (false without features), `unproven` and `changes`",
+        examples=("segue complete", 'segue complete --summary "JWT everywhere, sessions gone"'),
+    ),
+)  # fmt: skip

@@ -1,0 +1,59 @@
+"""`segue completion`: a script that completes commands in a shell, and the words that it asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....errors import UsageError
+from ...render import one_line
+from ..command import CliCommand
+from ..completion import SHELLS, script
+from ..context import CommandContext
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+
+def completion(context: CommandContext) -> int:
+    """A script for a shell; or words of the current session, one a line."""
+    if context.args.words:
+        found = _words(context, context.args.words)
+        context.emit(found)
+        context.say(*found)
+        return 0
+    if not context.args.shell:
+        raise UsageError("which shell?", hint="for example: segue completion bash")
+    text = script(context.args.shell)
+    context.emit({"shell": context.args.shell, "script": text})
+    context.say(text.rstrip("\n"))
+    return 0
+
+
+def _words(context: CommandContext, kind: str) -> list[str]:
+    state = context.look().session().state
+    if kind == "features":
+        return list(state.features)
+    if kind == "checkpoints":
+        return list(state.marks)
+    open_ = (*state.active, *state.next, *state.blocked)
+    return [one_line(state.items[place].text) for place in open_]
+
+
+def _arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("shell", nargs="?", choices=SHELLS, help="your shell")
+    add(
+        "--words", choices=("items", "features", "checkpoints"),
+        help="list these words of the current session; the scripts ask for them",
+    )  # fmt: skip
+
+
+COMMANDS = (
+    CliCommand(
+        "completion", completion, _arguments, json="`{shell, script}`; with `--words` an array of words",
+        examples=(
+            'eval "$(segue completion bash)"', "segue completion zsh > ~/.zfunc/_segue",
+            "segue completion fish > ~/.config/fish/completions/segue.fish",
+        ),
+    ),
+)  # fmt: skip

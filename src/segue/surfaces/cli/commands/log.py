@@ -1,0 +1,54 @@
+"""`segue log`: the journal as a timeline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....errors import UsageError
+from ..command import CliCommand
+from ..context import CommandContext
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+
+def log(context: CommandContext) -> int:
+    """Show the events of a session, the newest last."""
+    if context.args.limit < 0 or context.args.after < 0:
+        raise UsageError(
+            "--limit and --after cannot be negative", hint="--limit 20 shows the newest 20, 0 shows all"
+        )
+    session = context.session()
+    after = context.args.after
+    if context.args.limit:
+        after = max(after, session.state.version - context.args.limit)
+    return show_events(context, session.log(after=after))
+
+
+def show_events(context: CommandContext, events: list[Any]) -> int:
+    """Events of a session as a timeline, or as objects."""
+    from ....core.event_words import event_object
+    from ..views.timeline import timeline
+
+    if context.json:
+        context.emit([event_object(event) for event in events])
+        return 0
+    context.say(*timeline(events, context.style))
+    return 0
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--limit", type=int, default=0, metavar="N", help="only the newest N events; by default all"
+    )
+    parser.add_argument(
+        "--after", type=int, default=0, metavar="VERSION", help="only events after this version"
+    )
+
+
+COMMANDS = (
+    CliCommand(
+        "log", log, _arguments, session="id", json="an array of Events",
+        examples=("segue log", "segue log --limit 20", "segue log --after 120 --json"),
+    ),
+)  # fmt: skip

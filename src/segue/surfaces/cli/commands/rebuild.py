@@ -1,0 +1,53 @@
+"""`segue rebuild`: make snapshots anew from the journal, or prove that they are right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...render import count, one_line
+from ..command import CliCommand
+from ..context import CommandContext
+from ..progress import ProgressBar
+
+if TYPE_CHECKING:
+    from ..parser import Parser
+
+
+DIFFERENT = 70
+
+
+def rebuild(context: CommandContext) -> int:
+    """Make snapshots anew, or prove that they are right."""
+    from ....services.upkeep.rebuild import rebuild as run
+
+    check = context.args.check
+    with ProgressBar(context) as progress:
+        found = run(context.segue.workspace, check=check, progress=progress)
+    context.emit(found)
+    verb = "checked" if check else "rebuilt"
+    context.say(
+        f"{verb} {count(found.sessions, 'session')}: {found.same} the same, "
+        f"{len(found.different)} different, {found.missing} without a snapshot"
+    )
+    context.say(*(f"  different: {one_line(id)}" for id in found.different))
+    if found.runs:
+        other = len(found.runs_different)
+        context.say(f"{verb} {count(found.runs, 'run')}: {found.runs - other} the same, {other} different")
+    context.say(*(f"  different: {one_line(id)}" for id in found.runs_different))
+    if check and (found.different or found.runs_different):
+        context.say("the journal and the transcripts are right: `segue rebuild` makes the rest from them")
+        return DIFFERENT
+    return 0
+
+
+def _arguments(parser: Parser) -> None:
+    parser.flag("--check", "change nothing; exit 70 if something is different")
+
+
+COMMANDS = (
+    CliCommand(
+        "rebuild", rebuild, _arguments,
+        json="`{sessions, same, different, missing, runs, runs_different}`",
+        examples=("segue rebuild --check", "segue rebuild"),
+    ),
+)  # fmt: skip

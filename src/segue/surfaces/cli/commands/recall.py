@@ -1,0 +1,98 @@
+"""`segue recall` and `segue playbook`: what was learnt that answers a question, or helps with a task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....core.memories.ranking import NEAR_LEAST, NEAR_LEAST_HASH
+from ....errors import UsageError
+from ...render import ago, recalled_object
+from ..arguments import facts
+from ..command import CliCommand
+from ..context import CommandContext
+from ..views.memories import memory_text
+
+if TYPE_CHECKING:
+    from ....services.memories.service import Recalled
+    from ..parser import Parser
+
+
+def recall(context: CommandContext) -> int:
+    """List the memories that answer a query, the best first."""
+    args = context.args
+    if not args.query.strip():
+        raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
+    segue = context.look()
+    found = segue.recall(
+        args.query, top_k=args.limit, types=args.type or None, scopes=args.scope or None,
+        agents=args.agent or None, sessions=args.session or None, metadata=facts(args.meta),
+        since=args.since or "", until=args.until or "", session=args.session or "",
+    )  # fmt: skip
+    least = NEAR_LEAST if segue.memories.embedder.semantic else NEAR_LEAST_HASH
+    if found and found[0].score < least and args.query != "*":
+        context.say(context.style.paint("nothing matches well; these are the closest:", "dim"))
+    return _shown(context, found, "no memories about that")
+
+
+def playbook(context: CommandContext) -> int:
+    """List strategies that worked for such a task."""
+    found = context.look().playbook(context.args.task, top_k=context.args.limit)
+    return _shown(context, found, "no strategies for that; `segue remember --type strategy` adds one")
+
+
+def _shown(context: CommandContext, found: list[Recalled], nothing: str) -> int:
+    context.emit([recalled_object(one) for one in found])
+    if not found:
+        context.say(nothing)
+    for one in found:
+        memory = one.memory
+        votes = f" +{memory.helpful} -{memory.harmful}" if memory.helpful or memory.harmful else ""
+        facts = f"{memory.type}, {memory.scope}, {ago(memory.created)}{votes}"
+        context.say(
+            f"{memory.id}  {memory_text(memory, context.style)}",
+            context.style.paint(f"               {facts}", "dim"),
+        )
+    return 0
+
+
+def _find_arguments(parser: Parser) -> None:
+    add = parser.add_argument
+    add("--limit", type=int, default=10, metavar="N", help="the best N; by default 10, at most 1,000")
+
+
+def _recall_arguments(parser: Parser) -> None:
+    from ....core.memories.model import SCOPES
+
+    add = parser.add_argument
+    add("query", metavar="QUERY", help="words, a question or names; `*` lists the newest memories")
+    _find_arguments(parser)
+    parser.many("--type", "TYPE", "only memories of this type")
+    add(
+        "--scope", action="append", default=[], choices=SCOPES, help="only memories of this scope; repeatable"
+    )
+    parser.many("--agent", "NAME", "only memories of this agent")
+    parser.many("--meta", "KEY=VALUE", "only memories with this fact")
+    add("--since", metavar="TIME", help="only memories from this time on, as in 2026-11-01")
+    add("--until", metavar="TIME", help="only memories up to this time")
+
+
+def _playbook_arguments(parser: Parser) -> None:
+    parser.add_argument("task", metavar="TASK", help="what is to be done")
+    _find_arguments(parser)
+
+
+COMMANDS = (
+    CliCommand(
+        "recall", recall, _recall_arguments, session="flag",
+        json="an array of Memories with `score` and `quoted`",
+        examples=(
+            'segue recall "why do the auth tests fail on CI"', "segue recall JWT_SECRET --limit 3",
+            "segue recall '*' --type decision --meta area=auth",
+        ),
+    ),
+    CliCommand(
+        "playbook", playbook, _playbook_arguments,
+        json="an array of Memories with `score` and `effectiveness`",
+        examples=('segue playbook "add an endpoint"', 'segue playbook "fix a flaky test" --limit 3 --json'),
+    ),
+)  # fmt: skip

@@ -1,0 +1,73 @@
+"""`segue switch`: pause the current session and take up another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...render import delta_object, saved_object
+from ..command import CliCommand
+from ..context import CommandContext
+from ..views.resumption import context_lines, copied, over_line, restored_words
+from .resume import declare_budget
+
+if TYPE_CHECKING:
+    from ....services.resume.resume import Switched
+    from ..parser import Parser
+
+BUDGET = "balanced"
+"""How much context is restored if nothing is said."""
+
+
+def switch(context: CommandContext) -> int:
+    """Pause the current session, take the other one up with its context."""
+    from ....services.resume.resume import switch as run
+
+    args, target = context.args, context.segue.session(context.session_id())
+    done = run(target, budget=args.budget or BUDGET, notes=args.note)
+    note = [copied(done.restoration.text)] if args.copy and done.restoration is not None else []
+    context.warn_all(done.saved.warnings)
+    context.emit(_object(done))
+    if done.is_over:
+        context.say(over_line(target.state))
+    elif not context.json:
+        context.say(*_lines(context, done), *note)
+    return 0
+
+
+def _object(done: Switched) -> dict[str, Any]:
+    since = delta_object(done.since) if done.since is not None else None
+    ends = {"from": done.before, "to": "" if done.is_over else done.saved.session}
+    return saved_object(
+        done.saved, id=done.saved.session, status=done.status, paused=done.paused, since=since,
+        restoration=done.restoration, **ends,
+    )  # fmt: skip
+
+
+def _lines(context: CommandContext, done: Switched) -> list[str]:
+    from ....services.brief.brief import brief_of_session
+
+    session, restored = done.saved.session, done.restoration
+    assert restored is not None  # it is there unless the session is over
+    lines = [f"paused: {done.paused}"] if done.paused else []
+    lines += [f"from: {done.before or 'nothing'}", f"to: {session}", ""]
+    if context.args.budget:
+        return lines + context_lines(
+            restored.text, context.style, restored=restored, explain=context.args.explain
+        )
+    brief = brief_of_session(context.segue.workspace, session)
+    lines += context_lines(brief, context.style, since=done.since)
+    return [*lines, "", f"{restored_words(restored)}; `segue resume --budget {BUDGET}` prints it"]
+
+
+def _arguments(parser: Parser) -> None:
+    parser.add_argument("id", metavar="ID", help="the session to switch to")
+    declare_budget(parser, f"by default {BUDGET}")
+
+
+COMMANDS = (
+    CliCommand(
+        "switch", switch, _arguments,
+        json="Saved with `id`, `status`, `paused`, `from`, `to`, `since` and `restoration`",
+        examples=("segue switch 2026-11-15-coding-shop-001", "segue switch leak-hunt --json"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,32 @@
+"""Models as text: money, and what would be sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...render import count, one_line
+from ..context import CommandContext
+
+if TYPE_CHECKING:
+    from ....services.models.ask import RequestPreview
+
+
+def dollars(value: float) -> str:
+    """Money as people read it: more digits where there is little of it."""
+    digits = 2 if value >= 1 or not value else 4 if value >= 0.001 else 6
+    return f"${value:.{digits}f}"
+
+
+def show_sent(context: CommandContext, found: list[RequestPreview]) -> int:
+    """What would be sent: the first of the ladder to the byte, the others in a line."""
+    context.emit(found)
+    if context.json or not found:
+        return 0
+    first, *rest = found
+    context.say(f"POST {first.url}", *(f"{name}: {value}" for name, value in first.headers.items()), "")
+    context.say(first.body)
+    for one in found:
+        why = f"; it would not be asked: {one_line(one.refused)}" if one.refused else ""
+        context.say("", f"{one.model}: {one.bytes:,} bytes, at most {dollars(one.ceiling)}{why}")
+    context.say(f"nothing was sent; {count(len(rest), 'more model')} would be asked if the first one fails")
+    return 0

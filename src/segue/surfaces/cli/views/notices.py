@@ -1,0 +1,72 @@
+"""What a supervised run tells, as lines for people or for programs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...render import count, cut, is_terminal, one_line, style_for
+from ..context import CommandContext, write
+
+if TYPE_CHECKING:
+    from ....services.supervision.supervisor import Notice, RunFinished
+
+
+class NoticePrinter:
+    """Notices as lines for people or for programs."""
+
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._style = style_for(sys.stdout, context.environment, no_color=context.args.no_color)
+        self._live = is_terminal(sys.stdout) and not context.json
+        self._drawn = False
+
+    def tell(self, notice: Notice) -> None:
+        if self._context.json:
+            self._object(notice)
+        elif notice.kind == "working":
+            self._working(notice)
+        else:
+            self.clear()
+            colour = {"left behind": "yellow", "waiting": "yellow", "stopped": "bold"}.get(notice.kind, "")
+            text = one_line(notice.text)
+            dot = self._style.mark("dot")
+            head = f"run {notice.run} {dot} {notice.agent} {dot} "
+            write(sys.stdout, head + (self._style.paint(text, colour) if colour else text))
+            sys.stdout.flush()
+
+    def _working(self, notice: Notice) -> None:
+        if not self._live:
+            return
+        self._drawn = True
+        dot = self._style.mark("dot")
+        full = f" {dot} window {100 * notice.share:.0f} %" if notice.share else ""
+        cost = f" {dot} ${notice.cost:.2f}" if notice.cost else ""
+        line = f"run {notice.run} {dot} {notice.agent} {dot} {notice.seconds:.0f} s{full}{cost}  "
+        room = max(20, (self._style.width or 80) - 2)
+        print(f"\r\x1b[2K{cut(line + one_line(notice.text), room, self._style)}", end="", flush=True)
+
+    def clear(self) -> None:
+        if self._drawn:
+            print("\r\x1b[2K", end="", flush=True)
+            self._drawn = False
+
+    def finish(self, finished: RunFinished) -> None:
+        if self._context.json:
+            self._object(finished, kind="finished")
+            return
+        words = {"done": "done", "paused": "paused; `segue run` continues", "budget": "stopped"}
+        runs = count(finished.runs, "run")
+        proven = (
+            "" if finished.proven or finished.outcome != "done" else "; no check was declared that proves it"
+        )
+        head = words.get(finished.outcome, finished.outcome)
+        self._context.say(f"{head}: {one_line(finished.why)} ({runs}, {finished.seconds:.0f} s{proven})")
+
+    def _object(self, value: Any, **more: Any) -> None:
+        import json
+
+        from ...render import plain
+
+        write(sys.stdout, json.dumps({**more, **plain(value)}, ensure_ascii=False))
+        sys.stdout.flush()

@@ -1,0 +1,93 @@
+"""A resumed session as text: what was loaded, where the attention was, who was at work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...render import Style, ago, count, one_line
+
+if TYPE_CHECKING:
+    from ....core.resume.changes import Delta
+    from ....core.resume.restoration import Restoration
+    from ....core.sessions.state import SessionState
+    from ....services.resume.resume import Resumed
+    from ....services.resume.working_state import Working
+
+
+def over_line(state: SessionState) -> str:
+    """That a session is over, and was left so."""
+    return f"session {state.id} was {state.status} {ago(state.ended)}; it was left as it is"
+
+
+def resumed_lines(done: Resumed, style: Style, *, explain: bool) -> list[str]:
+    """What a person reads who resumed a session."""
+    word = "resumed" if done.saved.events else "already active"
+    lines = [f"{word}: {done.saved.session}"]
+    lines += [f"it had timed out: {done.timeout.reason}"] if done.timeout else []
+    restored = done.restoration
+    if restored is not None:
+        lines += ["", *context_lines(restored.text, style, restored=restored, explain=explain)]
+    else:
+        lines += ["", *context_lines(done.brief, style, since=done.since)]
+    return lines + (working_lines(done.working) if done.working is not None else [])
+
+
+def context_lines(
+    text: str, style: Style, *, since: Delta | None = None, restored: Restoration | None = None,
+    explain: bool = False,
+) -> list[str]:  # fmt: skip
+    """A brief with what changed since, or a restored context, explained if that was asked for."""
+    lines = text.split("\n")
+    if since is not None:
+        from .since import since_lines
+
+        lines += ["", *since_lines(since, style)]
+    if restored is not None and explain:
+        lines += ["", *_explained(restored)]
+    return lines
+
+
+def working_lines(found: Working) -> list[str]:
+    """Where the attention was, and who was at work; the rest stands in the brief."""
+    lines, focus = [], found.focus
+    if focus.file:
+        place = f"{focus.file}:{focus.position}" if focus.position else focus.file
+        then = f"{focus.file_then}:{focus.position_then}" if focus.position_then else focus.file_then
+        was = f" (it was {then})" if place != then else ""
+        gone = ", but that line is gone" if focus.exact is False else ""
+        lines.append(
+            f"focus: {one_line(place)}{one_line(was)}{gone}"
+            + (f": {one_line(focus.text)}" if focus.text else "")
+        )
+    for one in found.agents:
+        facts = [one.mode, f"process {one.process}" if one.pid else "", one.last_topic]
+        facts.append(
+            count(one.suggestions_pending, "suggestion") + " pending" if one.suggestions_pending else ""
+        )
+        lines.append(f"agent {one.name}: " + ", ".join(one_line(fact) for fact in facts if fact))
+    return ["", *lines] if lines else []
+
+
+def _explained(restored: Restoration) -> list[str]:
+    """The log as a table: what was loaded, what not, and why."""
+    lines = [restored_words(restored)]
+    for one in restored.log:
+        tokens = f"{one.tokens:,}" if one.tokens else ""
+        why = f" ({one_line(one.reason)})" if one.reason else ""
+        lines.append(f"  {one.status:8}{tokens:>7}  {one_line(one.item)}{why}")
+    if restored.notes_requested:
+        wanted = count(len(restored.notes_requested), "note")
+        lines.append(f"  {len(restored.notes_restored)} of {wanted} restored")
+    return lines
+
+
+def restored_words(restored: Restoration) -> str:
+    """How much was restored, of which budget."""
+    return f"restored {restored.level}: {restored.tokens_used:,} of {restored.budget_total:,} tokens"
+
+
+def copied(text: str) -> str:
+    """Copies a text to the clipboard, and says with which program."""
+    from ..clipboard import copy
+
+    return f"copied to the clipboard with {copy(text)}"

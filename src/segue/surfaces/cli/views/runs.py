@@ -1,0 +1,103 @@
+"""Runs as text: one run's facts, its steps, and ids as short as they can be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ...render import Style, ago, count, cut, one_line
+
+if TYPE_CHECKING:
+    from ....core.runs.steps import Step
+    from ....services.runs.run import Run
+
+_STEP_CHARS = 240
+
+
+def run_lines(run: Run, style: Style) -> list[str]:
+    """Everything that is known about a run."""
+    copies = ["a copy is in the archive"] if run.archived else []
+    copies += ["a copy is in the store"] if run.shared else []
+    kept = ", ".join(copies) or "no copy was kept"
+    where = one_line(run.path) + ("" if run.present else " (gone)")
+    facts = {
+        "Run": f"{one_line(run.id)} of {run.agent}",
+        "Ended": f"{run.ended}, {ago(run.last)}",
+        "Began": f"{ago(run.began)}" + (f" on {one_line(run.branch)}" if run.branch else ""),
+        "Session": one_line(run.session) or "none; `segue sync` assigns runs to sessions",
+        "Folder": one_line(run.cwd),
+        "Model": one_line(run.model),
+        "Window": _window(run),
+        "Work": ", ".join(
+            [count(run.steps, "step"), count(run.calls, "call")]
+            + ([count(run.compactions, "compaction")] if run.compactions else [])
+            + ([f"{run.stretches} stretches"] if run.stretches > 1 else [])
+        ),
+        "Parent": one_line(run.parent),
+        "Damage": f"{count(run.malformed, 'record')} could not be read" if run.malformed else "",
+        "Transcript": f"{where}; {kept}",
+    }  # fmt: skip
+    lines = [style.paint(one_line(run.goal) or "(no prompt)", "bold"), ""]
+    return lines + [f"{name:12} {text}" for name, text in facts.items() if text]
+
+
+def _window(run: Run) -> str:
+    full = f" of {run.window:,}" if run.window else ""
+    return f"{run.context:,} tokens{full}" if run.context else ""
+
+
+def step_lines(steps: Iterable[Step], style: Style) -> list[str]:
+    """Steps of a run, under the days on which they happened."""
+    lines: list[str] = []
+    day = ""
+    for step in steps:
+        today, clock = _clock(step.at)
+        if today != day:
+            lines += [*([""] if day else []), style.paint(today, "bold")]
+            day = today
+        kind, text = step_words(step)
+        room = max(20, style.width - 21) if style.width else _STEP_CHARS
+        lines.append(f"{style.paint(clock, 'dim')}  {kind:9} {cut(one_line(text), room, style)}")
+    return lines
+
+
+def _clock(at: float) -> tuple[str, str]:
+    from datetime import datetime
+
+    if not 0 < at < 1e11:
+        return "at an unknown time", "??:??:??"
+    local = datetime.fromtimestamp(at).astimezone()
+    return local.date().isoformat(), f"{local:%H:%M:%S}"
+
+
+def step_words(step: Step) -> tuple[str, str]:
+    """(kind, what it says) of a step, for a line."""
+    kind = type(step).__name__.lower()
+    fields = {name: getattr(step, name) for name in step.__struct_fields__}
+    match kind:
+        case "call":
+            what = fields["command"] or ", ".join(fields["paths"]) or fields["text"]
+            return kind, f"{fields['tool']}: {fields['note'] or what}"
+        case "result":
+            failed = fields["ok"] is False or bool(fields["exit"])
+            state = (
+                f"failed ({fields['exit']}): " if failed and fields["exit"] else "failed: " if failed else ""
+            )
+            return kind, state + fields["text"]
+        case "plan":
+            return kind, "; ".join(f"{item.text} ({item.state})" for item in fields["items"])
+        case "usage":
+            return kind, f"{fields['context']:,} tokens in the window"
+        case "start":
+            named = (fields[name] for name in ("how", "cwd", "branch", "version"))
+            return kind, " ".join(filter(None, named))
+        case "compact":
+            return kind, fields["summary"]
+        case "model":
+            return kind, fields["name"]
+        case "interrupt":
+            return kind, fields["reason"]
+        case "end":
+            return kind, f"{fields['how']} {fields['text']}"
+        case _:
+            return kind, str(fields.get("text", ""))

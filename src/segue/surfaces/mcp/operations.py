@@ -1,0 +1,196 @@
+"""What each tool does: its arguments as values, the service that it calls, and what that gave as an object.
+
+An object is what the command of the same operation prints with ``--json``. Texts are taken as they are,
+except ``-``: on a command line it stands for standard input, and a model has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...core.base.text import clean_name
+from ...core.base.values import Value
+from ...core.sessions import commands as do
+from ...errors import UsageError
+from ..render import (
+    delta_object,
+    feature_object,
+    handed_object,
+    recalled_object,
+    resumed_object,
+    saved_object,
+    started_object,
+    status_object,
+    verified_object,
+)
+from .tools import Arguments, Tool
+
+if TYPE_CHECKING:
+    from ...api.segue import Segue
+
+TYPE, LIMIT = "standard", 10
+"""Of memories: the type of one that is kept, and how many are found, if nothing is said."""
+
+
+class ToolCall(Value):
+    """A call of a tool: where it works, on which session, with which arguments."""
+
+    segue: Segue
+    session: str
+    """Its id; empty for the one that is current."""
+    given: Arguments
+
+    def text(self, name: str) -> str:
+        """An argument as text; empty if it was not given."""
+        found = str(self.given.get(name) or "")
+        return "" if found == "-" else found
+
+    def texts(self, name: str) -> list[str]:
+        return list(self.given.get(name) or ())
+
+
+def stores_nothing(tool: Tool, given: Arguments) -> bool:
+    """Whether a call only looks."""
+    if tool.name == "plan":
+        return not _changes_plan(given)
+    return tool.name in ("recall", "since") or given.get("action") in ("list", "show")
+
+
+def _changes_plan(given: Arguments) -> bool:
+    return any(value not in ([], {}) for value in given.values())
+
+
+def perform(tool: Tool, call: ToolCall) -> Any:
+    """Do what a tool is for; the object that it gives."""
+    return _OPERATIONS[tool.name](call)
+
+
+def begin(call: ToolCall, id: str = "") -> Any:
+    """Begin a session with the goal and the items of a plan."""
+    from ...services.workspace.begin_session import begin_session
+
+    done = begin_session(call.segue.workspace, call.text("goal"), items=call.texts("add"), id=id)
+    return started_object(done)
+
+
+def _resume(call: ToolCall) -> Any:
+    from ...services.resume.resume import resume
+
+    return resumed_object(resume(call.segue.session(call.session), budget=call.given.get("budget")))
+
+
+def _checkpoint(call: ToolCall) -> Any:
+    commands = checkpoint_commands(call)
+    return saved_object(call.segue.session(call.session).apply(*commands))
+
+
+def _plan(call: ToolCall) -> Any:
+    from ...services.features.session_status import known_status
+
+    if _changes_plan(call.given):
+        return _checkpoint(call)
+    return status_object(known_status(call.segue.session(call.session)))
+
+
+def checkpoint_commands(call: ToolCall) -> list[do.Command]:
+    """The commands that the arguments of a checkpoint or of a plan come to, in the order of a checkpoint."""
+    given, texts = call.given, call.texts
+    note = call.text("note")
+    made: list[do.Command] = [
+        *(do.Add(item) for item in texts("add")),
+        *(do.Done(item) for item in texts("done")),
+        *(do.Unblock(item) for item in texts("unblock")),
+        *(do.Block(item, reason) for item, reason in (given.get("block") or {}).items()),
+        *(do.Drop(item, reason) for item, reason in (given.get("drop") or {}).items()),
+        *(do.Begin(item, bool(given.get("done")) or bool(note)) for item in texts("begin")),
+        *(do.Decide(choice, why) for choice, why in (given.get("decide") or {}).items()),
+        *(do.Ask(text) for text in texts("ask")),
+        *(do.Learn(text) for text in texts("learn")),
+        *(do.Fail(text) for text in texts("error")),
+    ]
+    if "focus" in given:
+        made.append(_focus(given["focus"]))
+    if "goal" in given or "summary" in given:
+        made.append(do.Describe(goal=_goal(given), summary=given.get("summary")))
+    if "note" in given:
+        made.append(do.Note(note))
+    if "name" in given:
+        made.append(do.Mark(clean_name(given["name"], what="checkpoint's name"), note))
+    if not made:
+        hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
+        raise UsageError("the checkpoint is empty", hint=hint)
+    return made
+
+
+def _goal(given: Arguments) -> str | None:
+    if "goal" in given and not given["goal"].strip():
+        raise UsageError("the goal is empty", hint="say in a few words what you want to achieve")
+    return given.get("goal")
+
+
+def _focus(text: str) -> do.Focus:
+    """A file, and behind the last colon a position in it; a colon in the path itself is none."""
+    file, colon, position = text.rpartition(":")
+    is_position = colon and file and not set(position) & set("/\\")
+    return do.Focus(file=file if is_position else text, position=position if is_position else "")
+
+
+def _feature(call: ToolCall) -> Any:
+    features, action = call.segue.session(call.session).features, call.given["action"]
+    name = str(call.given.get("name") or "")
+    if action == "list":
+        return features.list("")
+    if action == "verify":
+        return verified_object(features.verify([name] if name else []))
+    if not name:
+        raise UsageError("which feature?", hint=f"segue feature {action} NAME")
+    match action:
+        case "show":
+            return feature_object(features.feature(name), features.get(name), features.history(name))
+        case "begin":
+            return saved_object(features.begin(name))
+        case "block":
+            return saved_object(features.block(name, call.text("text")))
+        case "fail":
+            return saved_object(features.mark_failed(name, call.text("text")))
+    text = call.text("text")
+    if not text.strip():
+        raise UsageError("a feature needs a description", hint='segue feature add NAME "what must work"')
+    saved = features.add(
+        name, text, steps=call.texts("steps"), checks=call.texts("checks"), covers=call.texts("covers")
+    )
+    return saved_object(saved, feature=features.get(name))
+
+
+def _remember(call: ToolCall) -> Any:
+    return call.segue.remember(
+        call.text("text"), type=call.given.get("type", TYPE), scope=call.given.get("scope", ""),
+        session=call.session,
+    )  # fmt: skip
+
+
+def _recall(call: ToolCall) -> Any:
+    query = str(call.given["query"])
+    if not query.strip():
+        raise UsageError("the query is empty", hint="`segue recall '*'` lists all memories")
+    kind = call.given.get("type")
+    found = call.segue.recall(
+        query, top_k=call.given.get("limit", LIMIT), types=None if kind is None else [kind]
+    )
+    return [recalled_object(one) for one in found]
+
+
+def _since(call: ToolCall) -> Any:
+    return delta_object(call.segue.since(call.session, start=call.given.get("from", "")))
+
+
+def _handoff(call: ToolCall) -> Any:
+    session = call.segue.session(call.session)
+    return handed_object(session.hand_off(call.given["to"], call.text("note")))
+
+
+_OPERATIONS: dict[str, Callable[[ToolCall], Any]] = {
+    "resume": _resume, "checkpoint": _checkpoint, "plan": _plan, "feature": _feature, "remember": _remember,
+    "recall": _recall, "since": _since, "handoff": _handoff,
+}  # fmt: skip
