@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
+from pkgutil import iter_modules
 
 from anyio import to_thread
 from starlette.applications import Starlette
@@ -13,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from ...errors import SegueError
 from . import aegis, routes
@@ -21,17 +22,22 @@ from .routes.mcp import McpEndpoint
 from .server import problems
 from .server.context import ServerContext
 from .server.pipeline import RequestPipeline
-from .server.route import Operation, routes_of
+from .server.route import Operation, PathRoutes, endpoints_of
 
 _FLUSH_SECONDS = 1.0
 _TIDY_SECONDS = 600.0
 
 
 def operations() -> list[Operation]:
-    """Every operation that is declared in a module of routes."""
+    """Every operation that a module in the folders of routes declares."""
+    modules = [
+        import_module(f"{folder.__name__}.{found.name}")
+        for folder in (routes, aegis)
+        for found in iter_modules(folder.__path__)
+    ]
     return [
         one
-        for module in (*routes.MODULES, *aegis.MODULES)
+        for module in modules
         for one in vars(module).values()
         if isinstance(one, Operation) and one.function.__module__ == module.__name__
     ]
@@ -57,12 +63,11 @@ def application(server: ServerContext, declared: Sequence[Operation] | None = No
 
     found = operations() if declared is None else declared
     app = Starlette(
-        routes=[*routes_of(found), Route(tools.PATH, tools)],
+        routes=[PathRoutes({**endpoints_of(found), tools.PATH: tools})],
         middleware=[Middleware(RequestPipeline, server=server)],
         exception_handlers={HTTPException: _http_problem},
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False
     app.state.server = server
     app.state.operations = found
     return app

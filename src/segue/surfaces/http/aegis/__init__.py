@@ -5,20 +5,3 @@ kept in order whoever writes; a create that comes twice gives the same response;
 is; that a feature passes is somebody's word with a name, or proven. Ids are a project's own. What does not
 fit a route is 422 here. The file of a path has the name of what is in it, as in `../routes`.
 """
-
-from . import (
-    context,
-    curation,
-    dashboard,
-    features,
-    handoffs,
-    interactions,
-    memories,
-    playbooks,
-    runs,
-    sessions,
-)
-
-MODULES = (
-    sessions, features, memories, playbooks, interactions, runs, handoffs, context, curation, dashboard
-)  # fmt: skip

@@ -35,7 +35,7 @@ def encoded(value: Any) -> bytes:
         return compact(value)
 
 
-aegis_route = partial(route, tags=("aegis",), invalid=422, encode=encoded)
+aegis_route = partial(route, tag="aegis", invalid=422, encode=encoded)
 """Declares a route; a request that does not fit is 422 there."""
 
 

@@ -14,10 +14,8 @@ from ....core.base.text import clean_name
 from ....core.sessions.state import AgentState
 from ....errors import UnknownAgent
 from ....services.sessions.repository import Saved
-from ..server.parameters import INTEGER_MAX, SAVED, Name, RequestBody
+from ..server.parameters import INTEGER_MAX, Name, RequestBody
 from ..server.route import Caller, route
-
-TAGS = ("agents",)
 
 
 class AgentList(msgspec.Struct):
@@ -39,14 +37,14 @@ class LoadedAgent(msgspec.Struct):
     value: Any
 
 
-@route("GET", "/v1/sessions/{id}/agents", role="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/agents", role="reader")
 def list_agents(caller: Caller, id: str) -> AgentList:
     """What is noted of a session's agents, by name; their states have routes of their own."""
     return AgentList(caller.session(id).state.agents)
 
 
 @route(
-    "GET", "/v1/sessions/{id}/agents/{agent}", role="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/agents/{agent}", role="reader",
     response={"agent": "planner", "version": 9, "value": {"queue": ["a", "b"]}},
 )  # fmt: skip
 def load_agent(caller: Caller, id: str, agent: Name) -> LoadedAgent:
@@ -57,7 +55,7 @@ def load_agent(caller: Caller, id: str, agent: Name) -> LoadedAgent:
 
 
 @route(
-    "PUT", "/v1/sessions/{id}/agents/{agent}", role="writer", tags=TAGS, response=SAVED,
+    "PUT", "/v1/sessions/{id}/agents/{agent}", role="writer",
     body={"value": {"queue": ["a", "b"]}, "since": 9},
 )  # fmt: skip
 def save_agent(caller: Caller, id: str, agent: Name, body: AgentValue) -> Saved:
@@ -68,7 +66,7 @@ def save_agent(caller: Caller, id: str, agent: Name, body: AgentValue) -> Saved:
     return session.save_agent(clean_name(agent, what="agent's name"), body.value, since=body.since)
 
 
-@route("DELETE", "/v1/sessions/{id}/agents/{agent}", role="writer", tags=TAGS, response=SAVED)
+@route("DELETE", "/v1/sessions/{id}/agents/{agent}", role="writer")
 def drop_agent(caller: Caller, id: str, agent: Name) -> Saved:
     """Drop an agent from the session; an undo takes that back."""
     session = caller.session(id)

@@ -23,7 +23,7 @@ class AuditPage(msgspec.Struct):
     """Give it as ``before`` for older ones; 0: there are none."""
 
 
-@route("GET", "/v1/audit", role="admin", tags=("keys",), errors=())
+@route("GET", "/v1/audit", role="admin", tag="keys", errors=())
 def audit(caller: Caller, before: Before = 0, limit: int = 100) -> AuditPage:
     """What was done with keys, the newest first."""
     reach = reach_of(caller)
@@ -40,7 +40,7 @@ class Audited(Audit, kw_only=True):
     ok: bool
 
 
-@route("GET", "/v1/sessions/{id}/audit", role="reader", tags=("features",))
+@route("GET", "/v1/sessions/{id}/audit", role="reader", tag="features")
 def audit_session(caller: Caller, id: str, head: Name = "") -> Audited:
     """Verify the chain of events up to its head. With ``head``, a hash that was noted elsewhere: it must be
     in the chain. Outputs of checks are kept by the client that ran them."""

@@ -16,7 +16,6 @@ from ....core.resume.restoration import Restoration
 from ....services.brief.brief import brief_of
 from ..server.route import JSON, TEXT, Caller, route
 
-TAGS = ("briefs",)
 Bytes = Annotated[int, Meta(ge=BYTES_MIN, le=1_000_000, description="At most so many bytes.")]
 Form = Annotated[Literal["text", "json", "markdown"], Meta(description="Of the brief.")]
 Budget = Annotated[
@@ -26,7 +25,7 @@ _MEDIA_TYPES = {"text": TEXT, "json": JSON, "markdown": "text/markdown"}
 
 
 @route(
-    "GET", "/v1/sessions/{id}/brief", role="reader", tags=TAGS, media_type=TEXT,
+    "GET", "/v1/sessions/{id}/brief", role="reader", media_type=TEXT,
     also=("application/json", "text/markdown"), response="Goal: Refactor authentication to JWT\n…",
 )  # fmt: skip
 def brief(caller: Caller, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form = "text") -> Response:
@@ -37,7 +36,7 @@ def brief(caller: Caller, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: For
     return Response(text.encode("utf-8", "replace"), media_type=_MEDIA_TYPES[format])
 
 
-@route("GET", "/v1/sessions/{id}/restoration", role="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/restoration", role="reader")
 def restoration(caller: Caller, id: str, budget: Budget = "balanced") -> Restoration:
     """The context of a session within a budget of tokens, and a log of what was told and what was not. A
     server has no working tree: notes, uncommitted changes and files are absent, and the log says so."""

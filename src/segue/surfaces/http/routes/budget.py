@@ -12,8 +12,6 @@ from ....services.resume.interruptions import Interruption
 from ..server.parameters import Name, RequestBody
 from ..server.route import Caller, route
 
-TAGS = ("budget",)
-
 
 class BudgetLimits(RequestBody):
     """Limits to be set; what is left out stays as it is."""
@@ -32,25 +30,25 @@ class Spending(RequestBody):
     tokens: Annotated[int, Meta(ge=0, le=10**12)] = 0
 
 
-@route("GET", "/v1/sessions/{id}/budget", role="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/budget", role="reader")
 def get_budget(caller: Caller, id: str) -> Standing:
     """What was spent on a session, and what its limits are."""
     return caller.session(id).budget()
 
 
-@route("PUT", "/v1/sessions/{id}/budget", role="writer", tags=TAGS, body={"cost": 5.0})
+@route("PUT", "/v1/sessions/{id}/budget", role="writer", body={"cost": 5.0})
 def set_budget(caller: Caller, id: str, body: BudgetLimits) -> Standing:
     """Set limits, or let the session go on sparingly beyond them."""
     return caller.session(id).budget(cost=body.cost, tokens=body.tokens, limited=body.limited)
 
 
-@route("POST", "/v1/sessions/{id}/spend", role="writer", tags=TAGS, body={"cost": 0.12, "tokens": 4_000})
+@route("POST", "/v1/sessions/{id}/spend", role="writer", body={"cost": 0.12, "tokens": 4_000})
 def spend(caller: Caller, id: str, body: Spending) -> Standing | Interruption:
     """Count what was spent; at a limit the session is paused, and the answer says so."""
     return caller.session(id).spend(body.cost, body.tokens)
 
 
-@route("GET", "/v1/spend", role="reader", tags=TAGS, errors=())
+@route("GET", "/v1/spend", role="reader", errors=())
 def get_spend(
     caller: Caller, session: Name = "", days: Annotated[int, Meta(ge=1, le=36_500)] = 30
 ) -> SpendingReport:

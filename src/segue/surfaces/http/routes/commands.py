@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -22,10 +22,9 @@ from ....core.sessions import commands as do
 from ....errors import UsageError
 from ....services.sessions.holds import Hold
 from ....services.sessions.repository import Saved
-from ..server.parameters import INTEGER_MAX, SAVED
+from ..server.parameters import INTEGER_MAX, RequestBody
 from ..server.route import Caller, route
 
-TAGS = ("commands",)
 COMMANDS_MAX = 1_000
 COMMANDS: Mapping[type[do.Command], type[ev.Body]] = {
     do.Add: ev.ItemAdded, do.Begin: ev.ItemBegun, do.Done: ev.ItemDone, do.Block: ev.ItemBlocked,
@@ -70,24 +69,15 @@ WIRE = {
     for kind in COMMANDS
 }  # fmt: skip
 
-if TYPE_CHECKING:
+_AnyCommand: Any = reduce(or_, WIRE)
 
-    class CommandList(msgspec.Struct):
-        commands: list[Any]
-        since: int | None
-        fence: int
 
-else:
-    CommandList = msgspec.defstruct(
-        "CommandList",
-        [
-            ("commands", Annotated[list[reduce(or_, WIRE)], Meta(min_length=1, max_length=COMMANDS_MAX)]),
-            ("since", Annotated[int, Meta(ge=0, le=INTEGER_MAX)] | None, None),
-            ("fence", Annotated[int, Meta(ge=0, le=INTEGER_MAX)], 0),
-        ],
-        module=__name__, forbid_unknown_fields=True,
-        namespace={"__doc__": "Commands, carried out in this order, all or none."},
-    )  # fmt: skip
+class CommandList(RequestBody):
+    """Commands, carried out in this order, all or none."""
+
+    commands: Annotated[list[_AnyCommand], Meta(min_length=1, max_length=COMMANDS_MAX)]
+    since: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] | None = None
+    fence: Annotated[int, Meta(ge=0, le=INTEGER_MAX)] = 0
 
 
 def command_of(kind: type[do.Command], wire: msgspec.Struct) -> do.Command:
@@ -113,7 +103,7 @@ def needs_no_model(kinds: Sequence[type[do.Command]]) -> bool:
 
 
 @route(
-    "POST", "/v1/sessions/{id}/commands", role="writer", tags=TAGS, response=SAVED,
+    "POST", "/v1/sessions/{id}/commands", role="writer",
     together=lambda body: needs_no_model([WIRE[type(one)] for one in body.commands]),
     body={
         "commands": [

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from anyio import to_thread
@@ -29,12 +29,11 @@ from ....effects.clock import now
 from ....errors import UsageError
 from ....services.sessions.repository import Saved, stream_of
 from ...render import compact
-from ..server.parameters import INTEGER_MAX, SAVED, Cursor, Limit, Version, cursor_of, keys_in
+from ..server.parameters import INTEGER_MAX, Cursor, Limit, RequestBody, Version, cursor_of, keys_in
 from ..server.route import Caller, route
 from .commands import COMMANDS, command_of, needs_no_model, wire_type
 from .sessions import LoggedEvent, logged
 
-TAGS = ("events",)
 EVENTS_MAX = 1_000
 HEARTBEAT_SECONDS = 15.0
 BATCH = 200
@@ -58,22 +57,14 @@ def _wire_event(kind: type[do.Command], body: type[ev.Body]) -> type[msgspec.Str
 
 WIRE = {_wire_event(kind, body): kind for kind, body in COMMANDS.items()}
 
-if TYPE_CHECKING:
+_AnyEvent: Any = reduce(or_, WIRE)
 
-    class EventList(msgspec.Struct):
-        events: list[Any]
-        expect: int
 
-else:
-    EventList = msgspec.defstruct(
-        "EventList",
-        [
-            ("events", Annotated[list[reduce(or_, WIRE)], Meta(min_length=1, max_length=EVENTS_MAX)]),
-            ("expect", Annotated[int, Meta(ge=1, le=INTEGER_MAX)]),
-        ],
-        module=__name__, forbid_unknown_fields=True,
-        namespace={"__doc__": "Events, and the version of the session behind which they are to stand."},
-    )  # fmt: skip
+class EventList(RequestBody):
+    """Events, and the version of the session behind which they are to stand."""
+
+    events: Annotated[list[_AnyEvent], Meta(min_length=1, max_length=EVENTS_MAX)]
+    expect: Annotated[int, Meta(ge=1, le=INTEGER_MAX)]
 
 
 def _command_of(event: Any) -> do.Command:
@@ -92,7 +83,7 @@ class EventPage(msgspec.Struct):
 
 
 @route(
-    "GET", "/v1/sessions/{id}/events", role="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/events", role="reader",
     response={"events": [EVENT], "head": 5, "next": "WzVd"},
 )  # fmt: skip
 def list_events(
@@ -109,7 +100,7 @@ def list_events(
 
 
 @route(
-    "POST", "/v1/sessions/{id}/events", role="writer", tags=TAGS, response=SAVED,
+    "POST", "/v1/sessions/{id}/events", role="writer",
     together=lambda body: needs_no_model([WIRE[type(one)] for one in body.events]),
     body={"events": [{"kind": "item.done", "body": {"text": "user model"}}], "expect": 4},
 )  # fmt: skip
@@ -124,7 +115,7 @@ def append_events(caller: Caller, id: str, body: EventList) -> Saved:
 
 
 @route(
-    "GET", "/v1/sessions/{id}/events/follow", role="reader", tags=TAGS, media_type="text/event-stream",
+    "GET", "/v1/sessions/{id}/events/follow", role="reader", media_type="text/event-stream",
     response="id: 5\nevent: item.done\ndata: {\"version\": 5, …}\n\n",
 )  # fmt: skip
 async def follow_events(caller: Caller, request: Request, id: str, after: Version = 0) -> Response:

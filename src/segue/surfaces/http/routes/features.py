@@ -24,7 +24,6 @@ from ...render import plain
 from ..server.parameters import SAVED, Id, Name, Reason, RequestBody, Text, with_more
 from ..server.route import Caller, route
 
-TAGS = ("features",)
 PATH = "/v1/sessions/{id}/features"
 Many = Annotated[list[Text], Meta(max_length=1_000)]
 VERDICT = {
@@ -128,7 +127,7 @@ def _with_feature(features: Features, saved: Saved, id: str) -> SavedFeature:
     return with_more(SavedFeature, saved, feature=features.get(id))
 
 
-@route("GET", PATH, role="reader", tags=TAGS)
+@route("GET", PATH, role="reader")
 def list_features(
     caller: Caller, id: str, status: Literal[("", *STATUSES)] = "",  # type: ignore[valid-type]
 ) -> FeatureList:  # fmt: skip
@@ -137,7 +136,7 @@ def list_features(
 
 
 @route(
-    "POST", PATH, role="writer", status=201, tags=TAGS, response={**SAVED, "feature": VERDICT},
+    "POST", PATH, role="writer", status=201, response={**SAVED, "feature": VERDICT},
     body={
         "id": "jwt", "description": "Users log in with a JWT", "covers": ["src/auth/**"],
         "checks": [{"command": ["pytest", "tests/test_auth.py", "-q"]}],
@@ -153,7 +152,7 @@ def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
     return _with_feature(features, saved, body.id)
 
 
-@route("GET", PATH + "/{feature}", role="reader", tags=TAGS)
+@route("GET", PATH + "/{feature}", role="reader")
 def show_feature(caller: Caller, id: str, feature: Name) -> dict[str, Any]:
     """A feature with its verdict and all evidence: runs of checks, attestations, reports, changes."""
     features = features_of(caller, id)
@@ -176,7 +175,7 @@ class EvidenceList(msgspec.Struct):
     evidence: list[dict[str, Any]]
 
 
-@route("GET", PATH + "/{feature}/evidence", role="reader", tags=TAGS)
+@route("GET", PATH + "/{feature}/evidence", role="reader")
 def list_evidence(
     caller: Caller, id: str, feature: Name, trust: Literal["", "run", "attested", "reported"] = ""
 ) -> EvidenceList:
@@ -192,7 +191,7 @@ def list_evidence(
 
 
 @route(
-    "PATCH", PATH + "/{feature}", role="writer", tags=TAGS, body={"steps": ["log in", "log out"]},
+    "PATCH", PATH + "/{feature}", role="writer", body={"steps": ["log in", "log out"]},
     response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
@@ -205,38 +204,32 @@ def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature)
     return _with_feature(features, saved, feature)
 
 
-@route("DELETE", PATH + "/{feature}", role="writer", tags=TAGS, response=SAVED)
+@route("DELETE", PATH + "/{feature}", role="writer")
 def remove_feature(caller: Caller, id: str, feature: Name, reason: Name = "") -> Saved:
     """Drop a feature; the completion tells of it. An agent cannot drop what a person set: 409."""
     return features_of(caller, id).remove(feature, reason)
 
 
-@route("POST", PATH + "/{feature}/begin", role="writer", tags=TAGS, body={"by": "codex"}, response=SAVED)
+@route("POST", PATH + "/{feature}/begin", role="writer", body={"by": "codex"})
 def begin_feature(caller: Caller, id: str, feature: Name, body: FeatureStart) -> Saved:
     """Say that work on it is under way."""
     return features_of(caller, id).begin(feature, implemented_by=body.by)
 
 
-@route(
-    "POST", PATH + "/{feature}/block", role="writer", tags=TAGS, body={"reason": "no credentials"},
-    response=SAVED,
-)  # fmt: skip
+@route("POST", PATH + "/{feature}/block", role="writer", body={"reason": "no credentials"})
 def block_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     """Say that it waits for something."""
     return features_of(caller, id).block(feature, body.reason)
 
 
-@route(
-    "POST", PATH + "/{feature}/fail", role="writer", tags=TAGS, body={"reason": "seen to fail"},
-    response=SAVED,
-)  # fmt: skip
+@route("POST", PATH + "/{feature}/fail", role="writer", body={"reason": "seen to fail"})
 def fail_feature(caller: Caller, id: str, feature: Name, body: Reason) -> Saved:
     """Say that it fails; only a later proof says otherwise."""
     return features_of(caller, id).mark_failed(feature, body.reason)
 
 
 @route(
-    "POST", PATH + "/{feature}/attest", role="writer", tags=TAGS,
+    "POST", PATH + "/{feature}/attest", role="writer",
     body={"note": "looked at every screen", "by": "ana"}, response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) -> SavedFeature:
@@ -248,7 +241,7 @@ def attest_feature(caller: Caller, id: str, feature: Name, body: Attestation) ->
 
 
 @route(
-    "POST", PATH + "/{feature}/update", role="writer", tags=TAGS,
+    "POST", PATH + "/{feature}/update", role="writer",
     body={"status": "in_progress", "implemented_by": "codex"}, response=VERDICT,
 )  # fmt: skip
 def update_feature(caller: Caller, id: str, feature: Name, body: FeatureProgress) -> Verdict:

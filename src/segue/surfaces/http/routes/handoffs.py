@@ -19,7 +19,6 @@ from ...render import plain
 from ..server.parameters import SAVED, Cursor, Id, Limit, Name, RequestBody, Text, page, with_more
 from ..server.route import Caller, route
 
-TAGS = ("handoffs",)
 OFFER = plain(
     Offer(
         "h1f0c2a9b8d", SAVED["session"], "codex", "claude-code", "2026-11-15T10:12:00.000000Z", "tests left"
@@ -71,7 +70,7 @@ def _offer(caller: Caller, id: str) -> Offer:
 
 
 @route(
-    "POST", "/v1/sessions/{id}/handoffs", role="writer", status=201, tags=TAGS,
+    "POST", "/v1/sessions/{id}/handoffs", role="writer", status=201,
     body={"to": "codex", "note": "the tests are left"},
     response={**SAVED, "offer": OFFER, "restoration": "# Session …"},
 )  # fmt: skip
@@ -82,9 +81,7 @@ def offer_session(caller: Caller, id: str, body: NewOffer) -> SavedOffer:
     return _with_restoration(caller, made)
 
 
-@route(
-    "GET", "/v1/handoffs", role="reader", tags=TAGS, errors=(), response={"offers": [OFFER], "next": ""},
-)  # fmt: skip
+@route("GET", "/v1/handoffs", role="reader", errors=(), response={"offers": [OFFER], "next": ""})
 def list_offers(
     caller: Caller, session: Name = "", to: Name = "", status: Name = "", limit: Limit = 100,
     cursor: Cursor = "",
@@ -99,14 +96,14 @@ def list_offers(
     return OfferPage(offers, following)
 
 
-@route("GET", "/v1/handoffs/{offer}", role="reader", tags=TAGS, response=OFFER)
+@route("GET", "/v1/handoffs/{offer}", role="reader", response=OFFER)
 def get_offer(caller: Caller, offer: Name) -> Offer:
     """An offer by its id."""
     return _offer(caller, offer)
 
 
 @route(
-    "POST", "/v1/handoffs/{offer}/accept", role="writer", tags=TAGS, body={"by": "codex"},
+    "POST", "/v1/handoffs/{offer}/accept", role="writer", body={"by": "codex"},
     response={**SAVED, "offer": {**OFFER, "status": "taken", "taker": "codex"}, "restoration": "# Session …"},
 )  # fmt: skip
 def accept_offer(caller: Caller, offer: Name, body: OfferDecision) -> SavedOffer:
@@ -115,14 +112,14 @@ def accept_offer(caller: Caller, offer: Name, body: OfferDecision) -> SavedOffer
     return _with_restoration(caller, caller.segue.handoffs.accept(_offer(caller, offer).id, by=by))
 
 
-@route("POST", "/v1/handoffs/{offer}/decline", role="writer", tags=TAGS, body={"reason": "no time"})
+@route("POST", "/v1/handoffs/{offer}/decline", role="writer", body={"reason": "no time"})
 def decline_offer(caller: Caller, offer: Name, body: OfferDecision) -> Offer:
     """Decline an offer."""
     by = caller.access.act_as(body.by)
     return caller.segue.handoffs.decline(_offer(caller, offer).id, by=by, reason=body.reason)
 
 
-@route("POST", "/v1/handoffs/{offer}/withdraw", role="writer", tags=TAGS, body={"reason": "done by me"})
+@route("POST", "/v1/handoffs/{offer}/withdraw", role="writer", body={"reason": "done by me"})
 def withdraw_offer(caller: Caller, offer: Name, body: OfferDecision) -> Offer:
     """Withdraw an offer."""
     return caller.segue.handoffs.withdraw(_offer(caller, offer).id, reason=body.reason)

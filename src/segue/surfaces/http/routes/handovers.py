@@ -14,8 +14,6 @@ from ...render import plain
 from ..server.parameters import Name
 from ..server.route import Caller, route
 
-TAGS = ("handovers",)
-
 
 class Handover(msgspec.Struct):
     """The newest handover of a working tree."""
@@ -60,7 +58,7 @@ def _handover(caller: Caller, tree: str) -> Handover | None:
     )  # fmt: skip
 
 
-@route("GET", "/v1/handovers", role="reader", tags=TAGS, errors=())
+@route("GET", "/v1/handovers", role="reader", errors=())
 def list_handovers(caller: Caller) -> HandoverList:
     """How far the newest handover of each working tree came. Handovers are run by clients."""
     names = [name.removeprefix("handover/") for name, _ in caller.segue.workspace.store.streams("handover/")]
@@ -68,7 +66,7 @@ def list_handovers(caller: Caller) -> HandoverList:
     return HandoverList([one for one in found if one is not None])
 
 
-@route("GET", "/v1/handovers/{tree}", role="reader", tags=TAGS)
+@route("GET", "/v1/handovers/{tree}", role="reader")
 def get_handover(caller: Caller, tree: Name) -> HandoverHistory:
     """The handovers of a working tree: how far the newest came, all of their events, and how useful they were
     to the runs that came after."""

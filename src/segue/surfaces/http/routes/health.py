@@ -18,11 +18,11 @@ from ..server import problems
 from ..server.context import ServerContext
 from ..server.route import JSON, Caller, route
 
-TAGS = ("operations",)
+TAG = "operations"
 
 
 @route(
-    "GET", "/", role="", errors=(), tags=TAGS, threaded=False,
+    "GET", "/", role="", errors=(), tag=TAG, threaded=False,
     response={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
 )  # fmt: skip
 def root() -> dict[str, str]:
@@ -31,7 +31,7 @@ def root() -> dict[str, str]:
 
 
 @route(
-    "GET", "/health", role="", errors=(), tags=TAGS, threaded=False,
+    "GET", "/health", role="", errors=(), tag=TAG, threaded=False,
     response={"status": "healthy", "version": __version__},
 )  # fmt: skip
 def health() -> dict[str, str]:
@@ -39,7 +39,7 @@ def health() -> dict[str, str]:
     return {"status": "healthy", "version": __version__}
 
 
-@route("GET", "/ready", role="", errors=(503,), tags=TAGS, response={"status": "ready", "store": "sqlite"})
+@route("GET", "/ready", role="", errors=(503,), tag=TAG, response={"status": "ready", "store": "sqlite"})
 def ready(request: Request) -> Response:
     """The store answers."""
     server: ServerContext = request.app.state.server
@@ -53,7 +53,7 @@ def ready(request: Request) -> Response:
 
 
 @route(
-    "GET", "/metrics", role="reader", errors=(), tags=TAGS, media_type=measured.MEDIA_TYPE,
+    "GET", "/metrics", role="reader", errors=(), tag=TAG, media_type=measured.MEDIA_TYPE,
     response='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
 )  # fmt: skip
 def metrics(caller: Caller) -> str:
@@ -61,7 +61,7 @@ def metrics(caller: Caller) -> str:
     return caller.server.metrics.text()
 
 
-@route("GET", "/openapi.json", role="", errors=(), tags=TAGS, threaded=False, described=False)
+@route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)
 def openapi(request: Request) -> dict[str, Any]:
     """This description."""
     return _described(request.app)

@@ -17,7 +17,6 @@ from ....services.sessions.holds import Hold, new_run
 from ..server.parameters import INTEGER_MAX, SAVED, Id, Name, RequestBody
 from ..server.route import Caller, route
 
-TAGS = ("holds",)
 HOLDER = {
     "holder": "codex", "run": "run-5f3a", "host": "laptop", "pid": 0, "pid_start": "", "fence": 3,
     "since": "2026-11-15T10:00:00.000000Z", "until": "2026-11-15T10:15:00.000000Z", "share": False,
@@ -63,7 +62,7 @@ class HolderList(msgspec.Struct):
 
 
 @route(
-    "GET", "/v1/sessions/{id}/hold", role="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/hold", role="reader",
     response={"session": SAVED["session"], "holders": [HOLDER], "crashed": []},
 )  # fmt: skip
 def get_hold(caller: Caller, id: str) -> HolderList:
@@ -73,7 +72,7 @@ def get_hold(caller: Caller, id: str) -> HolderList:
 
 
 @route(
-    "POST", "/v1/sessions/{id}/hold", role="writer", status=201, tags=TAGS, body={"lease_seconds": 900},
+    "POST", "/v1/sessions/{id}/hold", role="writer", status=201, body={"lease_seconds": 900},
     response={"session": SAVED["session"], "run": "run-5f3a", "fence": 3, "until": HOLDER["until"]},
 )  # fmt: skip
 def take_hold(caller: Caller, id: str, body: NewHold) -> TakenHold:
@@ -88,7 +87,7 @@ def take_hold(caller: Caller, id: str, body: NewHold) -> TakenHold:
 
 
 @route(
-    "POST", "/v1/sessions/{id}/hold/renew", role="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/hold/renew", role="writer",
     body={"run": "run-5f3a", "fence": 3},
     response={"session": SAVED["session"], "run": "run-5f3a", "fence": 3, "until": HOLDER["until"]},
 )  # fmt: skip
@@ -101,7 +100,7 @@ def renew_hold(caller: Caller, id: str, body: OwnHold) -> TakenHold:
 
 
 @route(
-    "POST", "/v1/sessions/{id}/hold/release", role="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/hold/release", role="writer",
     body={"run": "run-5f3a", "fence": 3},
     response={"session": SAVED["session"], "holders": [], "crashed": []},
 )  # fmt: skip

@@ -11,8 +11,6 @@ from ....services.server.keys import NewKey
 from ..server.parameters import RequestBody
 from ..server.route import Caller, route
 
-TAGS = ("keys",)
-
 
 class KeyRequest(RequestBody):
     """A key to be made."""
@@ -72,7 +70,10 @@ def _manageable(caller: Caller, id: str) -> KeyRecord:
     return record
 
 
-@route("POST", "/v1/keys", role="admin", status=201, tags=TAGS, errors=())
+@route(
+    "POST", "/v1/keys", role="admin", status=201, errors=(),
+    body={"role": "writer", "project": "web", "expires": "90d"},
+)  # fmt: skip
 def create_key(caller: Caller, body: KeyRequest) -> NewKey:
     """Make a key; its token is in this response and never again."""
     reach = reach_of(caller)
@@ -86,7 +87,7 @@ def create_key(caller: Caller, body: KeyRequest) -> NewKey:
     )  # fmt: skip
 
 
-@route("GET", "/v1/keys", role="admin", tags=TAGS, errors=())
+@route("GET", "/v1/keys", role="admin", errors=())
 def list_keys(caller: Caller) -> KeyList:
     """All keys that this one may manage."""
     reach = reach_of(caller)
@@ -97,13 +98,13 @@ def list_keys(caller: Caller) -> KeyList:
     )
 
 
-@route("DELETE", "/v1/keys/{id}", role="admin", status=200, tags=TAGS)
+@route("DELETE", "/v1/keys/{id}", role="admin", status=200)
 def revoke_key(caller: Caller, id: str) -> ShownKey:
     """Revoke a key: with the next request it is not known any more."""
     return _shown(caller.server.keys.revoke(_manageable(caller, id).id, by=caller.access.key))
 
 
-@route("POST", "/v1/keys/{id}/rotate", role="admin", status=201, tags=TAGS)
+@route("POST", "/v1/keys/{id}/rotate", role="admin", status=201, body={"grace": "1h"})
 def rotate_key(caller: Caller, id: str, body: KeyRotation) -> NewKey:
     """Replace a key by a new one with the same role, project and agent."""
     return caller.server.keys.rotate(

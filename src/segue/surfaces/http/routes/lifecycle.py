@@ -17,7 +17,7 @@ from ....services.sessions.repository import Saved
 from ..server.parameters import SAVED, Id, Reason, RequestBody, Text, with_more
 from ..server.route import Caller, route
 
-TAGS = ("commands",)
+TAG = "commands"
 
 
 class PauseReason(Reason):
@@ -63,13 +63,13 @@ class UndoneCommand(Saved, kw_only=True):
     """What of the same command nothing takes back."""
 
 
-@route("POST", "/v1/sessions/{id}/pause", role="writer", tags=TAGS, body={"reason": "waiting for review"})
+@route("POST", "/v1/sessions/{id}/pause", role="writer", tag=TAG, body={"reason": "waiting for review"})
 def pause_session(caller: Caller, id: str, body: PauseReason) -> Interruption:
     """Pause a session. Processes of agents and manifests are those of other machines: they are left alone."""
     return caller.session(id).pause(body.reason, cause=body.cause)
 
 
-@route("POST", "/v1/sessions/{id}/resume", role="writer", tags=TAGS, response=SAVED)
+@route("POST", "/v1/sessions/{id}/resume", role="writer", tag=TAG)
 def resume_session(caller: Caller, id: str) -> Saved:
     """Go on with a session. If it was left alone for too long, a pause by timeout is recorded first. A
     session that is over stays over."""
@@ -77,7 +77,7 @@ def resume_session(caller: Caller, id: str) -> Saved:
 
 
 @route(
-    "POST", "/v1/sessions/{id}/complete", role="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/complete", role="writer", tag=TAG,
     body={"summary": "JWT everywhere, sessions gone"},
     response={**SAVED, "left_open": [], "proven": False, "unproven": [], "changes": []},
 )  # fmt: skip
@@ -99,26 +99,20 @@ def complete_session(caller: Caller, id: str, body: Completion) -> CompletedSess
     )  # fmt: skip
 
 
-@route(
-    "POST", "/v1/sessions/{id}/abandon", role="writer", tags=TAGS, body={"reason": "the customer left"},
-    response=SAVED,
-)  # fmt: skip
+@route("POST", "/v1/sessions/{id}/abandon", role="writer", tag=TAG, body={"reason": "the customer left"})
 def abandon_session(caller: Caller, id: str, body: Reason) -> Saved:
     """Give up the goal of a session."""
     return caller.session(id).abandon(body.reason)
 
 
-@route(
-    "POST", "/v1/sessions/{id}/rewind", role="writer", tags=TAGS, body={"name": "before-refactor"},
-    response=SAVED,
-)  # fmt: skip
+@route("POST", "/v1/sessions/{id}/rewind", role="writer", tag=TAG, body={"name": "before-refactor"})
 def rewind_session(caller: Caller, id: str, body: RewindTarget) -> Saved:
     """Go back to the work as it was at a named checkpoint; what came after stays in the log."""
     return caller.session(id).rewind(body.name)
 
 
 @route(
-    "POST", "/v1/sessions/{id}/undo", role="writer", tags=TAGS,
+    "POST", "/v1/sessions/{id}/undo", role="writer", tag=TAG,
     response={**SAVED, "undone": ["done: user model"], "stays": []},
 )  # fmt: skip
 def undo_session(caller: Caller, id: str) -> UndoneCommand:

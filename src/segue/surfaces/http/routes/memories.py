@@ -21,7 +21,6 @@ from ...render import recalled_object
 from ..server.parameters import Id, Name, RequestBody
 from ..server.route import Caller, route
 
-TAGS = ("memories",)
 MANY_MAX = 1_000
 Content = Annotated[str, Meta(max_length=mem.CONTENT_BYTES_MAX)]
 Scope = Literal[("", *mem.SCOPES)]  # type: ignore[valid-type]
@@ -238,7 +237,7 @@ def _reader(caller: Caller, one: ReaderFields) -> dict[str, Any]:
 
 
 @route(
-    "POST", "/v1/memories", role="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/memories", role="writer", status=201, errors=(),
     body={"content": MEMORY["content"], "type": "learnt", "metadata": {"area": "auth"}},
     response={"id": MEMORY["id"], "known": False, "flags": []},
 )  # fmt: skip
@@ -248,7 +247,7 @@ def add_memory(caller: Caller, body: NewMemory) -> Remembered:
 
 
 @route(
-    "POST", "/v1/memories/batch", role="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/memories/batch", role="writer", status=201, errors=(),
     body={"memories": [{"content": MEMORY["content"]}]},
     response={"memories": [{"id": MEMORY["id"], "known": False, "flags": []}]},
 )  # fmt: skip
@@ -260,7 +259,7 @@ def add_memories(caller: Caller, body: NewMemories) -> RememberedList:
 
 
 @route(
-    "POST", "/v1/memories/query", role="reader", tags=TAGS, errors=(),
+    "POST", "/v1/memories/query", role="reader", errors=(),
     body={"query": "how do I run the tests", "top_k": 5},
 )  # fmt: skip
 def query_memories(caller: Caller, body: MemoryQuery) -> FoundMemories:
@@ -274,7 +273,7 @@ def query_memories(caller: Caller, body: MemoryQuery) -> FoundMemories:
 
 
 @route(
-    "POST", "/v1/memories/cross-agent", role="reader", tags=TAGS, errors=(),
+    "POST", "/v1/memories/cross-agent", role="reader", errors=(),
     body={"requesting_agent": "codex", "target_agents": ["claude-code"], "query": "auth"},
 )  # fmt: skip
 def query_across(caller: Caller, body: CrossAgentQuery) -> FoundMemories:
@@ -287,7 +286,7 @@ def query_across(caller: Caller, body: CrossAgentQuery) -> FoundMemories:
     return _found(found)  # type: ignore[no-any-return]
 
 
-@route("POST", "/v1/memories/playbook", role="reader", tags=TAGS, errors=(), body={"query": "flaky tests"})
+@route("POST", "/v1/memories/playbook", role="reader", errors=(), body={"query": "flaky tests"})
 def playbook(caller: Caller, body: PlaybookQuery) -> FoundMemories:
     """Strategies and reflections that bear on a task, those that worked first."""
     found = caller.segue.memories.playbook(
@@ -298,7 +297,7 @@ def playbook(caller: Caller, body: PlaybookQuery) -> FoundMemories:
 
 
 @route(
-    "POST", "/v1/memories/reflection", role="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/memories/reflection", role="writer", status=201, errors=(),
     body={"content": "the clock of the CI lags", "error_pattern": "token expired"},
     response={"id": MEMORY["id"], "known": False, "flags": []},
 )  # fmt: skip
@@ -308,7 +307,7 @@ def reflect(caller: Caller, body: Reflection) -> Remembered:
 
 
 @route(
-    "POST", "/v1/memories/delta", role="writer", tags=TAGS, response={"ids": [MEMORY["id"]]},
+    "POST", "/v1/memories/delta", role="writer", response={"ids": [MEMORY["id"]]},
     body={
         "operations": [
             {"type": "add", "content": "tokens last 15 minutes"},
@@ -325,7 +324,7 @@ def delta(caller: Caller, body: Delta) -> MemoryIds:
     return MemoryIds(caller.segue.memories.delta(operations))
 
 
-@route("POST", "/v1/memories/prune", role="writer", tags=TAGS, body={"session": "leak-hunt", "keep": 50})
+@route("POST", "/v1/memories/prune", role="writer", body={"session": "leak-hunt", "keep": 50})
 def prune(caller: Caller, body: Pruning) -> curation.Pruned:
     """Keep a session's newest memories; the rest becomes one summary, and no longer counts."""
     try:
@@ -335,14 +334,14 @@ def prune(caller: Caller, body: Pruning) -> curation.Pruned:
         return curation.Pruned(0, 0)
 
 
-@route("GET", "/v1/memories/audit", role="reader", tags=TAGS, errors=())
+@route("GET", "/v1/memories/audit", role="reader", errors=())
 def audit_memories(caller: Caller) -> Junk:
     """What could go or should be looked at; nothing is changed."""
     return curation.audit(caller.segue.memories)
 
 
 @route(
-    "GET", "/v1/memories/export", role="reader", tags=TAGS, errors=(), media_type="application/jsonl",
+    "GET", "/v1/memories/export", role="reader", errors=(), media_type="application/jsonl",
     response='{"format":"segue-memories","version":1,"memories":1}\n{"id":"m1f0c2a9b8d7e","content":"…"}\n',
 )  # fmt: skip
 def export_memories(caller: Caller) -> str:
@@ -351,7 +350,7 @@ def export_memories(caller: Caller) -> str:
 
 
 @route(
-    "POST", "/v1/memories/import", role="writer", tags=TAGS, errors=(), response={"new": 3, "known": 0},
+    "POST", "/v1/memories/import", role="writer", errors=(), response={"new": 3, "known": 0},
     body={"content": "{\"format\":\"segue-memories\",\"version\":1,\"memories\":0}\n"},
 )  # fmt: skip
 def import_memories(caller: Caller, body: MemoryFile) -> ImportedMemories:
@@ -362,7 +361,7 @@ def import_memories(caller: Caller, body: MemoryFile) -> ImportedMemories:
     )
 
 
-@route("GET", "/v1/memories/{memory}", role="reader", tags=TAGS)
+@route("GET", "/v1/memories/{memory}", role="reader")
 def get_memory(caller: Caller, memory: Name, agent: Name = "", session: Name = "") -> ShownMemory:
     """A memory by its id, with its audit trail."""
     service = caller.segue.memories
@@ -372,7 +371,7 @@ def get_memory(caller: Caller, memory: Name, agent: Name = "", session: Name = "
     return ShownMemory(found, found.effectiveness, list(trail))
 
 
-@route("PATCH", "/v1/memories/{memory}", role="writer", tags=TAGS, body={"metadata": {"area": "login"}})
+@route("PATCH", "/v1/memories/{memory}", role="writer", body={"metadata": {"area": "login"}})
 def update_memory(caller: Caller, memory: Name, body: ChangedMemory) -> Memory:
     """Change a memory's content, metadata, type, scope or times."""
     given = {name: value for name in body.__struct_fields__ if (value := getattr(body, name)) is not None}
@@ -381,14 +380,14 @@ def update_memory(caller: Caller, memory: Name, body: ChangedMemory) -> Memory:
     return caller.segue.memories.update(memory, **given)
 
 
-@route("DELETE", "/v1/memories/{memory}", role="writer", tags=TAGS)
+@route("DELETE", "/v1/memories/{memory}", role="writer")
 def forget_memory(caller: Caller, memory: Name, reason: Name = "") -> ForgottenMemory:
     """Erase what a memory says; a tombstone stays, and so do backups until they are replaced."""
     found = caller.segue.memories.forget(memory, reason=reason)
     return ForgottenMemory(found.id, found.forgotten)
 
 
-@route("POST", "/v1/memories/{memory}/vote", role="writer", tags=TAGS, body={"vote": "helpful"})
+@route("POST", "/v1/memories/{memory}/vote", role="writer", body={"vote": "helpful"})
 def vote(caller: Caller, memory: Name, body: Vote) -> Memory:
     """Say whether a memory was of help; one vote a voter, a later one counts instead."""
     return caller.segue.memories.vote(memory, body.vote, context=body.context)

@@ -21,7 +21,6 @@ from ...render import plain
 from ..server.parameters import INTEGER_MAX, Cursor, Limit, Name, RequestBody, page
 from ..server.route import Caller, route
 
-TAGS = ("runs",)
 Count = Annotated[int, Meta(ge=0, le=INTEGER_MAX)]
 _TEXTS = ("id", "agent", "host", "path", "cwd", "branch", "model", "goal", "parent", "ended", "left")
 _SAMPLE = {
@@ -86,9 +85,7 @@ def _row(caller: Caller, key: str) -> Any:
     return row
 
 
-@route(
-    "GET", "/v1/runs", role="reader", tags=TAGS, errors=(), response={"runs": [RUN], "next": ""},
-)  # fmt: skip
+@route("GET", "/v1/runs", role="reader", errors=(), response={"runs": [RUN], "next": ""})
 def list_runs(
     caller: Caller, session: Name = "", agent: Name = "", limit: Limit = 100, cursor: Cursor = ""
 ) -> RunPage:
@@ -99,7 +96,7 @@ def list_runs(
     return RunPage(runs, following)
 
 
-@route("GET", "/v1/runs/{key}", role="reader", tags=TAGS)
+@route("GET", "/v1/runs/{key}", role="reader")
 def get_run(caller: Caller, key: Name) -> StoredRun:
     """A run by its key."""
     row = _row(caller, key)
@@ -112,7 +109,7 @@ def get_run(caller: Caller, key: Name) -> StoredRun:
     return StoredRun(key, run, sent_runs.digest_in(row) is not None)
 
 
-@route("GET", "/v1/runs/{key}/digest", role="reader", tags=TAGS)
+@route("GET", "/v1/runs/{key}/digest", role="reader")
 def get_digest(caller: Caller, key: Name) -> dict[str, Any]:
     """What the run was about, did and left; secrets are masked."""
     found = sent_runs.digest_in(_row(caller, key))
@@ -125,7 +122,7 @@ def get_digest(caller: Caller, key: Name) -> dict[str, Any]:
 
 
 @route(
-    "PUT", "/v1/runs/{key}", role="writer", tags=TAGS, body=_SAMPLE,
+    "PUT", "/v1/runs/{key}", role="writer", body=_SAMPLE,
     response={"key": RUN["key"], "run": RUN, "digest": False},
 )  # fmt: skip
 def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
@@ -141,7 +138,7 @@ def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
     return StoredRun(key, run, sent_runs.keep_run(caller.segue.workspace, run, digest))
 
 
-@route("DELETE", "/v1/runs/{key}", role="writer", tags=TAGS)
+@route("DELETE", "/v1/runs/{key}", role="writer")
 def drop_run(caller: Caller, key: Name) -> DroppedRun:
     """Forget what was sent of a run, a shared copy of its transcript too; the transcript is where it was."""
     runs = runs_of(caller.segue.workspace).runs

@@ -20,7 +20,6 @@ from ...render import plain
 from ..server.parameters import SAVED, Cursor, Id, Limit, Name, RequestBody, Text, Version, page, with_more
 from ..server.route import JSON, Caller, route
 
-TAGS = ("sessions",)
 ID = SAVED["session"]
 ITEMS_MAX = 10_000
 CARD = {
@@ -122,10 +121,7 @@ Order = Annotated[
 ]
 
 
-@route(
-    "GET", "/v1/sessions", role="reader", tags=TAGS, errors=(),
-    response={"sessions": [CARD], "next": "WyIyMDI2Il0"},
-)  # fmt: skip
+@route("GET", "/v1/sessions", role="reader", errors=(), response={"sessions": [CARD], "next": "WyIyMDI2Il0"})
 def list_sessions(
     caller: Caller, status: Status = "", project: Name = "", organization: Name = "",
     order: Order = "created", limit: Limit = 100, cursor: Cursor = "",
@@ -139,7 +135,7 @@ def list_sessions(
 
 
 @route(
-    "POST", "/v1/sessions", role="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/sessions", role="writer", status=201, errors=(),
     body={"goal": "Refactor authentication to JWT", "items": ["user model", "auth middleware"]},
     response={**SAVED, "events": 4, "version": 4, "id": ID, "status": "active"},
 )  # fmt: skip
@@ -163,7 +159,7 @@ def create_session(caller: Caller, body: NewSession) -> StartedSession:
     return with_more(StartedSession, saved, id=session.id, status=state.status)
 
 
-@route("GET", "/v1/sessions/{id}", role="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}", role="reader")
 def get_session(caller: Caller, id: str) -> SessionStatus:
     """What is done, under way, next and blocked, and all the rest worth showing: what `segue status --json`
     prints. Of features that were proven in a working tree the server cannot say whether files changed
@@ -171,7 +167,7 @@ def get_session(caller: Caller, id: str) -> SessionStatus:
     return caller.session(id).status()
 
 
-@route("GET", "/v1/sessions/{id}/state", role="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/state", role="reader")
 def get_state(caller: Caller, id: str, version: Version = 0) -> dict[str, Any]:
     """The whole folded state, now or as it was at a version."""
     session = caller.session(id)
@@ -186,7 +182,7 @@ def get_state(caller: Caller, id: str, version: Version = 0) -> dict[str, Any]:
     return found
 
 
-@route("GET", "/v1/sessions/{id}/log", role="reader", tags=TAGS)
+@route("GET", "/v1/sessions/{id}/log", role="reader")
 def get_log(caller: Caller, id: str, after: Version = 0, limit: Limit = 100) -> EventLog:
     """The newest events as a timeline, in order, with each in words: what `segue log --json` prints."""
     session = caller.session(id)
@@ -195,7 +191,7 @@ def get_log(caller: Caller, id: str, after: Version = 0, limit: Limit = 100) -> 
 
 
 @route(
-    "GET", "/v1/sessions/{id}/checkpoints", role="reader", tags=TAGS,
+    "GET", "/v1/sessions/{id}/checkpoints", role="reader",
     response={"checkpoints": [{"name": "before-refactor", "version": 7, "at": CARD["created"], "note": ""}]},
 )  # fmt: skip
 def list_checkpoints(caller: Caller, id: str) -> CheckpointList:
@@ -210,7 +206,7 @@ Form = Annotated[
 ]
 
 
-@route("GET", "/v1/sessions/{id}/export", role="reader", tags=TAGS, also=("application/yaml",))
+@route("GET", "/v1/sessions/{id}/export", role="reader", also=("application/yaml",))
 def export_session(caller: Caller, id: str, format: Form = "json") -> dict[str, Any]:
     """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be verified and
     imported elsewhere."""
@@ -220,7 +216,7 @@ def export_session(caller: Caller, id: str, format: Form = "json") -> dict[str, 
 
 
 @route(
-    "POST", "/v1/sessions/import", role="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/sessions/import", role="writer", status=201, errors=(),
     body={"content": "{\"segue\":1, …}"}, response={**SAVED, "events": 0, "id": ID, "status": "paused"},
 )  # fmt: skip
 def import_session(caller: Caller, body: ImportedFile) -> StartedSession:

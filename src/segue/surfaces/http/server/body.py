@@ -5,7 +5,6 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from ....errors import UsageError
@@ -34,19 +33,6 @@ def limited(receive: Receive, bytes_max: int) -> Receive:
         return message
 
     return receive_limited
-
-
-async def read_all(receive: Receive) -> bytes:
-    """The body to its end; ClientDisconnect if it was cut off."""
-    parts = []
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise ClientDisconnect
-        parts.append(message.get("body", b""))
-        more = message.get("more_body", False)
-    return b"".join(parts)
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:

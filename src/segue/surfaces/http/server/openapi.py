@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from .... import __version__
 from . import problems
+from .parameters import SAVED
 from .route import JSON, Operation
 from .schemas import Schema, SchemaCollection, sample
 
@@ -117,7 +118,7 @@ class _Description:
     def _operation(self, operation: Operation) -> dict[str, Any]:
         about = " ".join((operation.function.__doc__ or "").split())
         found: dict[str, Any] = {
-            "operationId": self._unique_name(operation), "tags": list(operation.tags),
+            "operationId": self._unique_name(operation), "tags": [operation.tag],
             "summary": re.split(r"(?<=[.;:?])\s", about, maxsplit=1)[0].rstrip(".;:"),
             "description": about.replace("``", "`"),
             "parameters": self._parameters_of(operation),
@@ -132,7 +133,7 @@ class _Description:
     def _unique_name(self, operation: Operation) -> str:
         name = operation.function.__name__
         if name in self._names:
-            name = f"{next(iter(operation.tags), 'other')}_{name}"
+            name = f"{operation.tag}_{name}"
         self._names.add(name)
         return name
 
@@ -177,7 +178,7 @@ class _Description:
     def _content(self, operation: Operation) -> dict[str, Any]:
         schema, example = self._responses[operation], operation.response
         if example is None and operation.media_type == JSON:
-            example = sample(schema, self._named)
+            example = SAVED if operation.saves else sample(schema, self._named)
         shown = {"schema": schema} if example is None else {"schema": schema, "example": example}
         content = {operation.media_type.partition(";")[0]: shown}
         for other in operation.also:

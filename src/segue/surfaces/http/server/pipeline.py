@@ -16,8 +16,8 @@ import time
 
 import msgspec
 from anyio import to_thread
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,7 +27,7 @@ from ....effects.clock import now
 from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
 from ....services.server import idempotency
 from . import problems
-from .body import TooLarge, limited, read_all, replayed, unpacked
+from .body import TooLarge, limited, replayed, unpacked
 from .context import ServerContext
 from .key_lookups import KeyLookups
 from .response import BufferedResponse
@@ -90,7 +90,9 @@ class _Exchange:
         self._server = pipeline.server
         self._scope = scope
         self._receive = limited(receive, pipeline.server.options.body_bytes_max)
-        self._headers = Headers(scope=scope)
+        self._headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
+        }  # of one that comes twice, the first
         self.id = _request_id(self._headers.get("x-request-id", ""))
         self.access: Access | None = None
         tagged = scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/v1/")
@@ -165,7 +167,7 @@ class _Exchange:
             raise TooLarge(f"more than {bytes_max:,} bytes")
         packing = self._headers.get("content-encoding", "identity").lower()
         if packing == "gzip":
-            body = unpacked(await read_all(self._receive), bytes_max)
+            body = unpacked(await Request(self._scope, self._receive).body(), bytes_max)
             self._receive = replayed(body, self._receive)
             headers = MutableHeaders(raw=list(self._scope["headers"]))
             del headers["content-encoding"]
@@ -186,7 +188,7 @@ class _Exchange:
             raise UsageError(
                 "an idempotency key has 1 to 255 printable characters", hint="a random one is best"
             )
-        body = await read_all(self._receive)
+        body = await Request(self._scope, self._receive).body()
         self._receive = replayed(body, self._receive)
         id, request = self._fingerprints(key, body)
         if await self._replay(id, request):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections.abc import Mapping
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
 from starlette.types import Message, Send
 
@@ -16,7 +17,7 @@ _PACKED_TYPES = ("application/json", "application/problem+json", "text/")
 class BufferedResponse:
     """What an application sends for one request. While ``hold`` is set, nothing of it goes out."""
 
-    def __init__(self, send: Send, request: Headers, *, request_id: str, tagged: bool) -> None:
+    def __init__(self, send: Send, request: Mapping[str, str], *, request_id: str, tagged: bool) -> None:
         """``tagged``: it gets an ETag, and is 304 if the client has it already."""
         self._send = send
         self._request = request
@@ -53,9 +54,6 @@ class BufferedResponse:
         if self._tagged and self.status == 200:
             self._tag()
         self._pack()
-        del self.headers["content-length"]
-        if self.status not in (204, 304):
-            self.headers["content-length"] = str(len(self.body))
         await self._start()
         await self._send({"type": "http.response.body", "body": self.body, "more_body": False})
 
@@ -67,7 +65,7 @@ class BufferedResponse:
         known = [one.strip() for one in self._request.get("if-none-match", "").split(",")]
         if "*" in known or tag in [one.removeprefix("W/") for one in known]:
             self.status, self.body = 304, b""
-            del self.headers["content-type"]
+            del self.headers["content-type"], self.headers["content-length"]
 
     def _pack(self) -> None:
         if len(self.body) < GZIP_BYTES_MIN or "gzip" not in self._request.get("accept-encoding", ""):
@@ -75,10 +73,11 @@ class BufferedResponse:
         if self.headers.get("content-type", "").startswith(_PACKED_TYPES):
             packer = zlib.compressobj(5, zlib.DEFLATED, 31)
             self.body = packer.compress(self.body) + packer.flush()
+            self.headers["content-length"] = str(len(self.body))
             self.headers["content-encoding"] = "gzip"
             self.headers["vary"] = "accept-encoding"
 
     async def _start(self) -> None:
-        self.headers["x-request-id"] = self._id
-        self.headers["x-content-type-options"] = "nosniff"
+        self.headers.append("x-request-id", self._id)
+        self.headers.append("x-content-type-options", "nosniff")
         await self._send({"type": "http.response.start", "status": self.status, "headers": self.headers.raw})

@@ -82,7 +82,7 @@ def sample(schema: Schema, named: dict[str, Schema], depth: int = 0) -> Any:
     """A value that fits a schema, for where no better example was given."""
     if "$ref" in schema:
         return sample(named[schema["$ref"].rpartition("/")[2]], named, depth + 1)
-    if "default" in schema:
+    if schema.get("default"):
         return schema["default"]
     if "enum" in schema:
         return schema["enum"][0]
