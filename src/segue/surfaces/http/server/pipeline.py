@@ -114,7 +114,10 @@ class _Exchange:
         await self.response.finish()
 
     async def _serve(self) -> None:
-        await self._pipeline.app(self._scope, self._receive, self.response.send)
+        try:
+            await self._pipeline.app(self._scope, self._receive, self.response.send)
+        except Exception as fault:
+            self.response.replace(self._problem(fault))
 
     def _problem(self, fault: Exception) -> Response:
         """The response to what was raised. Of what is no error of ours only kind and place are logged."""
