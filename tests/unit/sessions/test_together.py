@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from segue.core.server.access import Access
 from segue.errors import SegueError, StaleVersion, StoreBusy, StoreFull
 from segue.services.server.aegis import progress
-from segue.services.server.idempotency import OnceSqlite
+from segue.services.server.idempotency import IdempotentSqlite
 from segue.services.server.projects import Projects
 from segue.stores.base import Append
 from segue.stores.sqlite import SqliteJournal
@@ -116,7 +116,7 @@ def test_an_append_dies_after_the_commit_that_it_shares_and_not_before(journal: 
 # -- the queue -------------------------------------------------------------------------------------
 
 
-class Counted(OnceSqlite):
+class Counted(IdempotentSqlite):
     """A store that counts its shared commits."""
 
     shared = 0
@@ -128,7 +128,7 @@ class Counted(OnceSqlite):
 
 @pytest.fixture
 def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
-    monkeypatch.setattr("segue.services.server.projects.OnceSqlite", Counted)
+    monkeypatch.setattr("segue.services.server.projects.IdempotentSqlite", Counted)
     Counted.shared = 0
     return Projects(tmp_path)
 
@@ -155,7 +155,7 @@ def test_requests_that_wait_together_share_a_commit_and_each_is_told_its_own(pro
 
 def test_if_a_shared_commit_fails_all_of_its_requests_are_told(projects: Projects) -> None:
     store = projects.store("default")
-    assert isinstance(store, OnceSqlite)
+    assert isinstance(store, IdempotentSqlite)
 
     def write(number: int) -> int:
         if number == 3:

@@ -117,7 +117,7 @@ def change(
     known_status(update.status)
     look = STATUSES.get(update.status or "") == "completed"
     _, state = workspace.repository.commit_made(
-        session, lambda state: _wishes(workspace, state, update, label or Label()), look=look
+        session, lambda state: _commands(workspace, state, update, label or Label()), look=look
     )
     return shown(state, label_of(workspace, state))
 
@@ -155,18 +155,18 @@ def _word(state: SessionState, label: Label) -> str:
 # -- what must be done -----------------------------------------------------------------------------
 
 
-def _wishes(
+def _commands(
     workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
-    wishes = _plan(state, update)
+    commands = _plan(state, update)
     if update.summary is not None and update.summary != state.summary:
-        wishes.append(do.Describe(summary=update.summary))
+        commands.append(do.Describe(summary=update.summary))
     if update.last_action:
-        wishes.append(do.Note(update.last_action))
-    fresh = _relabel(workspace, state, update, more, wishes)
+        commands.append(do.Note(update.last_action))
+    fresh = _relabel(workspace, state, update, more, commands)
     if update.status is not None:
-        wishes += _move(workspace, state, STATUSES[update.status], update.summary or "")
-    return wishes, fresh
+        commands += _move(workspace, state, STATUSES[update.status], update.summary or "")
+    return commands, fresh
 
 
 def _plan(state: SessionState, update: ProgressUpdate) -> list[Command]:
@@ -184,17 +184,17 @@ def _plan(state: SessionState, update: ProgressUpdate) -> list[Command]:
     if update.in_progress is not None:
         gone += [state.items[place].text for place in state.active]
     gone = [text for text in gone if text not in named]
-    wishes: list[Command] = [do.Drop(text) for text in gone]
-    wishes += [
+    commands: list[Command] = [do.Drop(text) for text in gone]
+    commands += [
         do.Add(text)  # one that was dropped is added where it waits
         for text in waiting
         if text in gone or _status(state, text) in ("", "dropped")
     ]
-    wishes += [do.Done(text) for text in done if _status(state, text) != "done"]
-    wishes += [do.Block(text, reason, True) for text, reason in stuck.items()]
+    commands += [do.Done(text) for text in done if _status(state, text) != "done"]
+    commands += [do.Block(text, reason, True) for text, reason in stuck.items()]
     if update.in_progress and _status(state, update.in_progress) != "active":
-        wishes.append(do.Begin(update.in_progress, bool(done)))
-    return wishes
+        commands.append(do.Begin(update.in_progress, bool(done)))
+    return commands
 
 
 def _status(state: SessionState, text: str) -> str:
@@ -255,7 +255,7 @@ def label_of(workspace: Workspace, state: SessionState) -> Label:
 
 
 def _relabel(
-    workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label, wishes: list[Command]
+    workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label, commands: list[Command]
 ) -> Mapping[str, bytes]:
     """Add the save of a label that is another one now; gives its pieces."""
     old = label_of(workspace, state)
@@ -272,5 +272,5 @@ def _relabel(
     splices, fresh = saving.splices, saving.fresh
     if held is not None and held.pieces:
         splices, fresh = pieces.resplice(held.pieces, saving.settle())
-    wishes.append(do.SaveAgent(LABEL, saving.size, splices))
+    commands.append(do.SaveAgent(LABEL, saving.size, splices))
     return fresh

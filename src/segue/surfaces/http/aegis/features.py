@@ -13,7 +13,7 @@ from ....core.sessions.state import SessionState
 from ....errors import UnknownFeature, UsageError
 from ....services.server.aegis import progress
 from ....services.server.aegis.progress import Label, ProgressUpdate
-from ....services.server.session_index import home_for
+from ....services.server.session_index import shared_session
 from ..server.route import Caller
 from .base import DEFAULT, Name, Text, aegis_route, namespace_label
 
@@ -76,14 +76,13 @@ class FeatureListOut(msgspec.Struct):
 @aegis_route("POST", "/memories/ace/feature", role="writer")
 def create_feature(caller: Caller, body: FeatureIn) -> FeatureOut:
     """Declare a feature; if there is one of this id already, it is answered as it is."""
-    segue = caller.segue
-    namespace = namespace_label(body.namespace)
-    home = body.session_id or caller.index.home_of(segue.workspace, body.feature_id, namespace, strict=True)
-    home = home or home_for(namespace)
-    if not segue.workspace.repository.exists(home):
+    workspace, label = caller.segue.workspace, namespace_label(body.namespace)
+    id = body.session_id or caller.index.session_with(workspace, body.feature_id, label, strict=True)
+    id = id or shared_session(label)
+    if not workspace.repository.exists(id):
         goal = ProgressUpdate(summary=None if body.session_id else "Features that name no session")
-        progress.create(segue.workspace, home, Label(namespace=namespace), goal)
-    session = Session(segue.workspace, home)
+        progress.create(workspace, id, Label(namespace=label), goal)
+    session = Session(workspace, id)
     if body.feature_id not in session.state.features:
         session.features.create(
             body.feature_id, body.description, body.test_steps or (), "", body.category or ""
@@ -133,11 +132,11 @@ def list_features_of(
     """Features and their counts."""
     wanted = _our_status(status or None)
     segue = caller.segue
-    homes = [segue.attach(session_id).id] if session_id else _sessions_with_features(caller, namespace)
+    sessions = [segue.attach(session_id).id] if session_id else _sessions_with_features(caller, namespace)
     shown: list[FeatureOut] = []
     verdicts: list[Verdict] = []
-    for home in homes:
-        session = Session(segue.workspace, home)
+    for id in sessions:
+        session = Session(segue.workspace, id)
         state = session.state
         found = session.features.verdicts(state)
         verdicts += found
@@ -159,10 +158,10 @@ def _our_status(status: str | None) -> str:
 
 def _session_with(caller: Caller, feature: str, namespace: str) -> Session:
     """The session that a feature belongs to; UnknownFeature."""
-    home = caller.index.home_of(caller.segue.workspace, feature, namespace_label(namespace))
-    if not home:
+    id = caller.index.session_with(caller.segue.workspace, feature, namespace_label(namespace))
+    if not id:
         raise UnknownFeature(f"there is no feature {feature[:60]!r}", hint="list them, and see their ids")
-    return Session(caller.segue.workspace, home)
+    return Session(caller.segue.workspace, id)
 
 
 def _sessions_with_features(caller: Caller, namespace: str) -> list[str]:

@@ -14,7 +14,7 @@ from ....core.journal.event import Event
 from ....core.sessions.state import TYPES
 from ....core.sessions.status import Card, SessionStatus
 from ....errors import AlreadyDone, UsageError
-from ....services.server.idempotency import done_before
+from ....services.server.idempotency import left_by
 from ....services.sessions.repository import Saved
 from ...render import plain
 from ..server.parameters import SAVED, Cursor, Id, Limit, Name, RequestBody, Text, Version, page, with_more
@@ -152,7 +152,7 @@ def create_session(caller: Caller, body: NewSession) -> StartedSession:
             project=body.project,
         )  # fmt: skip
     except AlreadyDone as again:  # the same request, whose response was lost: it is this session
-        left = done_before(caller.server.projects.store(caller.access.project), again.stream)
+        left = left_by(caller.server.projects.store(caller.access.project), again.stream)
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True
     state = session.state
     saved = segue.workspace.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
 from typing import Any, NamedTuple, TypeVar
 
-from ....services.server.idempotency import OnceSqlite
+from ....services.server.idempotency import IdempotentSqlite
 from ....services.server.projects import Projects
 
 T = TypeVar("T")
@@ -109,7 +109,7 @@ class CommitQueue:
         outcomes: list[Any] = []
         try:
             store = self._projects.store(self._project)
-            assert isinstance(store, OnceSqlite)
+            assert isinstance(store, IdempotentSqlite)
             with store.together():
                 outcomes.extend(waiting.outcome() for waiting in calls)
         except BaseException as fault:

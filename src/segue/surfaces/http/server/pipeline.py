@@ -197,12 +197,12 @@ class _Exchange:
         if await self._replay(id, request):
             return
         mark = idempotency.RequestMark(id)
-        reset = idempotency.serving.set(mark)
+        reset = idempotency.current_mark.set(mark)
         self.response.hold = True
         try:
             await self._serve()
         finally:
-            idempotency.serving.reset(reset)
+            idempotency.current_mark.reset(reset)
         if mark.found:
             await self._replay_twin(id, request, mark.stream)
         elif 200 <= self.response.status < 300 and len(self.response.body) <= _KEPT_BYTES_MAX:
@@ -248,7 +248,7 @@ class _Exchange:
             return  # the route told what it left, or says that it was carried out already
         assert self.access is not None
         store = self._server.projects.store(self.access.project)
-        left = await to_thread.run_sync(idempotency.done_before, store, stream)
+        left = await to_thread.run_sync(idempotency.left_by, store, stream)
         name, version = left[0] if left else ("", 0)
         saved = {"session": name.partition("/")[2], "version": version, "events": 0, "warnings": []}
         self.response.replace(Response(msgspec.json.encode(saved), 200, REPLAYED, JSON))
