@@ -73,8 +73,9 @@ class SchemaCollection:
             for field in msgspec.structs.fields(kind)
             if field.name != hidden
         ]
+        module = f"{kind.__module__}.response"  # or it would have all of its name in common with the original
         return msgspec.defstruct(
-            kind.__name__, fields, module=kind.__module__, namespace={"__doc__": kind.__dict__.get("__doc__")}
+            kind.__name__, fields, module=module, namespace={"__doc__": kind.__dict__.get("__doc__")}
         )
 
 
