@@ -19,7 +19,7 @@ SESSIONS_MAX = 5
 
 
 class ContextQueryIn(msgspec.Struct):
-    """For whom, for what, and how much."""
+    """The agent, what it is about to do, and how many tokens its context may take."""
 
     agent_id: Name
     query: str | None = None
@@ -35,7 +35,7 @@ class ContextQueryIn(msgspec.Struct):
 
 
 class ContextItemOut(msgspec.Struct):
-    """A piece of context, whole."""
+    """A session or a memory, never cut."""
 
     kind: str
     id: str
@@ -48,7 +48,7 @@ class ContextItemOut(msgspec.Struct):
 
 
 class ContextOut(msgspec.Struct):
-    """What fits, the most important first."""
+    """What fits into the budget, the most important first."""
 
     agent_id: str
     task_type: str | None
@@ -62,7 +62,8 @@ class ContextOut(msgspec.Struct):
 
 @aegis_route("POST", "/context/load", role="reader")
 def load_context(caller: Caller, body: ContextQueryIn) -> ContextOut:
-    """Sessions and memories of an agent within a budget: whole pieces, and nothing that gives orders."""
+    """Sessions and memories of an agent within a budget: none is cut, and nothing that reads like
+    an instruction is among them."""
     agent = agent_of(caller, body.agent_id)
     items, used, left = [], 0, 0
     for item in _context(caller, agent, body):

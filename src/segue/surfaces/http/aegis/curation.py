@@ -28,7 +28,7 @@ class CurationIn(msgspec.Struct):
 
 
 class ArchivedOut(msgspec.Struct):
-    """How many no longer count, or would not."""
+    """How many memories were deprecated, or would be."""
 
     archived: int
     namespace: str
@@ -37,7 +37,7 @@ class ArchivedOut(msgspec.Struct):
 
 
 class CuratedOut(msgspec.Struct):
-    """What stands out."""
+    """Memories that help most, that harm, and pairs that say nearly the same."""
 
     promoted: list[dict[str, Any]]
     flagged: list[dict[str, Any]]
@@ -45,7 +45,7 @@ class CuratedOut(msgspec.Struct):
 
 
 class ConsolidatedOut(msgspec.Struct):
-    """What says nearly the same."""
+    """Pairs of memories that say nearly the same, and what was done about them."""
 
     dry_run: bool
     pairs_found: int
@@ -55,7 +55,7 @@ class ConsolidatedOut(msgspec.Struct):
 
 @aegis_route("POST", "/memories/decay/archive", role="writer")
 def archive(caller: Caller, body: CurationIn) -> ArchivedOut:
-    """Deprecate what time, votes and disuse have left little worth of."""
+    """Deprecate memories that time, votes and disuse have left worth little."""
     dry = bool(body.dry_run)
     gone = curation.decay(
         caller.segue.memories, threshold=body.threshold, dry_run=dry, namespace=body.namespace,
@@ -66,7 +66,7 @@ def archive(caller: Caller, body: CurationIn) -> ArchivedOut:
 
 @aegis_route("POST", "/memories/ace/curate", role="reader")
 def curate(caller: Caller, body: CurationIn) -> CuratedOut:
-    """What is worth most, what harms, and what says nearly the same; nothing is changed."""
+    """Memories that help most, that harm, and pairs that say nearly the same; nothing is changed."""
     agent = agent_of(caller, body.agent_id)
     junk = curation.audit(caller.segue.memories, agent=agent, namespace=body.namespace)
     live = live_memories(caller, body.namespace, agent)
@@ -97,7 +97,7 @@ def _entry(memory: Memory) -> dict[str, Any]:
 
 @aegis_route("POST", "/memories/ace/consolidate", role="writer")
 def consolidate(caller: Caller, body: CurationIn) -> ConsolidatedOut:
-    """Of two that say nearly the same, the older no longer counts; a dry run unless it is said."""
+    """Deprecate the older of two memories that say nearly the same; a dry run unless ``dry_run`` is false."""
     dry = body.dry_run is not False
     pairs = curation.consolidate(
         caller.segue.memories, dry_run=dry, agent=agent_of(caller, body.agent_id), namespace=body.namespace

@@ -41,7 +41,7 @@ class SessionListOut(msgspec.Struct):
 
 @aegis_route("GET", "/memories/ace/dashboard/stats", role="reader")
 def stats(caller: Caller, namespace: str = DEFAULT, agent_id: str = "") -> StatsOut:
-    """A namespace in numbers, as the key sees it."""
+    """A namespace in numbers, over what the caller may read."""
     live = list(live_memories(caller, namespace, agent_of(caller, agent_id)).values())
     by_type: dict[str, int] = {}
     by_agent: dict[str, int] = {}

@@ -15,7 +15,7 @@ _DECISIONS_MAX = 10
 
 
 class HandoffIn(msgspec.Struct):
-    """From whom to whom."""
+    """The agent that hands over, the one that takes over, and what the work is about."""
 
     source_agent_id: Name
     target_agent_id: Name
@@ -26,7 +26,7 @@ class HandoffIn(msgspec.Struct):
 
 
 class HandoffOut(msgspec.Struct):
-    """What the one leaves the other: only what that one may read."""
+    """What the one agent leaves the other: only what that one may read."""
 
     source_agent_id: str
     target_agent_id: str

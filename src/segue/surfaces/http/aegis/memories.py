@@ -85,7 +85,7 @@ class MemoryQueryIn(msgspec.Struct):
 
 
 class CrossAgentQueryIn(msgspec.Struct):
-    """What is looked for among what other agents left for one."""
+    """What is looked for among the memories that other agents shared with one."""
 
     query: QueryText
     requesting_agent_id: Name
@@ -150,7 +150,7 @@ class HybridQueryOut(msgspec.Struct):
 
 
 class ExportIn(msgspec.Struct):
-    """Which memories."""
+    """Which memories are exported."""
 
     namespace: str | None = None
     agent_id: str | None = None
@@ -160,7 +160,7 @@ class ExportIn(msgspec.Struct):
 
 
 class ExportOut(msgspec.Struct):
-    """Memories, and how many of what."""
+    """Memories, and counts of them."""
 
     memories: list[MemoryOut]
     stats: dict[str, Any]
@@ -278,7 +278,7 @@ def query(caller: Caller, body: MemoryQueryIn) -> FoundOut:
 
 @aegis_route("POST", "/memories/query_cross_agent", role="reader")
 def query_cross_agent(caller: Caller, body: CrossAgentQueryIn) -> FoundOut:
-    """What answers a query among what agents left for the one that asks."""
+    """What answers a query among the memories that other agents shared with the one that asks."""
     begun = time.perf_counter()
     found = caller.segue.memories.recall(
         body.query, top_k=body.top_k, agent=agent_of(caller, body.requesting_agent_id),

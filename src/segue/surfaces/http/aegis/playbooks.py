@@ -74,7 +74,7 @@ class StrategyOut(msgspec.Struct):
 
 
 class PlaybookOut(msgspec.Struct):
-    """Those that worked first."""
+    """Strategies and reflections, those that worked first."""
 
     entries: list[StrategyOut]
     query_time_ms: float
@@ -117,7 +117,7 @@ class OperationIn(msgspec.Struct):
 
 
 class DeltaIn(msgspec.Struct):
-    """Operations, each for itself."""
+    """Operations, each carried out by itself."""
 
     operations: Annotated[list[OperationIn], Meta(min_length=1, max_length=100)]
 
@@ -132,7 +132,7 @@ class OperationOut(msgspec.Struct):
 
 
 class DeltaOut(msgspec.Struct):
-    """What came of each."""
+    """What came of each operation, in order."""
 
     results: list[OperationOut]
     total_time_ms: float
@@ -178,7 +178,7 @@ def playbook(caller: Caller, body: PlaybookQueryIn) -> PlaybookOut:
 
 @aegis_route("POST", "/memories/ace/playbook/agent", role="reader")
 def playbook_of_agent(caller: Caller, body: PlaybookQueryIn) -> PlaybookOut:
-    """The same for an agent and a kind of task."""
+    """Strategies and reflections for an agent and a kind of task, those that worked first."""
     return _playbook(caller, body, f"{body.task_type} {body.query}" if body.task_type else body.query)
 
 
@@ -193,7 +193,8 @@ def vote(caller: Caller, id: str, body: VoteIn) -> VotedOut:
 
 @aegis_route("POST", "/memories/ace/delta", role="writer")
 def delta(caller: Caller, body: DeltaIn) -> DeltaOut:
-    """Add, update and deprecate; each operation for itself, patches and reasons are kept."""
+    """Add, update and deprecate; each operation is carried out by itself, and one that fails
+    says why."""
     begun = time.perf_counter()
     return DeltaOut([_outcome(caller, one) for one in body.operations], milliseconds_since(begun))
 

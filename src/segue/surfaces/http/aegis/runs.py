@@ -44,13 +44,13 @@ def start_run(caller: Caller, body: RunIn) -> TrackedRun:
 
 @aegis_route("GET", "/memories/ace/run/{id}", role="reader")
 def get_run(caller: Caller, id: str) -> TrackedRun:
-    """A run as it stands."""
+    """A tracked run: what it used, and what came of it."""
     return TrackedRuns(caller.segue.memories).get(id)
 
 
 @aegis_route("POST", "/memories/ace/run/{id}/complete", role="writer")
 def complete_run(caller: Caller, id: str, body: RunResultIn) -> TrackedRun:
-    """What came of a run; the memories that it used are voted for, and a failure leaves a reflection."""
+    """Say what came of a run; the memories that it used are voted for, and a failure leaves a reflection."""
     runs = TrackedRuns(caller.segue.memories)
     run = runs.get(id)
     if run.completed_at is not None:
@@ -78,7 +78,7 @@ def _reflected(caller: Caller, run: TrackedRun, body: RunResultIn) -> list[str]:
 
 
 def _voted(caller: Caller, memory: str, run: TrackedRun, vote: str) -> None:
-    """A memory that is gone by now, or another agent's, is not voted for."""
+    """Vote for a memory; one that is gone by now, or another agent's, is passed over."""
     try:
         caller.segue.memories.vote(
             memory, vote, voter=run.agent_id or caller.access.agent or f"run {run.run_id}",

@@ -59,7 +59,7 @@ def get_session(caller: Caller, id: str) -> SessionProgress:
 
 @aegis_route("PATCH", "/memories/ace/session/{id}", role="writer", together=True)
 def update_session(caller: Caller, id: str, body: SessionChangeIn) -> SessionProgress:
-    """Say how far a session is; nobody else's word is lost by it."""
+    """Say how far a session is; what others say at the same time is not lost."""
     blocked = body.blocked_items
     update = ProgressUpdate(
         body.completed_items, body.in_progress_item, body.next_items,

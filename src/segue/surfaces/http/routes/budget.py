@@ -44,7 +44,7 @@ def set_budget(caller: Caller, id: str, body: BudgetLimits) -> Standing:
 
 @route("POST", "/v1/sessions/{id}/spend", role="writer", body={"cost": 0.12, "tokens": 4_000})
 def spend(caller: Caller, id: str, body: Spending) -> Standing | Interruption:
-    """Count what was spent; at a limit the session is paused, and the answer says so."""
+    """Count what was spent; at a limit the session is paused, and the response says so."""
     return caller.session(id).spend(body.cost, body.tokens)
 
 

@@ -36,8 +36,7 @@ COMMANDS: Mapping[type[do.Command], type[ev.Body]] = {
     do.Mark: ev.Marked, do.Pause: ev.SessionPaused, do.Resume: ev.Resumed, do.Abandon: ev.Abandoned,
     do.Hand: ev.Handed, money.SetBudget: ev.BudgetSet, money.Spend: ev.BudgetSpent,
 }  # fmt: skip
-"""Each command that may be sent, with the event that it comes to: their fields are the same, in this
-order."""
+"""Each command that may be sent, with the event that it comes to, whose fields are the command's first."""
 ELSEWHERE = {
     do.Create: "POST /v1/sessions", do.Rewind: "POST /v1/sessions/{id}/rewind and …/undo",
     do.SaveAgent: "PUT /v1/sessions/{id}/agents/{agent}", do.Complete: "POST /v1/sessions/{id}/complete",
@@ -46,8 +45,7 @@ ELSEWHERE = {
 
 
 def wire_type(kind: type[do.Command], name: str, names: Sequence[str], **more: Any) -> type[msgspec.Struct]:
-    """A type with the first fields of a command under other names; it takes no field that it does not
-    know."""
+    """A type with the first fields of a command under these names, which refuses any other field."""
     fields: Any = [
         (own, field.type, _default(field))
         for own, field in zip(names, msgspec.structs.fields(kind), strict=False)
@@ -68,7 +66,6 @@ WIRE = {
     ): kind
     for kind in COMMANDS
 }  # fmt: skip
-
 _AnyCommand: Any = reduce(or_, WIRE)
 
 
@@ -117,10 +114,18 @@ def run_commands(caller: Caller, id: str, body: CommandList) -> Saved:
     """Carry commands out, in one commit: all, or none. What others wrote meanwhile is merged with where that
     is safe; with ``since``, the version that they were made for, a clash is 409 ``stale_version``. With
     ``fence``, the number of a hold of the run in `Segue-Run`, they count only while that hold lasts."""
-    session = caller.session(id)
     commands = [command_of(WIRE[type(one)], one) for one in body.commands]
-    if not body.fence:
-        return session.apply(*commands, since=body.since)
-    workspace = caller.segue.workspace
-    hold = Hold(workspace.holds, session.id, workspace.repository.run, body.fence, 0.0, "")
-    return workspace.repository.commit(session.id, commands, guards=hold.guard, since=body.since)
+    return commit(caller, id, commands, since=body.since, fence=body.fence)
+
+
+def commit(
+    caller: Caller, id: str, commands: Sequence[do.Command], *, since: int | None, exact: bool = False,
+    fence: int = 0,
+) -> Saved:  # fmt: skip
+    """Decide on what was sent, as commands or as events, and make durable what it comes to: all, or none."""
+    session, workspace = caller.session(id), caller.segue.workspace
+    hold = Hold(workspace.holds, session.id, workspace.repository.run, fence, 0.0, "") if fence else None
+    saved = workspace.repository.commit(
+        session.id, commands, guards=hold.guard if hold else None, since=since, exact=exact
+    )
+    return workspace.with_warnings(saved)

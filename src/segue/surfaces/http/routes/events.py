@@ -31,7 +31,7 @@ from ....services.sessions.repository import Saved, stream_of
 from ...render import compact
 from ..server.parameters import INTEGER_MAX, Cursor, Limit, RequestBody, Version, cursor_of, keys_in
 from ..server.route import Caller, route
-from .commands import COMMANDS, command_of, needs_no_model, wire_type
+from .commands import COMMANDS, command_of, commit, needs_no_model, wire_type
 from .sessions import LoggedEvent, logged
 
 EVENTS_MAX = 1_000
@@ -56,7 +56,6 @@ def _wire_event(kind: type[do.Command], body: type[ev.Body]) -> type[msgspec.Str
 
 
 WIRE = {_wire_event(kind, body): kind for kind, body in COMMANDS.items()}
-
 _AnyEvent: Any = reduce(or_, WIRE)
 
 
@@ -108,10 +107,8 @@ def append_events(caller: Caller, id: str, body: EventList) -> Saved:
     """Append events behind exactly the version ``expect``, all or none; 409 ``stale_version`` if the session
     is elsewhere. Each is decided on as its command would be: one that says what is so already adds nothing,
     and one that cannot be is refused. Kinds that only a decision brings about are not taken."""
-    session, workspace = caller.session(id), caller.segue.workspace
     commands = [_command_of(event) for event in body.events]
-    saved = workspace.repository.commit(session.id, commands, since=body.expect, exact=True)
-    return workspace.with_warnings(saved)
+    return commit(caller, id, commands, since=body.expect, exact=True)
 
 
 @route(

@@ -143,7 +143,7 @@ def list_features(
     },
 )  # fmt: skip
 def add_feature(caller: Caller, id: str, body: NewFeature) -> SavedFeature:
-    """Declare a feature. The same again is no fault; another one under the same id is 409."""
+    """Declare a feature. To declare the same again is no error; another one under the same id is 409."""
     features = features_of(caller, id)
     saved = features.add(
         body.id, body.description, category=body.category, steps=body.steps, checks=_checks(body.checks),
@@ -195,7 +195,7 @@ def list_evidence(
     response={**SAVED, "feature": VERDICT},
 )  # fmt: skip
 def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature) -> SavedFeature:
-    """Change what is given. An agent cannot drop or weaken what a person set: 409."""
+    """Change the fields that are given. An agent cannot drop or weaken what a person set: 409."""
     features = features_of(caller, id)
     saved = features.change(
         feature, description=body.description, category=body.category, steps=body.steps,
@@ -206,7 +206,7 @@ def change_feature(caller: Caller, id: str, feature: Name, body: ChangedFeature)
 
 @route("DELETE", PATH + "/{feature}", role="writer")
 def remove_feature(caller: Caller, id: str, feature: Name, reason: Name = "") -> Saved:
-    """Drop a feature; the completion tells of it. An agent cannot drop what a person set: 409."""
+    """Drop a feature; a completion mentions it. An agent cannot drop what a person set: 409."""
     return features_of(caller, id).remove(feature, reason)
 
 

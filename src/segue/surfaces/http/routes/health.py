@@ -26,7 +26,7 @@ TAG = "operations"
     response={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
 )  # fmt: skip
 def root() -> dict[str, str]:
-    """What this is."""
+    """The name and version of this server."""
     return {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
 
 
@@ -35,13 +35,13 @@ def root() -> dict[str, str]:
     response={"status": "healthy", "version": __version__},
 )  # fmt: skip
 def health() -> dict[str, str]:
-    """The process answers; nothing is asked of the store."""
+    """Whether the process answers; nothing is asked of the store."""
     return {"status": "healthy", "version": __version__}
 
 
 @route("GET", "/ready", role="", errors=(503,), tag=TAG, response={"status": "ready", "store": "sqlite"})
 def ready(request: Request) -> Response:
-    """The store answers."""
+    """Whether the store answers."""
     server: ServerContext = request.app.state.server
     try:
         server.projects.main.head("ledger/ready")

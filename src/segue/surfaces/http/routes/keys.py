@@ -57,7 +57,7 @@ def _shown(record: KeyRecord) -> ShownKey:
 
 
 def reach_of(caller: Caller) -> str:
-    """The projects whose keys this key may see: its own, or all."""
+    """The project whose keys the caller may manage; ``*`` if it is all of them."""
     own = caller.server.projects.desk.key(caller.access.key)
     return own.project if own is not None else ALL_PROJECTS
 
@@ -89,7 +89,7 @@ def create_key(caller: Caller, body: KeyRequest) -> NewKey:
 
 @route("GET", "/v1/keys", role="admin", errors=())
 def list_keys(caller: Caller) -> KeyList:
-    """All keys that this one may manage."""
+    """All keys that the caller may manage."""
     reach = reach_of(caller)
     found = caller.server.keys.list()
     own = caller.access.agent

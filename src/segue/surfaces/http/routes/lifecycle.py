@@ -116,7 +116,7 @@ def rewind_session(caller: Caller, id: str, body: RewindTarget) -> Saved:
     response={**SAVED, "undone": ["done: user model"], "stays": []},
 )  # fmt: skip
 def undo_session(caller: Caller, id: str) -> UndoneCommand:
-    """Take the last command back; again, the one before it."""
+    """Take the last command back; asked again, the one before it."""
     session = caller.session(id)
     saved = session.undo()
     return with_more(UndoneCommand, saved, **undone_of(session, saved))

@@ -21,7 +21,7 @@ SESSION = "segue-session"
 
 
 class McpEndpoint:
-    """An ASGI application behind the pipeline."""
+    """The MCP server of the SDK as an ASGI application."""
 
     PATH = "/mcp"
 

@@ -60,6 +60,8 @@ class NewMemory(RequestBody):
 
 
 class NewMemories(RequestBody):
+    """Memories to be kept, all or none."""
+
     memories: Annotated[list[NewMemory], Meta(min_length=1, max_length=MANY_MAX)]
 
 
@@ -77,7 +79,7 @@ class ReaderFields(RequestBody):
 
 
 class MemoryQuery(ReaderFields):
-    """What is looked for, and what it must be."""
+    """What is looked for, and what a memory must be to be found."""
 
     query: Annotated[str, Meta(max_length=100_000)] = "*"
     """`*`: the newest."""
@@ -107,6 +109,8 @@ class CrossAgentQuery(RequestBody):
 
 
 class PlaybookQuery(ReaderFields):
+    """The task that strategies are looked for."""
+
     query: Annotated[str, Meta(max_length=100_000)] = ""
     top_k: Annotated[int, Meta(ge=1, le=mem.TOP_K_MAX)] = 10
     types: Names = []
@@ -167,6 +171,8 @@ class DeltaOperation(RequestBody):
 
 
 class Delta(RequestBody):
+    """Operations, carried out in this order, all or none."""
+
     operations: Annotated[list[DeltaOperation], Meta(min_length=1, max_length=MANY_MAX)]
 
 
@@ -336,7 +342,7 @@ def prune(caller: Caller, body: Pruning) -> curation.Pruned:
 
 @route("GET", "/v1/memories/audit", role="reader", errors=())
 def audit_memories(caller: Caller) -> Junk:
-    """What could go or should be looked at; nothing is changed."""
+    """Memories that could go, or that somebody should look at; nothing is changed."""
     return curation.audit(caller.segue.memories)
 
 
@@ -345,7 +351,7 @@ def audit_memories(caller: Caller) -> Junk:
     response='{"format":"segue-memories","version":1,"memories":1}\n{"id":"m1f0c2a9b8d7e","content":"…"}\n',
 )  # fmt: skip
 def export_memories(caller: Caller) -> str:
-    """What may be seen, a line of JSON each behind a line that says what it is."""
+    """All memories that the caller may read: one JSON object a line, after a line that describes the file."""
     return curation.export(caller.segue.memories).decode()
 
 

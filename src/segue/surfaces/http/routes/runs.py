@@ -126,7 +126,7 @@ def get_digest(caller: Caller, key: Name) -> dict[str, Any]:
     response={"key": RUN["key"], "run": RUN, "digest": False},
 )  # fmt: skip
 def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
-    """Keep a run in the place of what is kept under its key: a hash of its agent, id and transcript, which
+    """Keep a run in place of what is kept under its key: a hash of its agent, id and transcript, which
     must be right. All texts are cleaned and masked; a digest has at most 4 MB."""
     facts = {name: getattr(body, name) for name in body.__struct_fields__}
     session, digest = facts.pop("session"), facts.pop("digest")
@@ -140,7 +140,8 @@ def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
 
 @route("DELETE", "/v1/runs/{key}", role="writer")
 def drop_run(caller: Caller, key: Name) -> DroppedRun:
-    """Forget what was sent of a run, a shared copy of its transcript too; the transcript is where it was."""
+    """Forget what was sent of a run, and a shared copy of its transcript; the transcript stays where it
+    is."""
     runs = runs_of(caller.segue.workspace).runs
     there = runs.get(key) is not None
     if there:
