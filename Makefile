@@ -146,7 +146,7 @@ bench-postgres: $(BENCH_VENV)/.installed ## what the Postgres store costs, besid
 	$(call clean_python,$(BENCH_VENV)) -m bench.postgres $(ARGS)
 
 .PHONY: bench-server
-bench-server: $(BENCH_VENV)/.installed ## what the server costs, beside a bare framework that does one insert, on both stores
+bench-server: $(BENCH_VENV)/.installed ## what the server costs, beside a bare Starlette that does one insert, on both stores
 	$(call clean_python,$(BENCH_VENV)) -m bench.server $(ARGS)
 
 .PHONY: bench-memory

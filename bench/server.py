@@ -1,4 +1,4 @@
-"""What the server costs: `progress.update` over HTTP, beside a bare Litestar route that does one insert.
+"""What the server costs: `progress.update` over HTTP, beside a bare Starlette application with one insert.
 
 `make bench-server`. Both run in processes of their own on loopback, on the same kind of store, with the same
 ASGI server, and are asked in turn within this run: by one client for latency, by many for throughput. Then
@@ -53,24 +53,28 @@ class Change(msgspec.Struct):
 
 
 def bare(store: str) -> None:
-    """Serve one route that does one durable insert; says its port."""
+    """Serve one route that decodes the body, does one durable insert and answers; prints its port."""
     import socket
 
     import uvicorn
-    from litestar import Litestar, patch
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
 
     insert = _postgres_insert(store) if store.startswith("postgres") else _file_insert(store)
 
-    @patch("/memories/ace/session/{id:str}", sync_to_thread=True)
-    def update(id: str, data: Change) -> Change:
-        insert(msgspec.json.encode(data))
-        return data
+    async def update(request: Request) -> Response:
+        change = msgspec.json.decode(await request.body(), type=Change)
+        await run_in_threadpool(insert, msgspec.json.encode(change))
+        return Response(msgspec.json.encode(change), media_type="application/json")
 
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(2_048)
     print(listening.getsockname()[1], flush=True)
-    app = Litestar(route_handlers=[update], openapi_config=None, logging_config=None)
+    app = Starlette(routes=[Route("/memories/ace/session/{id}", update, methods=["PATCH"])])
     config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False)
     uvicorn.Server(config).run(sockets=[listening])
 
@@ -237,7 +241,7 @@ class Pair:
         token = segue.key(role="writer", project=f"bench-{mark}")
         self.pids = (bare_one.pid, segue.pid)
         self.sides = {
-            "bare Litestar, one insert": [Client(bare_one.port, "", f"{mark}-{n}") for n in range(count)],
+            "bare Starlette, one insert": [Client(bare_one.port, "", f"{mark}-{n}") for n in range(count)],
             "Segue, progress.update": [Client(segue.port, token, f"{mark}-{n}") for n in range(count)],
         }
 

@@ -17,7 +17,7 @@ from tests.support.server import SegueServer
 
 from segue.core import event_kinds as ev
 from segue.core.sessions.fold import _HANDLERS as HANDLERS
-from segue.surfaces.http.routes.events import FROM
+from segue.surfaces.http.routes.commands import COMMANDS
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -113,11 +113,57 @@ def test_of_two_who_expect_the_same_version_one_is_told(server: SegueServer) -> 
 
 def test_a_kind_that_only_a_decision_brings_about_cannot_be_appended(server: SegueServer) -> None:
     begun(server, "kinds")
-    for kind in sorted(set(ev.BODIES) - {body.KIND for body in FROM}):
+    for kind in sorted(set(ev.BODIES) - {body.KIND for body in COMMANDS.values()}):
         wish = {"events": [{"kind": kind, "body": {}}], "expect": 2}
         status, body, _ = server.ask("POST", "/v1/sessions/kinds/events", wish)
         assert (status, body["code"]) == (400, "usage"), kind
     assert done(server.ask("GET", "/v1/sessions/kinds"))["version"] == 2
+
+
+APPENDED: list[tuple[str, dict[str, Any]]] = [
+    ("item.added", {"text": "d"}),
+    ("item.begun", {"text": "a", "quiet": True}),
+    ("item.done", {"text": "a"}),
+    ("item.begun", {"text": "b"}),
+    ("item.blocked", {"text": "b", "reason": "no key"}),
+    ("item.unblocked", {"text": "b"}),
+    ("item.dropped", {"text": "c", "reason": "not needed"}),
+    ("note.taken", {"text": "n"}),
+    ("decision.made", {"text": "HS256", "why": "one issuer"}),
+    ("question.asked", {"text": "Who?"}),
+    ("question.answered", {"text": "Who?", "answer": "Ana"}),
+    ("finding.learnt", {"text": "it needs a key"}),
+    ("error.seen", {"text": "no key"}),
+    ("error.solved", {"text": "no key", "solution": "made one"}),
+    ("thread.moved", {"topic": "auth", "status": "paused", "notes": ["n1", "n2"]}),
+    ("focus.set", {"note_id": "n1", "note_title": "t", "file": "a.py", "position": "f"}),
+    ("notes.loaded", {"ids": ["n1"], "tokens": 3, "paths": {"n1": "notes/n1.md"}}),
+    ("changes.seen", {"changes": [["a.py", "modified"]]}),
+    ("context.noted", {"values": {"commits_count": 2}}),
+    ("metrics.counted", {"counts": {"searches_performed": 5}}),
+    ("budget.set", {"limit_cost": 5.0, "limit_tokens": 100}),
+    ("budget.spent", {"cost": 0.5, "tokens": 3}),
+    ("agent.noted", {"agent": "planner", "values": {"mode": "plan"}}),
+    ("agent.dropped", {"agent": "planner"}),
+    ("checkpoint.named", {"name": "here", "note": "before it ends"}),
+    ("session.described", {"goal": "another", "summary": "nearly done"}),
+    ("session.handed", {"to": "codex", "note": "go on"}),
+    ("session.paused", {"reason": "lunch", "cause": "system"}),
+    ("session.resumed", {}),
+    ("session.abandoned", {"reason": "enough"}),
+]
+
+
+def test_an_event_that_is_appended_is_the_event_that_stands_in_the_journal(server: SegueServer) -> None:
+    assert {kind for kind, _ in APPENDED} == {body.KIND for body in COMMANDS.values()}
+    begun(server, "same", "a", "b", "c")
+    version = done(server.ask("GET", "/v1/sessions/same"))["version"]
+    for kind, body in APPENDED:
+        wish = {"events": [{"kind": kind, "body": body}], "expect": version}
+        assert done(server.ask("POST", "/v1/sessions/same/events", wish))["events"] == 1, kind
+        page = done(server.ask("GET", f"/v1/sessions/same/events?after={version}"))
+        assert [(event["kind"], event["body"]) for event in page["events"]] == [(kind, body)]
+        version += 1
 
 
 def test_every_kind_of_a_session_is_either_taken_or_left_to_a_decision() -> None:
@@ -127,7 +173,7 @@ def test_every_kind_of_a_session_is_either_taken_or_left_to_a_decision() -> None
     }  # fmt: skip
     evidence = ("feature.", "check.", "checks.", "step.", "evidence.")
     kinds = {body.KIND for body in HANDLERS if not body.KIND.startswith(evidence)}
-    assert kinds - {body.KIND for body in FROM} <= left
+    assert kinds - {body.KIND for body in COMMANDS.values()} <= left
 
 
 def test_pages_of_events_go_on_where_the_one_before_ended(server: SegueServer) -> None:

@@ -15,7 +15,7 @@ from tests.support.server import SegueServer
 
 from segue.core.server.access import ROLES
 from segue.services.runs.run import key_of
-from segue.surfaces.http.app import routes
+from segue.surfaces.http.app import operations
 
 SECRET = "quetzal"
 """A word that stands in everything of the project `own`, and may be told to nobody of another."""
@@ -155,8 +155,8 @@ OPEN = {"/", "/health", "/ready", "/openapi.json"}
 def declared() -> dict[tuple[str, str], str]:
     """(method, path) to the role that each route needs, of every route of the application."""
     found: dict[tuple[str, str], str] = {}
-    for route in routes():
-        found[route.method, _shape(route.path)] = route.about.need
+    for one in operations():
+        found[one.method, _shape(one.path)] = one.role
     return found
 
 

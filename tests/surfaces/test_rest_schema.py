@@ -10,14 +10,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.support.rest import done
 from tests.support.server import SegueServer
 
 from segue.services.runs.run import key_of
-from segue.surfaces.http.app import routes
+from segue.surfaces.http.app import operations
+from segue.surfaces.http.server.openapi import document
 
 ROOT = Path(__file__).parents[2]
 CHECKS = (
@@ -86,19 +86,14 @@ def test_no_answer_is_a_fault_or_other_than_described(part: str, tmp_path: Path)
     assert "generated" in ran.stdout
 
 
-def described() -> dict[str, Any]:
-    from segue.surfaces.http.server.openapi import Description
-
-    return Description().document(routes())
-
-
 def test_every_route_is_described_with_examples_and_all_its_statuses() -> None:
-    document = described()
+    described = document(operations())
     tags = {tag for part in PARTS.values() for tag in part}
-    names = [one["operationId"] for operations in document["paths"].values() for one in operations.values()]
+    names = [one["operationId"] for there in described["paths"].values() for one in there.values()]
     assert len(names) == len(set(names))
-    for path, operations in document["paths"].items():
-        for method, one in operations.items():
+    assert not [name for name in described["components"]["schemas"] if "." in name], "two types of one name"
+    for path, methods in described["paths"].items():
+        for method, one in methods.items():
             where = f"{method} {path}"
             assert one["summary"] and one["description"] and one["tags"], where
             assert set(one["tags"]) <= tags, f"{where}: of which part is it?"
@@ -115,15 +110,13 @@ def test_every_route_is_described_with_examples_and_all_its_statuses() -> None:
 def test_examples_of_bodies_are_what_the_routes_take() -> None:
     import msgspec
 
-    from segue.surfaces.http.server.route import Taking
-
     wrong, looked = [], 0
-    for route in routes():
-        takes, example = Taking(route.function), route.about.body
-        if takes.body is not None and example is not None:
+    for operation in operations():
+        kind, example = operation.arguments.body, operation.body
+        if kind is not None and example is not None:
             looked += 1
             try:
-                msgspec.convert(example, takes.body)
+                msgspec.convert(example, kind)
             except msgspec.ValidationError as fault:
-                wrong.append(f"{route.path}: {fault}")
+                wrong.append(f"{operation.path}: {fault}")
     assert not wrong and looked > 30

@@ -12,7 +12,7 @@ from tests.support.rest import STORES, begun, done, printed, serving
 from tests.support.server import SegueServer
 
 from segue.core.sessions import commands as do
-from segue.surfaces.http.routes.commands import ELSEWHERE, KINDS
+from segue.surfaces.http.routes.commands import COMMANDS, ELSEWHERE
 
 
 @pytest.fixture(scope="module", params=STORES)
@@ -101,7 +101,7 @@ def test_every_kind_of_command_has_a_place() -> None:
         return {kind for one in kind.__subclasses__() for kind in ({one} | all_of(one))}
 
     there = {kind for kind in all_of(Command) if kind.__module__ in (do.__name__, budget.__name__)}
-    assert there == {*KINDS, *ELSEWHERE}
+    assert there == {*COMMANDS, *ELSEWHERE}
 
 
 def test_commands_are_all_or_none_and_a_stale_version_is_told(server: SegueServer) -> None:

@@ -214,9 +214,9 @@ def test_a_server_takes_as_many_files_as_it_may() -> None:
     resource = pytest.importorskip("resource", reason="NOT TESTED: limits are of POSIX")
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     script = (
-        "import resource as r; from segue.surfaces.http.server.process import FILES_MAX, more_files\n"
+        "import resource as r; from segue.surfaces.http.server.process import FILES_MAX, allow_more_files\n"
         "hard = r.getrlimit(r.RLIMIT_NOFILE)[1]; r.setrlimit(r.RLIMIT_NOFILE, (256, hard))\n"
-        "more_files(); print(*r.getrlimit(r.RLIMIT_NOFILE), FILES_MAX)"
+        "allow_more_files(); print(*r.getrlimit(r.RLIMIT_NOFILE), FILES_MAX)"
     )
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     soft, same, most = map(int, ran.stdout.split())

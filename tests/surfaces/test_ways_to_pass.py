@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from litestar.testing import TestClient
+from starlette.testclient import TestClient
 
 from segue import Segue, SegueError, Session
 from segue.core import event_kinds as ev
@@ -31,7 +31,7 @@ from segue.services.server.projects import Projects
 from segue.surfaces.cli.main import main
 from segue.surfaces.hook.entry import answered
 from segue.surfaces.http.app import application
-from segue.surfaces.http.server.context import Rules, ServerContext
+from segue.surfaces.http.server.context import ServerContext, ServerOptions
 from segue.surfaces.mcp.calls import Calls
 
 SURFACES = Path(__file__).parents[2] / "src" / "segue" / "surfaces"
@@ -57,7 +57,7 @@ def http(method: str, path: str, body: Any = None) -> Callable[[Session], object
 
     def attempt(session: Session) -> object:
         projects = Projects(session.workspace.home.path)
-        app: Any = application(ServerContext(projects, Rules(auth=False, logs=False)))
+        app = application(ServerContext(projects, ServerOptions(auth=False, logs=False)))
         with TestClient(app) as client:
             made = body(session) if callable(body) else body
             answer = client.request(method, f"/v1/sessions/{path}", json=made)

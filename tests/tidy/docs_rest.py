@@ -17,10 +17,10 @@ ELSEWHERE = ("aegis",)
 
 def described() -> dict[str, Any]:
     """The description of every route."""
-    from segue.surfaces.http.app import routes
-    from segue.surfaces.http.server.openapi import Description
+    from segue.surfaces.http.app import operations
+    from segue.surfaces.http.server.openapi import document
 
-    return Description().document(routes())
+    return document(operations())
 
 
 def rest_page(notice: str) -> str:

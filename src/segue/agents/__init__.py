@@ -84,7 +84,8 @@ def named(name: str) -> str:
 
 @cache
 def agent_variables() -> dict[str, str]:
-    """Variables that agents set for the commands that they run, with the name of the agent; also of agents whose
+    """Variables that agents set for the commands that they run, with the name of the agent; also of agents
+    whose
     transcripts Segue does not read."""
     found = {"CURSOR_AGENT": "cursor"}
     for one in agents():

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
-from ..core.base.json_edit import raw
+from ..core.base.json_prefix import raw
 from ..core.base.lazy import regex
 from ..core.base.values import Value
 from ..core.runs.steps import Step
@@ -78,7 +78,8 @@ class Reader(Protocol):
 
 
 class Traits(Value):
-    """What Segue must know of an agent beside its transcripts. An agent declares it as its attribute ``traits``;
+    """What Segue must know of an agent beside its transcripts. An agent declares it as its attribute
+    ``traits``;
     whatever it leaves out it does not have."""
 
     aliases: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from ..core.base.json_edit import raw
+from ..core.base.json_prefix import raw
 from ..core.base.lazy import regex
 from ..core.runs.inherited import OPENING, parted
 from ..core.runs.steps import Act, Given, PlanItem, Planning, Prompt, Step

@@ -41,7 +41,8 @@ def install(path: Path | str, block: str) -> bool:
 
 
 class EngineBuilder(Protocol):
-    """Builds the engine for the end of an agent's session: note, state, and a git commit that is pushed; without
+    """Builds the engine for the end of an agent's session: note, state, and a git commit that is pushed;
+    without
     ``push`` files on disk are enough."""
 
     def __call__(

@@ -1,18 +1,22 @@
-"""A checkpoint is one shape: what the library, the command line and Aegis' clients say comes to the same commands."""
+"""A checkpoint is one shape: what the library, the command line and Aegis' clients say comes to the same
+commands."""
 
 from __future__ import annotations
 
 import argparse
+import inspect
 from typing import Any
 
 import pytest
 
-from segue import Segue, UsageError
+from segue import Segue, Session, UsageError
 from segue.core.sessions import commands as do
 from segue.core.sessions.checkpoint import Checkpoint, commands, focus_in
 from segue.core.sessions.state import SessionState
 from segue.surfaces.cli.command import find
 from segue.surfaces.cli.commands.checkpoint import commands_of
+from segue.surfaces.http.routes.checkpoints import NewCheckpoint
+from segue.surfaces.mcp.tools import BY_NAME
 
 FIELDS: dict[str, tuple[list[str], Any]] = {
     "done": (["--done", "model"], "model"),
@@ -54,6 +58,13 @@ def test_every_field_of_a_checkpoint_is_tried_here() -> None:
     assert set(FIELDS) == set(Checkpoint.__struct_fields__)
 
 
+def test_every_surface_has_every_field_of_a_checkpoint() -> None:
+    fields = set(Checkpoint.__struct_fields__)
+    assert {*BY_NAME["checkpoint"].takes, *BY_NAME["plan"].takes} == fields
+    assert set(NewCheckpoint.__struct_fields__) == fields | {"since", "fence"}
+    assert set(inspect.signature(Session.checkpoint).parameters) == fields | {"self"}
+
+
 @pytest.mark.parametrize("field", sorted(FIELDS))
 def test_a_field_means_the_same_in_the_library_and_on_the_command_line(
     field: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
@@ -88,8 +99,8 @@ def test_what_is_dropped_and_added_again_is_planned_anew() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (Checkpoint(), "empty checkpoint"),
-        (Checkpoint(stay=True), "empty checkpoint"),
+        (Checkpoint(), "the checkpoint is empty"),
+        (Checkpoint(stay=True), "the checkpoint is empty"),
         (Checkpoint(goal="  "), "the goal is empty"),
         (Checkpoint(name="../up"), "cannot be the checkpoint's name"),
     ],

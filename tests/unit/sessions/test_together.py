@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 
 import apsw
 import pytest
-from litestar.testing import TestClient
+from starlette.testclient import TestClient
 
 from segue.core.server.access import Access
 from segue.errors import SegueError, StaleVersion, StoreBusy, StoreFull
 from segue.services.server.aegis import progress
-from segue.services.server.idempotency import OnceSqlite
+from segue.services.server.idempotency import IdempotentSqlite
 from segue.services.server.projects import Projects
 from segue.stores.base import Append
 from segue.stores.sqlite import SqliteJournal
 from segue.surfaces.http.app import application
-from segue.surfaces.http.server.commit_queue import TOGETHER_MAX, Lane
-from segue.surfaces.http.server.context import Rules, ServerContext
+from segue.surfaces.http.server.commit_queue import TOGETHER_MAX, CommitQueue
+from segue.surfaces.http.server.context import ServerContext, ServerOptions
 from segue.testing import armed
 from segue.testing.stores import drafts, verify_chain
 
@@ -113,10 +113,10 @@ def test_an_append_dies_after_the_commit_that_it_shares_and_not_before(journal: 
     assert beside(journal) == {"a": 3}
 
 
-# -- lanes -----------------------------------------------------------------------------------------
+# -- the queue -------------------------------------------------------------------------------------
 
 
-class Counted(OnceSqlite):
+class Counted(IdempotentSqlite):
     """A store that counts its shared commits."""
 
     shared = 0
@@ -128,7 +128,7 @@ class Counted(OnceSqlite):
 
 @pytest.fixture
 def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Projects:
-    monkeypatch.setattr("segue.services.server.projects.OnceSqlite", Counted)
+    monkeypatch.setattr("segue.services.server.projects.IdempotentSqlite", Counted)
     Counted.shared = 0
     return Projects(tmp_path)
 
@@ -143,8 +143,8 @@ def test_requests_that_wait_together_share_a_commit_and_each_is_told_its_own(pro
         return progress.change(segue, "s", progress.ProgressUpdate([f"step {number}"]))
 
     async def ask() -> list[object]:
-        lane = Lane(projects, "default")
-        calls = (lane.run(lambda number=number: change(number)) for number in range(200))  # type: ignore[misc]
+        queue = CommitQueue(projects, "default")
+        calls = (queue.run(lambda number=number: change(number)) for number in range(200))  # type: ignore[misc]
         return await asyncio.gather(*calls, return_exceptions=True)
 
     told = asyncio.run(ask())
@@ -155,7 +155,7 @@ def test_requests_that_wait_together_share_a_commit_and_each_is_told_its_own(pro
 
 def test_if_a_shared_commit_fails_all_of_its_requests_are_told(projects: Projects) -> None:
     store = projects.store("default")
-    assert isinstance(store, OnceSqlite)
+    assert isinstance(store, IdempotentSqlite)
 
     def write(number: int) -> int:
         if number == 3:
@@ -164,10 +164,10 @@ def test_if_a_shared_commit_fails_all_of_its_requests_are_told(projects: Project
         return number
 
     async def ask() -> list[object]:
-        lane = Lane(projects, "default")
-        calls = (lane.run(lambda number=number: write(number)) for number in range(6))  # type: ignore[misc]
+        queue = CommitQueue(projects, "default")
+        calls = (queue.run(lambda number=number: write(number)) for number in range(6))  # type: ignore[misc]
         told = await asyncio.gather(*calls, return_exceptions=True)
-        return [*told, await lane.run(lambda: write(9))]
+        return [*told, await queue.run(lambda: write(9))]
 
     told = asyncio.run(ask())
     there = dict(store.streams())
@@ -176,13 +176,13 @@ def test_if_a_shared_commit_fails_all_of_its_requests_are_told(projects: Project
 
 
 class Noted(ServerContext):
-    """A front that counts what may be committed with what others write."""
+    """A server that counts what may be committed with what others write."""
 
     shared = 0
 
-    async def written(self, project: str, call: Callable[[], T]) -> T:
+    async def write(self, project: str, call: Callable[[], T]) -> T:
         type(self).shared += 1
-        return await super().written(project, call)
+        return await super().write(project, call)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_may_take_long_does_not_hold_up_a_shared_commit(
     projects = Projects(tmp_path)
     segue = projects.workspace(Access("none", "admin", "default"))
     version = progress.create(segue, "s") and segue.repository.state("s").version
-    app: Any = application(Noted(projects, Rules(auth=False, logs=False)))
+    app = application(Noted(projects, ServerOptions(auth=False, logs=False)))
     Noted.shared = 0
     if body and "events" in body:
         body = {**body, "expect": version}

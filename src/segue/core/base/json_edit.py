@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 from .lazy import regex
@@ -201,15 +200,3 @@ def removal(text: str, path: Sequence[str], place: int | None = None) -> str:
     if after == parent.end - 1:
         return text[: parent.start + 1] + text[parent.end - 1 :]
     return text[: starts[index]] + text[end:]
-
-
-@cache
-def _decoder() -> Callable[[str, int], tuple[Any, int]]:
-    from json import JSONDecoder
-
-    return JSONDecoder(strict=False).raw_decode
-
-
-def raw(text: str, at: int = 0) -> tuple[Any, int]:
-    """The JSON value that begins at ``at``, and where it ends. ValueError, RecursionError."""
-    return _decoder()(text, at)

@@ -31,8 +31,8 @@ ORDER = tuple(Label)
 
 
 _INSTEAD: dict[str, str] = {
-    Label.UNDER_WAY: Label.NEXT, Label.LAST_SAID: Label.NOTED, Label.LEARNT: Label.NOTED, Label.DECIDED: Label.NOTED,
-    Label.ASKED_THE_USER: Label.NOTED,
+    Label.UNDER_WAY: Label.NEXT, Label.LAST_SAID: Label.NOTED, Label.LEARNT: Label.NOTED, Label.DECIDED:
+    Label.NOTED, Label.ASKED_THE_USER: Label.NOTED,
 }  # fmt: skip
 """Where a sentence goes whose label has its line already."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..base.json_edit import raw
+from ..base.json_prefix import raw
 from ..base.lazy import regex
 from . import sentences as telling
 from .brief_labels import Label

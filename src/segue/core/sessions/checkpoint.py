@@ -1,7 +1,7 @@
 """A checkpoint: any mix of changes of a session, made in one commit; with a name, a state to come back to.
 
-The one shape of it. The command line, the library, the tools of MCP, REST and the API of Aegis Memory translate
-what they are given into it, and ``commands`` says what it comes to, in one order for all.
+The one shape of it. The command line, the library, the tools of MCP, REST and the API of Aegis Memory
+translate what they are given into it, and ``commands`` says what it comes to, in one order for all.
 """
 
 from __future__ import annotations
@@ -57,16 +57,15 @@ def commands(checkpoint: Checkpoint) -> list[Command]:
         made.append(do.Focus(file=file, position=position))
     if wanted.summary is not None or wanted.goal is not None:
         if wanted.goal is not None and not wanted.goal.strip():
-            raise UsageError("the goal is empty", hint="say it in a few words")
+            raise UsageError("the goal is empty", hint="say in a few words what you want to achieve")
         made.append(do.Describe(goal=wanted.goal, summary=wanted.summary))
     if wanted.note is not None:
         made.append(do.Note(wanted.note))
     if wanted.name is not None:
         made.append(do.Mark(clean_name(wanted.name, what="checkpoint's name"), wanted.note or ""))
     if not made:
-        raise UsageError(
-            "an empty checkpoint", hint="say what is done, begun, blocked or learnt, or give a name"
-        )
+        hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
+        raise UsageError("the checkpoint is empty", hint=hint)
     return made
 
 

@@ -1,4 +1,5 @@
-"""The block for agents that read AGENTS.md, where agent-handover has it: its own tests import it from here."""
+"""The block for agents that read AGENTS.md, where agent-handover has it: its own tests import it from
+here."""
 
 from __future__ import annotations
 

@@ -165,8 +165,8 @@ def check(budget: int) -> None:
 def _session(workspace: Workspace, id: str, *, alone: bool = False) -> tuple[SessionState | None, str]:
     """The session of this id, or the current one if it is open; None if there is none.
 
-    While the store cannot be reached it is told as last seen, and the second part says so. Where not even that
-    is known it is left out, unless the brief would tell of it ``alone``: then that is an error."""
+    While the store cannot be reached it is told as last seen, and the second part says so. Where not even
+    that is known it is left out, unless the brief would tell of it ``alone``: then that is an error."""
     try:
         state = find_session(workspace, id).state
     except (UnknownSession, BadName, StoreUnavailable) as fault:

@@ -60,14 +60,15 @@ class Prepared(Value):
 def prepare(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
     transcript: Path | str | None = None,
-    agent: str = "", run: str = "", here: bool = False, budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS,
+    agent: str = "", run: str = "", here: bool = False, budget: int = BYTES_DEFAULT,
+    seconds: float = SCENE_SECONDS,
     seen: Scene | None = None, begun: SceneQuery | None = None,
 ) -> Prepared:  # fmt: skip
     """Write the manifest of where the work stands, and keep the scene.
 
     ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
-    one that asks; ``run`` is its id, where several conversations share a file. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
-    the world was ``seen`` just now."""
+    one that asks; ``run`` is its id, where several conversations share a file. ``here`` writes into the
+    project instead of the data folder. Git gets ``seconds``, unless the world was ``seen`` just now."""
     start = time.monotonic()
     workspace.pause_file.check()
     if here:

@@ -85,7 +85,8 @@ def resume(
         make_current(workspace, session.id)
         restored = _restored(session, budget, notes, delta) if budget is not None else None
         return Resumed(
-            saved, session.state.status, brief=brief_of_session(workspace, session.id) if restored is None else "",
+            saved, session.state.status, brief=brief_of_session(workspace,
+            session.id) if restored is None else "",
             since=delta, restoration=restored, timeout=timeout, working=found,
         )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""The runs that a workspace knows: rows in its store, copies of transcripts, and what agents left on the disk."""
+"""The runs that a workspace knows: rows in its store, copies of transcripts, and what agents left on the
+disk."""
 
 from __future__ import annotations
 

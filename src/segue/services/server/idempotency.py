@@ -37,23 +37,22 @@ class RequestMark:
         """The request took effect before."""
 
 
-serving: ContextVar[RequestMark | None] = ContextVar("serving", default=None)
+current_mark: ContextVar[RequestMark | None] = ContextVar("current_mark", default=None)
 
 
-class _Once:
+class _Idempotent:
     """Appends of a journal, marked while a request with an idempotency key is served."""
 
     def append(
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
     ) -> list[ev.Event]:  # fmt: skip
-        mark = serving.get()
+        mark = current_mark.get()
         append: Any = super().append  # type: ignore[misc]
         if mark is None or mark.taken:
             return append(*appends, pieces=pieces, memories=memories)  # type: ignore[no-any-return]
-        told = [(wish.stream, wish.expect + len(wish.drafts)) for wish in appends if wish.drafts]
-        body = ev.Served([f"{stream} {version}" for stream, version in told])
-        marking = Append(mark.stream, 0, [ev.draft(body, at=now(), actor="server")])
+        left = [f"{one.stream} {one.expect + len(one.drafts)}" for one in appends if one.drafts]
+        marking = Append(mark.stream, 0, [ev.draft(ev.Served(left), at=now(), actor="server")])
         try:
             events: list[ev.Event] = append(*appends, marking, pieces=pieces, memories=memories)
         except StaleVersion as stale:
@@ -65,15 +64,15 @@ class _Once:
         return [event for event in events if event.stream != mark.stream]
 
 
-class OnceSqlite(_Once, SqliteJournal):
+class IdempotentSqlite(_Idempotent, SqliteJournal):
     """The embedded store of a server."""
 
 
-class OncePostgres(_Once, PostgresJournal):
+class IdempotentPostgres(_Idempotent, PostgresJournal):
     """The Postgres store of a server."""
 
 
-def done_before(journal: SqliteJournal | PostgresJournal, stream: str) -> list[tuple[str, int]]:
+def left_by(journal: SqliteJournal | PostgresJournal, stream: str) -> list[tuple[str, int]]:
     """(stream, version) of what a request that took effect left behind."""
     for event in journal.read(stream, limit=1):
         body = ev.read_body(event)

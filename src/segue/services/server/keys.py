@@ -55,7 +55,7 @@ class Keys:
         return NewKey(token, id, record.role, record.project, record.agent, record.name, record.expires)
 
     def list(self) -> list[KeyRecord]:
-        """All keys, those that hold no more too."""
+        """All keys, also those that have expired or were revoked."""
         return self.desk.keys()
 
     def get(self, id: str) -> KeyRecord:
@@ -66,7 +66,7 @@ class Keys:
         return found
 
     def revoke(self, id: str, *, by: str = LOCAL) -> KeyRecord:
-        """From now on it is not known."""
+        """Revoke a key: with the next request it is not known any more."""
         record = self.get(id)
         if not record.revoked or record.revoked > now():
             record = replace(record, revoked=now())

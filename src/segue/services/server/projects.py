@@ -25,13 +25,13 @@ from ..memories.service import keep_what_is_learnt
 from ..workspace.data_folder import DataFolder
 from ..workspace.open_store import check_kind
 from ..workspace.server import ServerWorkspace
-from .idempotency import OncePostgres, OnceSqlite
+from .idempotency import IdempotentPostgres, IdempotentSqlite
 from .session_index import SessionIndex
 
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
 
-Store = OncePostgres | OnceSqlite
+Store = IdempotentPostgres | IdempotentSqlite
 HANDLES_MAX = 512
 _COMPARING = ("embedder", "embedder_url", "embedder_model", "embedder_key")
 SESSIONS_MAX = 1_024
@@ -94,9 +94,9 @@ class Projects:
             if project == DEFAULT_PROJECT:
                 address = Address(self._where)
                 address.pool_max = max(address.pool_max, POOL_MIN)
-                return OncePostgres(address, busy_timeout_ms=self._busy_timeout_ms)
+                return IdempotentPostgres(address, busy_timeout_ms=self._busy_timeout_ms)
             main = self._stores[DEFAULT_PROJECT]
-            assert isinstance(main, OncePostgres)
+            assert isinstance(main, IdempotentPostgres)
             own = main.namespace
             return main.beside(project if own == DEFAULT_PROJECT else f"{own}.{project}")
         home = self._home_of(project)
@@ -104,7 +104,7 @@ class Projects:
         if lost:
             raise DamagedError("the store", str(home.database), lost)
         home.make()
-        return OnceSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
+        return IdempotentSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
 
     def _home_of(self, project: str) -> DataFolder:
         if project == DEFAULT_PROJECT or self.home.elsewhere:

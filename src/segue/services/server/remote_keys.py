@@ -18,9 +18,9 @@ class RemoteKeys:
     def __init__(self, journal: RemoteJournal) -> None:
         self._client = journal.client
 
-    def create(self, *, project: str = "", **wish: str) -> NewKey:
-        """Make a key; without a project, of that of the key that asks."""
-        return msgspec.convert(self._client.ask("POST", "/v1/keys", {"project": project, **wish}), NewKey)
+    def create(self, *, project: str = "", **fields: str) -> NewKey:
+        """Make a key; without a project, for that of the caller's key."""
+        return msgspec.convert(self._client.ask("POST", "/v1/keys", {"project": project, **fields}), NewKey)
 
     def list(self) -> list[KeyRecord]:
         """The keys that this one may manage."""
@@ -28,14 +28,14 @@ class RemoteKeys:
         return [msgspec.convert({**one, "hash": ""}, KeyRecord) for one in found["keys"]]
 
     def revoke(self, id: str) -> KeyRecord:
-        """From now on it is not known."""
+        """Revoke a key: with the next request it is not known any more."""
         found: Any = self._client.ask("DELETE", f"/v1/keys/{_quoted(id)}")
         return msgspec.convert({**found, "hash": ""}, KeyRecord)
 
     def rotate(self, id: str, *, grace: str = "", expires: str = "") -> NewKey:
         """A new key in the place of another."""
-        wish = {"grace": grace, "expires": expires}
-        return msgspec.convert(self._client.ask("POST", f"/v1/keys/{_quoted(id)}/rotate", wish), NewKey)
+        how = {"grace": grace, "expires": expires}
+        return msgspec.convert(self._client.ask("POST", f"/v1/keys/{_quoted(id)}/rotate", how), NewKey)
 
     def audit(self, *, project: str = "", limit: int = 100) -> builtins.list[AuditLine]:
         """What was done with keys, the newest first."""

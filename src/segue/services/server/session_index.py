@@ -61,13 +61,13 @@ class SessionIndex:
             state.version, state.updated, state.status, tuple(state.features), label_of(workspace, state)
         )
 
-    def home_of(
+    def session_with(
         self, workspace: Workspace, feature: str, namespace: str = "", *, strict: bool = False
     ) -> str:
-        """The session of a feature, the one that was worked on last if there are several; empty if none.
+        """The session that has a feature, the one that was worked on last if several do; empty if none does.
 
         Those of the namespace come first; unless ``strict``, then those that others made for their own."""
-        own = home_for(namespace)
+        own = shared_session(namespace)
         if self._has(workspace, own, feature):
             return own
         with self._lock:
@@ -82,7 +82,9 @@ class SessionIndex:
         found = [(one.updated, name) for name, one in there.items() if one.label.namespace == namespace]
         if not found and not strict:
             found = [
-                (one.updated, name) for name, one in there.items() if name != home_for(one.label.namespace)
+                (one.updated, name)
+                for name, one in there.items()
+                if name != shared_session(one.label.namespace)
             ]
         newest: tuple[str, str] = max(found, default=("", ""))
         return newest[1]
@@ -94,6 +96,6 @@ class SessionIndex:
             return False
 
 
-def home_for(namespace: str) -> str:
-    """The session of features that name none; the namespace that is not named is empty."""
+def shared_session(namespace: str) -> str:
+    """The session that holds features of a namespace that name no session; the default namespace is empty."""
     return f"features-{slug(namespace)}" if namespace else "features"

@@ -37,7 +37,14 @@ class ListenAddress(Value):
 
     host: str
     port: int
-    tls: bool = False
+    certificate: str = ""
+    """The file of a certificate, to speak https; with it comes that of its key."""
+    key: str = ""
+
+    @property
+    def tls(self) -> bool:
+        """Whether it speaks https."""
+        return bool(self.certificate)
 
     @property
     def loopback(self) -> bool:

@@ -1,60 +1,93 @@
-"""The routes together, behind the gate: what an ASGI server runs."""
+"""The application: every route, behind the pipeline, as an ASGI server runs it."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
+from pkgutil import iter_modules
+
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
 from ...errors import SegueError
-from .aegis import memories as aegis_memories
-from .aegis import more, records
-from .aegis import sessions as aegis
-from .routes import (
-    commands,
-    events,
-    features,
-    handoffs,
-    health,
-    holds,
-    keys,
-    mcp,
-    memories,
-    runs,
-    sessions,
-    store,
-)
+from . import aegis, routes
+from .routes.mcp import McpEndpoint
+from .server import problems
 from .server.context import ServerContext
-from .server.pipeline import RequestPipeline, upkeep
-from .server.routing import Route, Router
+from .server.pipeline import RequestPipeline
+from .server.route import Operation, PathRoutes, endpoints_of
+
+_FLUSH_SECONDS = 1.0
+_TIDY_SECONDS = 600.0
 
 
-def routes() -> Sequence[Route]:
-    """Every route that there is."""
-    groups = (
-        health, keys, store, sessions, commands, events, runs, features, memories, handoffs, holds,
-        aegis, aegis_memories, records, more,
-    )  # fmt: skip
-    return [one for group in groups for one in group.ROUTES]
+def operations() -> list[Operation]:
+    """Every operation that a module in the folders of routes declares."""
+    modules = [
+        import_module(f"{folder.__name__}.{found.name}")
+        for folder in (routes, aegis)
+        for found in iter_modules(folder.__path__)
+    ]
+    return [
+        one
+        for module in modules
+        for one in vars(module).values()
+        if isinstance(one, Operation) and one.function.__module__ == module.__name__
+    ]
 
 
-@asynccontextmanager
-async def _running(front: ServerContext, mounted: mcp.McpMount) -> AsyncIterator[None]:
-    """While the server runs; at its end everything that waits is written."""
-    task = asyncio.create_task(upkeep(front))
-    try:
-        yield
-    finally:
-        await mounted.stop()
-        task.cancel()
-        with suppress(asyncio.CancelledError, SegueError):
-            await task
-        with suppress(SegueError):
-            front.flush()
-        front.projects.close()
+def application(server: ServerContext, declared: Sequence[Operation] | None = None) -> Starlette:
+    """The application that serves these operations; by default, all that there are."""
+    tools = McpEndpoint(server)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        upkeep = asyncio.create_task(_keep_up(server))
+        try:
+            yield
+        finally:
+            await tools.stop()
+            upkeep.cancel()
+            with suppress(asyncio.CancelledError, SegueError):
+                await upkeep
+            with suppress(SegueError):
+                server.flush_audit()
+            server.projects.close()
+
+    found = operations() if declared is None else declared
+    app = Starlette(
+        routes=[PathRoutes({**endpoints_of(found), tools.PATH: tools})],
+        middleware=[Middleware(RequestPipeline, server=server)],
+        exception_handlers={HTTPException: _http_problem},
+        lifespan=lifespan,
+    )
+    app.state.server = server
+    app.state.operations = found
+    return app
 
 
-def application(front: ServerContext) -> RequestPipeline:
-    """What an ASGI server runs."""
-    mounted = mcp.McpMount(front)
-    return RequestPipeline(Router(front, routes(), _running(front, mounted)), front, {mcp.PATH: mounted})
+async def _http_problem(request: Request, fault: Exception) -> Response:
+    """What Starlette itself refuses: a path that there is not, a method that a path does not take."""
+    assert isinstance(fault, HTTPException)
+    headers = dict(fault.headers or {})
+    return problems.response(problems.problem(fault.status_code, fault.detail), headers)
+
+
+async def _keep_up(server: ServerContext) -> None:
+    """While the server runs: write the audit, forget old responses and marks."""
+    last = float("-inf")
+    while True:
+        await asyncio.sleep(_FLUSH_SECONDS)
+        with suppress(SegueError, OSError):
+            await to_thread.run_sync(server.flush_audit)
+        if time.monotonic() - last > _TIDY_SECONDS:
+            last = time.monotonic()
+            with suppress(SegueError, OSError):
+                await to_thread.run_sync(server.tidy)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...core.base.text import clean_name
 from ...core.base.values import Value
 from ...core.sessions import commands as do
+from ...core.sessions.checkpoint import Checkpoint, commands
 from ...errors import UsageError
 from ..render import (
     delta_object,
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 TYPE, LIMIT = "standard", 10
 """Of memories: the type of one that is kept, and how many are found, if nothing is said."""
+
+
+TEXTS = ("done", "begin", "add", "unblock", "ask", "learn", "error")
+PAIRS = ("block", "drop", "decide", "answer", "thread", "solved")
 
 
 class ToolCall(Value):
@@ -94,46 +98,13 @@ def _plan(call: ToolCall) -> Any:
 
 
 def checkpoint_commands(call: ToolCall) -> list[do.Command]:
-    """The commands that the arguments of a checkpoint or of a plan come to, in the order of a checkpoint."""
-    given, texts = call.given, call.texts
-    note = call.text("note")
-    made: list[do.Command] = [
-        *(do.Add(item) for item in texts("add")),
-        *(do.Done(item) for item in texts("done")),
-        *(do.Unblock(item) for item in texts("unblock")),
-        *(do.Block(item, reason) for item, reason in (given.get("block") or {}).items()),
-        *(do.Drop(item, reason) for item, reason in (given.get("drop") or {}).items()),
-        *(do.Begin(item, bool(given.get("done")) or bool(note)) for item in texts("begin")),
-        *(do.Decide(choice, why) for choice, why in (given.get("decide") or {}).items()),
-        *(do.Ask(text) for text in texts("ask")),
-        *(do.Learn(text) for text in texts("learn")),
-        *(do.Fail(text) for text in texts("error")),
-    ]
-    if "focus" in given:
-        made.append(_focus(given["focus"]))
-    if "goal" in given or "summary" in given:
-        made.append(do.Describe(goal=_goal(given), summary=given.get("summary")))
-    if "note" in given:
-        made.append(do.Note(note))
-    if "name" in given:
-        made.append(do.Mark(clean_name(given["name"], what="checkpoint's name"), note))
-    if not made:
-        hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
-        raise UsageError("the checkpoint is empty", hint=hint)
-    return made
-
-
-def _goal(given: Arguments) -> str | None:
-    if "goal" in given and not given["goal"].strip():
-        raise UsageError("the goal is empty", hint="say in a few words what you want to achieve")
-    return given.get("goal")
-
-
-def _focus(text: str) -> do.Focus:
-    """A file, and behind the last colon a position in it; a colon in the path itself is none."""
-    file, colon, position = text.rpartition(":")
-    is_position = colon and file and not set(position) & set("/\\")
-    return do.Focus(file=file if is_position else text, position=position if is_position else "")
+    """The commands that the arguments of a checkpoint or of a plan come to."""
+    fields: dict[str, Any] = {
+        name: call.given.get(name) for name in ("note", "focus", "summary", "goal", "name")
+    }
+    fields |= {name: tuple(call.texts(name)) for name in TEXTS}
+    fields |= {name: tuple((call.given.get(name) or {}).items()) for name in PAIRS}
+    return commands(Checkpoint(**fields, stay=bool(call.given.get("stay"))))
 
 
 def _feature(call: ToolCall) -> Any:

@@ -49,14 +49,15 @@ TOOLS = (
     Tool(
         "checkpoint",
         "Save progress durably after each step. decide: choice to reason; name: a point to rewind to.",
-        {"done": TEXTS, "begin": TEXTS, "note": TEXT, "decide": PAIRS, "ask": TEXTS, "learn": TEXTS,
-         "error": TEXTS, "focus": TEXT, "summary": TEXT, "name": TEXT},
+        {"done": TEXTS, "begin": TEXTS, "note": TEXT, "decide": PAIRS, "ask": TEXTS, "answer": PAIRS,
+         "learn": TEXTS, "error": TEXTS, "solved": PAIRS, "thread": PAIRS, "focus": TEXT, "summary": TEXT,
+         "name": TEXT},
     ),
     Tool(
         "plan",
         "Show (no arguments) or change the plan. goal begins a session if none; block, drop: item to reason.",
         {"goal": TEXT, "add": TEXTS, "begin": TEXTS, "done": TEXTS, "block": PAIRS, "unblock": TEXTS,
-         "drop": PAIRS},
+         "drop": PAIRS, "stay": {"type": "boolean"}},
     ),
     Tool(
         "feature",

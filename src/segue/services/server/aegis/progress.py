@@ -118,7 +118,7 @@ def change(
     known_status(update.status)
     look = STATUSES.get(update.status or "") == "completed"
     _, state = workspace.repository.commit_made(
-        session, lambda state: _wishes(workspace, state, update, label or Label()), look=look
+        session, lambda state: _commands(workspace, state, update, label or Label()), look=look
     )
     return shown(state, label_of(workspace, state))
 
@@ -156,15 +156,15 @@ def _word(state: SessionState, label: Label) -> str:
 # -- what must be done -----------------------------------------------------------------------------
 
 
-def _wishes(
+def _commands(
     workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label
 ) -> tuple[list[Command], Mapping[str, bytes]]:
     checkpoint = _checkpoint(state, update)
-    wishes = commands(checkpoint) if checkpoint != Checkpoint(stay=True) else []
-    fresh = _relabel(workspace, state, update, more, wishes)
+    wanted = commands(checkpoint) if checkpoint != Checkpoint(stay=True) else []
+    fresh = _relabel(workspace, state, update, more, wanted)
     if update.status is not None:
-        wishes += _move(workspace, state, STATUSES[update.status], update.summary or "")
-    return wishes, fresh
+        wanted += _move(workspace, state, STATUSES[update.status], update.summary or "")
+    return wanted, fresh
 
 
 def _checkpoint(state: SessionState, update: ProgressUpdate) -> Checkpoint:
@@ -255,7 +255,7 @@ def label_of(workspace: Workspace, state: SessionState) -> Label:
 
 
 def _relabel(
-    workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label, wishes: list[Command]
+    workspace: Workspace, state: SessionState, update: ProgressUpdate, more: Label, commands: list[Command]
 ) -> Mapping[str, bytes]:
     """Add the save of a label that is another one now; gives its pieces."""
     old = label_of(workspace, state)
@@ -272,5 +272,5 @@ def _relabel(
     splices, fresh = saving.splices, saving.fresh
     if held is not None and held.pieces:
         splices, fresh = pieces.resplice(held.pieces, saving.settle())
-    wishes.append(do.SaveAgent(LABEL, saving.size, splices))
+    commands.append(do.SaveAgent(LABEL, saving.size, splices))
     return fresh

@@ -25,7 +25,7 @@ def serve(context: CommandContext) -> int:
     from ....services.server.startup import ListenAddress, prepared
 
     args = context.args
-    place = ListenAddress(args.host, args.port, bool(args.tls_cert))
+    place = ListenAddress(args.host, args.port, args.tls_cert or "", args.tls_key or "")
     if args.no_auth and not place.loopback:
         raise RefusedError(
             f"--no-auth is allowed on this machine only, not on {args.host}",
@@ -34,24 +34,22 @@ def serve(context: CommandContext) -> int:
     if bool(args.tls_cert) != bool(args.tls_key):
         raise UsageError("TLS needs a certificate and its key", hint="give both --tls-cert and --tls-key")
     ready = prepared(context.environment, place, keys=not args.no_auth)
-    from ...http.server.process import Served, run
+    from ...http.server.process import run
 
-    served = Served(
-        ready.projects, host=args.host, port=args.port, tls=(args.tls_cert or "", args.tls_key or ""),
-        rules=_rules(args, place), announce=lambda url: _announce(context, url, ready, place),
-    )  # fmt: skip
-    return run(served)
+    return run(
+        ready.projects, place, _options(args, place), lambda url: _announce(context, url, ready, place)
+    )
 
 
-def _rules(args: Any, place: ListenAddress) -> Any:
-    from ...http.server.context import Rules
+def _options(args: Any, place: ListenAddress) -> Any:
+    from ...http.server.context import ServerOptions
 
     if args.rate < 0 or args.max_body < 1 or args.audit_days < 0:
         raise UsageError(
             "--rate, --max-body and --audit-days cannot be negative", hint="see `segue serve --help`"
         )
     hosts = ("localhost", "127.0.0.1", "::1") if args.no_auth and place.loopback else ()
-    return Rules(
+    return ServerOptions(
         auth=not args.no_auth, hosts=hosts, rate=args.rate, burst=max(1.0, args.rate * 10),
         body_bytes_max=args.max_body * 1_000_000, logs=args.log == "json",
         audit_days=args.audit_days,

@@ -1,4 +1,4 @@
-"""Memories in Aegis Memory's words: add, query, change, vote, reflect; strategies for a task.
+"""`/memories`: add, query, change, delete and export memories, in Aegis Memory's words.
 
 A key acts as any agent of its project, or as the one that it is bound to, and what that agent may not read is
 not there. Where a client names only a memory's id, it asks as whoever the memory is meant for. ``global`` is
@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from ....core.memories.model import SCOPES, TRUSTS, Memory
-from ....errors import SegueError, StaleVersion, UnknownMemory, UsageError
+import msgspec
+from msgspec import Meta
+
+from ....core.memories.model import SCOPES, TRUSTS, Memory, MemoryFilter
+from ....effects.clock import now
+from ....errors import StaleVersion, UnknownMemory, UsageError
 from ....services.memories import curation
 from ....services.memories.service import MemoryService, Recalled
-from ..server.route import Visit
-from . import forms
-from .sessions import acting, aegis_route
+from ..server.route import Caller
+from .base import DEFAULT, Count, Name, QueryText, Text, aegis_route, agent_of, milliseconds_since
 
 _RETRIES = 16
 OWN = "aegis"
@@ -27,12 +30,140 @@ _LEVELS = {"user": "privileged", "agent": "internal", "transcript": "untrusted",
 _TRUSTS = {"untrusted": "imported", "internal": "agent", "privileged": "user", "system": "user"}
 
 
-def since_ms(begun: float) -> float:
-    """How many milliseconds went by."""
-    return round((time.perf_counter() - begun) * 1000, 3)
+class MemoryIn(msgspec.Struct):
+    """A memory to be kept; the same text for the same readers is kept once."""
+
+    content: Text
+    user_id: str | None = None
+    agent_id: str | None = None
+    namespace: str = DEFAULT
+    metadata: dict[str, Any] | None = None
+    ttl_seconds: float | None = None
+    scope: str | None = None
+    shared_with_agents: list[str] | None = None
+    derived_from_agents: list[str] | None = None
+    coordination_metadata: dict[str, Any] | None = None
+    memory_type: str = "standard"
+    session_id: str | None = None
 
 
-# -- what is kept, and how it is shown -------------------------------------------------------------
+class MemoryBatchIn(msgspec.Struct):
+    """Memories to be kept, all or none."""
+
+    items: Annotated[list[MemoryIn], Meta(min_length=1, max_length=100)]
+
+
+class AddedOut(msgspec.Struct):
+    """A memory that is kept."""
+
+    id: str
+    deduped_from: str | None = None
+    inferred_scope: str | None = None
+
+
+class AddedManyOut(msgspec.Struct):
+    """Memories that are kept, in order."""
+
+    results: list[AddedOut]
+    total_time_ms: float
+    embeddings_cached: int = 0
+
+
+class MemoryQueryIn(msgspec.Struct):
+    """What is looked for, and as whom."""
+
+    query: QueryText
+    user_id: str | None = None
+    agent_id: str | None = None
+    namespace: str = DEFAULT
+    top_k: Count = 10
+    min_score: float = 0.0
+    apply_decay: bool = False
+    filter_metadata: dict[str, Any] | None = None
+    memory_type: str | None = None
+    candidate_pool: int = 40
+
+
+class CrossAgentQueryIn(msgspec.Struct):
+    """What is looked for among the memories that other agents shared with one."""
+
+    query: QueryText
+    requesting_agent_id: Name
+    target_agent_ids: list[str] | None = None
+    user_id: str | None = None
+    namespace: str = DEFAULT
+    top_k: Count = 10
+    min_score: float = 0.0
+    apply_decay: bool = False
+
+
+class MemoryOut(msgspec.Struct):
+    """A memory as those clients read it."""
+
+    id: str
+    content: str
+    namespace: str
+    created_at: str
+    updated_at: str
+    scope: str
+    user_id: str | None
+    agent_id: str | None
+    session_id: str | None
+    metadata: dict[str, Any]
+    shared_with_agents: list[str]
+    derived_from_agents: list[str]
+    coordination_metadata: dict[str, Any]
+    score: float | None
+    memory_type: str
+    bullet_helpful: int
+    bullet_harmful: int
+    effectiveness_score: float
+    content_flags: list[str]
+    trust_level: str
+    error_pattern: str | None
+    is_deprecated: bool
+    deprecation_reason: str | None
+    superseded_by: str | None
+
+
+class FoundOut(msgspec.Struct):
+    """What answers a query, the best first."""
+
+    memories: list[MemoryOut]
+    query_time_ms: float
+
+
+class MemoryChangeIn(msgspec.Struct):
+    """What is to be changed of a memory; metadata is added to what is there."""
+
+    content: Text | None = None
+    metadata: dict[str, Any] | None = None
+    trust_level: str | None = None
+
+
+class HybridQueryOut(msgspec.Struct):
+    """What answers a query by words and by meaning, the best first."""
+
+    results: list[MemoryOut]
+    meta: dict[str, Any]
+    query_time_ms: float
+
+
+class ExportIn(msgspec.Struct):
+    """Which memories are exported."""
+
+    namespace: str | None = None
+    agent_id: str | None = None
+    format: str = "json"
+    include_embeddings: bool = False
+    limit: int | None = None
+
+
+class ExportOut(msgspec.Struct):
+    """Memories, and counts of them."""
+
+    memories: list[MemoryOut]
+    stats: dict[str, Any]
 
 
 def scope_of(scope: str | None, shared: Sequence[str] | None = None) -> str:
@@ -43,24 +174,24 @@ def scope_of(scope: str | None, shared: Sequence[str] | None = None) -> str:
     return wanted
 
 
-def told_scope(scope: str) -> str:
-    """Their scope."""
+def their_scope(scope: str) -> str:
+    """A scope in Aegis Memory's words."""
     return "global" if scope == "project" else scope
 
 
-def with_own(metadata: dict[str, Any] | None, **own: Any) -> dict[str, Any]:
+def with_extras(metadata: dict[str, Any] | None, **own: Any) -> dict[str, Any]:
     """Metadata with what Segue has no field for."""
     kept = {name: value for name, value in own.items() if value}
     return {**(metadata or {}), **({OWN: kept} if kept else {})}
 
 
-def shown(memory: Memory, score: float | None = None) -> forms.MemoryOut:
+def shown(memory: Memory, score: float | None = None) -> MemoryOut:
     """A memory as those clients read it."""
     own = memory.metadata.get(OWN)
     own = own if isinstance(own, dict) else {}
-    return forms.MemoryOut(
+    return MemoryOut(
         id=memory.id, content=memory.content, namespace=memory.namespace, created_at=memory.created,
-        updated_at=memory.updated, scope=told_scope(memory.scope), user_id=memory.user or None,
+        updated_at=memory.updated, scope=their_scope(memory.scope), user_id=memory.user or None,
         agent_id=memory.agent or None, session_id=memory.session or None,
         metadata={name: value for name, value in memory.metadata.items() if name != OWN},
         shared_with_agents=list(memory.shared_with), score=score,
@@ -74,248 +205,164 @@ def shown(memory: Memory, score: float | None = None) -> forms.MemoryOut:
     )  # fmt: skip
 
 
-def asks_of(visit: Visit, id: str) -> dict[str, str]:
-    """As whom a client asks that names only a memory; UnknownMemory if it is meant for somebody else."""
-    audience = visit.segue.memories.store.meant([id]).get(id)
+def reader_of(caller: Caller, id: str) -> dict[str, str]:
+    """As whom a client reads that names only a memory; UnknownMemory if it is meant for somebody else."""
+    audience = caller.segue.memories.store.meant([id]).get(id)
     if audience is None:
         raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="query for it")
-    asks = {"namespace": audience.namespace, "user": audience.user, "agent": visit.access.agent}
-    if audience.scope.startswith("agent-") and not visit.access.agent:
-        asks["agent"] = audience.names[0]
+    reader = {"namespace": audience.namespace, "user": audience.user, "agent": caller.access.agent}
+    if audience.scope.startswith("agent-") and not caller.access.agent:
+        reader["agent"] = audience.names[0]
     if audience.scope == "session":
-        asks["session"] = audience.names[0]
-    return asks
+        reader["session"] = audience.names[0]
+    return reader
 
 
-# -- keeping ---------------------------------------------------------------------------------------
-
-
-def _wish(visit: Visit, one: forms.NewMemory) -> dict[str, Any]:
+def _fields(caller: Caller, one: MemoryIn) -> dict[str, Any]:
     session = one.session_id or (one.metadata or {}).get("session_id")
     return {
         "content": one.content, "type": one.memory_type.replace("_", "-"), "namespace": one.namespace,
-        "scope": scope_of(one.scope, one.shared_with_agents), "agent": acting(visit, one.agent_id),
+        "scope": scope_of(one.scope, one.shared_with_agents), "agent": agent_of(caller, one.agent_id),
         "user": one.user_id or "", "session": session if isinstance(session, str) else "",
         "shared_with": one.shared_with_agents or (), "ttl_seconds": one.ttl_seconds,
-        "metadata": with_own(
+        "metadata": with_extras(
             one.metadata, derived_from_agents=one.derived_from_agents,
             coordination_metadata=one.coordination_metadata,
         ),
     }  # fmt: skip
 
 
-def _add(visit: Visit, items: Sequence[forms.NewMemory]) -> list[forms.Added]:
-    wishes = [_wish(visit, one) for one in items]
-    kept = visit.segue.memories.remember_many(wishes)
+def _add(caller: Caller, items: Sequence[MemoryIn]) -> list[AddedOut]:
+    wanted = [_fields(caller, one) for one in items]
+    kept = caller.segue.memories.remember_many(wanted)
     return [
-        forms.Added(
+        AddedOut(
             one.id, one.id if one.known else None,
-            None if item.scope else told_scope(str(wish["scope"])),
+            None if item.scope else their_scope(str(fields["scope"])),
         )
-        for one, item, wish in zip(kept, items, wishes, strict=True)
+        for one, item, fields in zip(kept, items, wanted, strict=True)
     ]  # fmt: skip
 
 
-@aegis_route("POST", "/memories/add", need="writer")
-def add_memory(visit: Visit, data: forms.NewMemory) -> forms.Added:
+@aegis_route("POST", "/memories/add", role="writer")
+def add_memory(caller: Caller, body: MemoryIn) -> AddedOut:
     """Keep a memory; the same text for the same readers is kept once."""
-    return _add(visit, [data])[0]
+    return _add(caller, [body])[0]
 
 
-@aegis_route("POST", "/memories/add_batch", need="writer")
-def add_memories(visit: Visit, data: forms.NewMemories) -> forms.AddedMany:
+@aegis_route("POST", "/memories/add_batch", role="writer")
+def add_memories(caller: Caller, body: MemoryBatchIn) -> AddedManyOut:
     """Keep memories, all or none."""
     begun = time.perf_counter()
-    return forms.AddedMany(_add(visit, data.items), since_ms(begun))
+    return AddedManyOut(_add(caller, body.items), milliseconds_since(begun))
 
 
-@aegis_route("POST", "/memories/ace/reflection", need="writer")
-def add_reflection(visit: Visit, data: forms.NewReflection) -> forms.Reflected:
-    """Keep what was learnt from how something went."""
-    scope = scope_of(data.scope or "global")
-    kept = visit.segue.memories.reflect(
-        data.content, error_pattern=data.error_pattern or "", correct_approach=data.correct_approach or "",
-        agent=acting(visit, data.agent_id), user=data.user_id or "", namespace=data.namespace, scope=scope,
-        metadata=with_own(
-            data.metadata, source_trajectory_id=data.source_trajectory_id,
-            applicable_contexts=data.applicable_contexts,
-        ),
-    )  # fmt: skip
-    return forms.Reflected(kept.id, told_scope(scope))
-
-
-# -- finding ---------------------------------------------------------------------------------------
-
-
-def found(visit: Visit, data: forms.MemoryQuery) -> list[Recalled]:
+def recalled(caller: Caller, body: MemoryQueryIn) -> list[Recalled]:
     """What answers a query, for the agent that it names."""
-    return visit.segue.memories.recall(
-        data.query, top_k=data.top_k, metadata=data.filter_metadata, agent=acting(visit, data.agent_id),
-        user=data.user_id or "", namespace=data.namespace,
-        types=(data.memory_type or "").replace("_", "-") or None,
-        min_score=data.min_score if data.min_score > 0 else None,
+    return caller.segue.memories.recall(
+        body.query, top_k=body.top_k, metadata=body.filter_metadata, agent=agent_of(caller, body.agent_id),
+        user=body.user_id or "", namespace=body.namespace,
+        types=(body.memory_type or "").replace("_", "-") or None,
+        min_score=body.min_score if body.min_score > 0 else None,
     )  # fmt: skip
 
 
-@aegis_route("POST", "/memories/query", need="reader")
-def query(visit: Visit, data: forms.MemoryQuery) -> forms.Found:
+@aegis_route("POST", "/memories/query", role="reader")
+def query(caller: Caller, body: MemoryQueryIn) -> FoundOut:
     """What answers a query, the best first; ``*`` lists the newest."""
     begun = time.perf_counter()
-    return forms.Found([shown(one.memory, one.score) for one in found(visit, data)], since_ms(begun))
+    return FoundOut(
+        [shown(one.memory, one.score) for one in recalled(caller, body)], milliseconds_since(begun)
+    )
 
 
-@aegis_route("POST", "/memories/query_cross_agent", need="reader")
-def query_cross_agent(visit: Visit, data: forms.CrossQuery) -> forms.Found:
-    """What answers a query among what agents left for the one that asks."""
+@aegis_route("POST", "/memories/query_cross_agent", role="reader")
+def query_cross_agent(caller: Caller, body: CrossAgentQueryIn) -> FoundOut:
+    """What answers a query among the memories that other agents shared with the one that asks."""
     begun = time.perf_counter()
-    recalled = visit.segue.memories.recall(
-        data.query, top_k=data.top_k, agent=acting(visit, data.requesting_agent_id),
-        agents=data.target_agent_ids or None, user=data.user_id or "", namespace=data.namespace,
-        min_score=data.min_score if data.min_score > 0 else None,
+    found = caller.segue.memories.recall(
+        body.query, top_k=body.top_k, agent=agent_of(caller, body.requesting_agent_id),
+        agents=body.target_agent_ids or None, user=body.user_id or "", namespace=body.namespace,
+        min_score=body.min_score if body.min_score > 0 else None,
     )  # fmt: skip
-    return forms.Found([shown(one.memory, one.score) for one in recalled], since_ms(begun))
+    return FoundOut([shown(one.memory, one.score) for one in found], milliseconds_since(begun))
 
 
-def _strategies(visit: Visit, data: forms.PlaybookQuery, query: str) -> forms.Strategies:
+@aegis_route("POST", "/memories/hybrid_query", role="reader")
+def hybrid_query(caller: Caller, body: MemoryQueryIn) -> HybridQueryOut:
+    """What answers a query by words and by meaning: as every query here."""
     begun = time.perf_counter()
-    types = [one.replace("_", "-") for one in data.include_types or ()]
-    recalled = visit.segue.memories.playbook(
-        query, top_k=data.top_k, types=types or None, min_effectiveness=data.min_effectiveness,
-        agent=acting(visit, data.agent_id), namespace=data.namespace,
-    )  # fmt: skip
-    entries = [
-        forms.Strategy(
-            one.id, one.content, one.memory.type.replace("-", "_"), one.memory.effectiveness,
-            one.memory.helpful, one.memory.harmful, one.memory.created, one.memory.error_pattern or None,
-        )
-        for one in recalled
-    ]  # fmt: skip
-    return forms.Strategies(entries, since_ms(begun))
+    found = [shown(one.memory, one.score) for one in recalled(caller, body)]
+    return HybridQueryOut(found, {"fused": len(found)}, milliseconds_since(begun))
 
 
-@aegis_route("POST", "/memories/ace/playbook", need="reader")
-def playbook(visit: Visit, data: forms.PlaybookQuery) -> forms.Strategies:
-    """Strategies and reflections that bear on a task, those that worked first."""
-    return _strategies(visit, data, data.query)
+@aegis_route("POST", "/memories/export", role="reader")
+def export(caller: Caller, body: ExportIn) -> ExportOut:
+    """The memories that the caller may read, of one namespace."""
+    agent = agent_of(caller, body.agent_id)
+    found = list(live_memories(caller, body.namespace or DEFAULT, agent).values())
+    found = [one for one in found if not body.agent_id or one.agent == agent]
+    shown_ones = [shown(one) for one in found[: body.limit]]
+    stats = {
+        "total_exported": len(shown_ones), "format": "json",
+        "namespaces": sorted({one.namespace for one in shown_ones}),
+        "agents": sorted({one.agent_id for one in shown_ones if one.agent_id}),
+    }  # fmt: skip
+    return ExportOut(shown_ones, stats)
 
 
-@aegis_route("POST", "/memories/ace/playbook/agent", need="reader")
-def playbook_of_agent(visit: Visit, data: forms.PlaybookQuery) -> forms.Strategies:
-    """The same for an agent and a kind of task."""
-    return _strategies(visit, data, f"{data.task_type} {data.query}" if data.task_type else data.query)
+def live_memories(caller: Caller, namespace: str, agent: str) -> dict[str, Memory]:
+    """The memories of a namespace that an agent may read and that still count, by id."""
+    service = caller.segue.memories
+    reader = service.reader(agent=agent, namespace=namespace)
+    return {one.id: one for one in service.store.listing(reader, MemoryFilter(), now())}
 
 
-# -- one memory ------------------------------------------------------------------------------------
-
-
-def _live(service: MemoryService, id: str, asks: dict[str, str]) -> Memory:
-    memory = service.get(id, **asks)
+def _live(service: MemoryService, id: str, reader: dict[str, str]) -> Memory:
+    """A memory that was not deleted; UnknownMemory."""
+    memory = service.get(id, **reader)
     if memory.forgotten:
         raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="it was deleted")
     return memory
 
 
-@aegis_route("GET", "/memories/{id}", need="reader")
-def get_memory(visit: Visit, id: str) -> forms.MemoryOut:
+@aegis_route("GET", "/memories/{id}", role="reader")
+def get_memory(caller: Caller, id: str) -> MemoryOut:
     """A memory, also one that was deprecated."""
-    return shown(_live(visit.segue.memories, id, asks_of(visit, id)))
+    return shown(_live(caller.segue.memories, id, reader_of(caller, id)))
 
 
-@aegis_route("PATCH", "/memories/{id}", need="writer", errors=(404, 409))
-def update_memory(visit: Visit, id: str, data: forms.MemoryChangeIn) -> forms.MemoryOut:
+@aegis_route("PATCH", "/memories/{id}", role="writer", errors=(404, 409))
+def update_memory(caller: Caller, id: str, body: MemoryChangeIn) -> MemoryOut:
     """Change what a memory says; metadata is added to what is there."""
-    service, asks = visit.segue.memories, asks_of(visit, id)
-    wish = {"type": "update", "memory_id": id, "content": data.content, "metadata_patch": data.metadata}
-    if data.trust_level is not None:
-        wish["trust"] = _TRUSTS.get(data.trust_level, data.trust_level)
-        if wish["trust"] not in TRUSTS:
+    service, reader = caller.segue.memories, reader_of(caller, id)
+    operation = {"type": "update", "memory_id": id, "content": body.content, "metadata_patch": body.metadata}
+    if body.trust_level is not None:
+        operation["trust"] = _TRUSTS.get(body.trust_level, body.trust_level)
+        if operation["trust"] not in TRUSTS:
             raise UsageError(
-                f"unknown trust level: {data.trust_level[:40]!r}", hint="one of " + ", ".join(_TRUSTS)
+                f"unknown trust level: {body.trust_level[:40]!r}", hint="one of " + ", ".join(_TRUSTS)
             )
-    _changed(service, wish, asks)
-    return shown(service.get(id, **asks))
+    change_memory(service, operation, reader)
+    return shown(service.get(id, **reader))
 
 
-@aegis_route("DELETE", "/memories/{id}", need="writer", status=204)
-def delete_memory(visit: Visit, id: str) -> None:
+@aegis_route("DELETE", "/memories/{id}", role="writer", status=204)
+def delete_memory(caller: Caller, id: str) -> None:
     """Erase what a memory says; that there was one stays in the trail."""
-    service, asks = visit.segue.memories, asks_of(visit, id)
-    _live(service, id, asks)
-    service.forget(id, reason="deleted", **asks)
+    service, reader = caller.segue.memories, reader_of(caller, id)
+    _live(service, id, reader)
+    service.forget(id, reason="deleted", **reader)
 
 
-@aegis_route("POST", "/memories/ace/vote/{id}", need="writer")
-def vote(visit: Visit, id: str, data: forms.Ballot) -> forms.Voted:
-    """Say whether a memory was of help; one vote a voter, the last one counts."""
-    voter = acting(visit, data.voter_agent_id)
-    context = " ".join(filter(None, (data.context, data.task_id and f"[task {data.task_id}]")))
-    after = visit.segue.memories.vote(id, data.vote, voter=voter, context=context, **asks_of(visit, id))
-    return forms.Voted(after.id, after.helpful, after.harmful, after.effectiveness)
-
-
-# -- operations ------------------------------------------------------------------------------------
-
-
-@aegis_route("POST", "/memories/ace/delta", need="writer")
-def delta(visit: Visit, data: forms.Delta) -> forms.DeltaOut:
-    """Add, update and deprecate; each operation for itself, patches and reasons are kept."""
-    begun = time.perf_counter()
-    return forms.DeltaOut([_operated(visit, one) for one in data.operations], since_ms(begun))
-
-
-def _operated(visit: Visit, one: forms.Operation) -> forms.Operated:
-    try:
-        return forms.Operated(one.type, True, _operate(visit, one))
-    except SegueError as fault:
-        if fault.retryable:
-            raise
-        return forms.Operated(one.type, False, one.memory_id, fault.message)
-
-
-def _operate(visit: Visit, one: forms.Operation) -> str:
-    service, agent = visit.segue.memories, acting(visit, one.agent_id)
-    if one.type == "add":
-        kept = service.remember(
-            one.content or "", type=(one.memory_type or "standard").replace("_", "-"),
-            scope=scope_of(one.scope), agent=agent, user=one.user_id or "",
-            namespace=one.namespace or forms.DEFAULT, metadata=one.metadata, ttl_seconds=one.ttl_seconds,
-        )  # fmt: skip
-        return kept.id
-    id = one.memory_id or ""
-    asks = asks_of(visit, id)
-    wish = {
-        "type": one.type, "memory_id": id, "content": one.content, "metadata_patch": one.metadata_patch,
-        "superseded_by": one.superseded_by, "deprecation_reason": one.deprecation_reason,
-    }  # fmt: skip
-    if one.type == "update" and one.memory_type:
-        wish["memory_type"] = one.memory_type.replace("_", "-")
-    return _changed(service, wish, asks)
-
-
-def _changed(service: MemoryService, wish: dict[str, Any], asks: dict[str, str]) -> str:
+def change_memory(service: MemoryService, operation: dict[str, Any], reader: dict[str, str]) -> str:
     """Carry out an operation on a memory that is there, behind whatever somebody else did meanwhile."""
-    operation = {name: value for name, value in wish.items() if value}
+    operation = {name: value for name, value in operation.items() if value}
     for attempt in range(_RETRIES):
-        _live(service, str(wish["memory_id"]), asks)
+        _live(service, str(operation["memory_id"]), reader)
         try:
-            return curation.delta(service, [operation], **asks)[0]
+            return curation.delta(service, [operation], **reader)[0]
         except StaleVersion:
             if attempt == _RETRIES - 1:
                 raise
     raise AssertionError("unreachable")
-
-
-ROUTES = [
-    add_memory,
-    add_memories,
-    add_reflection,
-    query,
-    query_cross_agent,
-    playbook,
-    playbook_of_agent,
-    get_memory,
-    update_memory,
-    delete_memory,
-    vote,
-    delta,
-]

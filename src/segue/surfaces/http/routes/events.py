@@ -1,42 +1,41 @@
-"""Events of a session over HTTP: read them from a version on, follow them, append some.
+"""`/v1/sessions/{id}/events`: read events from a version on, follow them, append some.
 
-An event is a fact in the journal, and what may become one is decided by the library. So what is appended here
-passes the same decision as the command that it comes from, at exactly the version that is expected. Kinds
-that only a decision or Segue itself can bring about (a completion, a rewind, evidence of features, an import,
-a hold) cannot be appended: they have routes of their own.
+An event is a fact in the journal, and what may become one is decided by the library. So an event that is sent
+here is taken as the command that comes to it, and is decided on as that is, at exactly the version that is
+expected. Kinds that only a decision or Segue itself can bring about (a completion, a rewind, evidence of
+features, an import, a hold) cannot be appended: they have routes of their own.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from anyio import to_thread
 from msgspec import Meta
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from ....core import event_kinds as ev
-from ....core.base.values import Value, whole
+from ....core.base.values import whole as whole_number
 from ....core.event_words import event_object
-from ....core.sessions import budget as money
 from ....core.sessions import commands as do
 from ....effects.clock import now
 from ....errors import UsageError
 from ....services.sessions.repository import Saved, stream_of
 from ...render import compact
-from ..server.parameters import SAVED, WHOLE_MAX, Cursor, Limit, Version, cursor_of, keys_in, session_of
-from ..server.response import header
-from ..server.route import Visit, route
-from ..server.routing import Answer, Request
-from .commands import checked, wire_of
-from .sessions import LoggedEvent
+from ..server.parameters import INTEGER_MAX, Cursor, Limit, RequestBody, Version, cursor_of, keys_in
+from ..server.route import Caller, route
+from .commands import COMMANDS, command_of, commit, needs_no_model, wire_type
+from .sessions import LoggedEvent, logged
 
-TAGS = ("events",)
 EVENTS_MAX = 1_000
-HEART_SECONDS = 15.0
+HEARTBEAT_SECONDS = 15.0
 BATCH = 200
 EVENT = {
     "version": 5, "kind": "item.done", "at": "2026-11-15T10:12:00.000000Z", "actor": "user", "run": "",
@@ -44,72 +43,32 @@ EVENT = {
     "body": {"text": "user model"}, "hash": "9f2c…", "prev": "07ab…",
 }  # fmt: skip
 
-FROM: dict[type[ev.Body], Callable[[Any], do.Command]] = {
-    ev.ItemAdded: lambda b: do.Add(b.text),
-    ev.ItemBegun: lambda b: do.Begin(b.text, b.quiet),
-    ev.ItemDone: lambda b: do.Done(b.text),
-    ev.ItemBlocked: lambda b: do.Block(b.text, b.reason, stay=True),
-    ev.ItemUnblocked: lambda b: do.Unblock(b.text),
-    ev.ItemDropped: lambda b: do.Drop(b.text, b.reason),
-    ev.Noted: lambda b: do.Note(b.text),
-    ev.Decided: lambda b: do.Decide(b.text, b.why),
-    ev.Asked: lambda b: do.Ask(b.text),
-    ev.Answered: lambda b: do.Answer(b.text, b.answer),
-    ev.Learnt: lambda b: do.Learn(b.text),
-    ev.ErrorSeen: lambda b: do.Fail(b.text),
-    ev.ErrorSolved: lambda b: do.Solve(b.text, b.solution),
-    ev.ThreadMoved: lambda b: do.Thread(b.topic, b.status, tuple(b.notes)),
-    ev.FocusSet: lambda b: do.Focus(b.note_id, b.note_title, b.file, b.position),
-    ev.NotesLoaded: lambda b: do.LoadNotes(tuple(b.ids), b.tokens, b.paths),
-    ev.ChangesSeen: lambda b: do.SeeChanges(tuple(b.changes)),
-    ev.ContextNoted: lambda b: do.NoteContext(b.values),
-    ev.Counted: lambda b: do.Count(b.counts),
-    ev.BudgetSet: lambda b: money.SetBudget(b.limit_cost, b.limit_tokens, b.limited),
-    ev.BudgetSpent: lambda b: money.Spend(b.cost, b.tokens),
-    ev.AgentNoted: lambda b: do.NoteAgent(b.agent, b.values),
-    ev.AgentDropped: lambda b: do.DropAgent(b.agent),
-    ev.Marked: lambda b: do.Mark(b.name, b.note),
-    ev.SessionPaused: lambda b: do.Pause(b.reason, b.cause),
-    ev.Resumed: lambda b: do.Resume(),
-    ev.Abandoned: lambda b: do.Abandon(b.reason),
-    ev.Described: lambda b: do.Describe(b.goal, b.summary),
-    ev.Handed: lambda b: do.Hand(b.to, b.note),
-}
-"""Of each kind that may be appended, the command that it comes from."""
 
-
-def _drafted(body: type[ev.Body]) -> type[msgspec.Struct]:
-    """An event of a kind as it comes in a request."""
-    name = f"{body.__name__}Event"
-    inner = wire_of(body, name=f"{body.__name__}Body")
-    field: Any = ("body", inner)
-    if not any(one.required for one in msgspec.structs.fields(inner)):
-        field = ("body", inner, msgspec.field(default_factory=inner))
+def _wire_event(kind: type[do.Command], body: type[ev.Body]) -> type[msgspec.Struct]:
+    """An event as it is sent: its body has the fields of the command that comes to it."""
+    inner = wire_type(kind, f"{body.__name__}Body", body.__struct_fields__)
+    needed = any(field.required for field in msgspec.structs.fields(inner))
+    field = ("body", inner) if needed else ("body", inner, msgspec.field(default_factory=inner))
     return msgspec.defstruct(
-        name, [field], module=__name__, tag=body.KIND, tag_field="kind", forbid_unknown_fields=True,
-        namespace={"__doc__": f"An event of the kind {body.KIND}."},
+        f"{body.__name__}Event", [field], module=__name__, tag=body.KIND, tag_field="kind",
+        forbid_unknown_fields=True, namespace={"__doc__": f"An event of the kind {body.KIND}."},
     )  # fmt: skip
 
 
-WIRE = {_drafted(body): body for body in FROM}
-_ANY: Any = reduce(or_, WIRE)
+WIRE = {_wire_event(kind, body): kind for kind, body in COMMANDS.items()}
+_AnyEvent: Any = reduce(or_, WIRE)
 
-if TYPE_CHECKING:
 
-    class EventList(msgspec.Struct):
-        events: list[Any]
-        expect: int
+class EventList(RequestBody):
+    """Events, and the version of the session behind which they are to stand."""
 
-else:
-    EventList = msgspec.defstruct(
-        "EventList",
-        [
-            ("events", Annotated[list[_ANY], Meta(min_length=1, max_length=EVENTS_MAX)]),
-            ("expect", Annotated[int, Meta(ge=1, le=WHOLE_MAX)]),
-        ],
-        module=__name__, forbid_unknown_fields=True,
-        namespace={"__doc__": "Events, and the version of the session behind which they are to stand."},
-    )  # fmt: skip
+    events: Annotated[list[_AnyEvent], Meta(min_length=1, max_length=EVENTS_MAX)]
+    expect: Annotated[int, Meta(ge=1, le=INTEGER_MAX)]
+
+
+def _command_of(event: Any) -> do.Command:
+    command = command_of(WIRE[type(event)], event.body)
+    return replace(command, stay=True) if isinstance(command, do.Block) else command
 
 
 class EventPage(msgspec.Struct):
@@ -122,104 +81,81 @@ class EventPage(msgspec.Struct):
     """The cursor of what comes behind these, also if there is nothing yet."""
 
 
-def event_of(event: ev.Event) -> LoggedEvent:
-    """An event as it is told."""
-    return msgspec.convert(event_object(event), LoggedEvent)
-
-
 @route(
-    "GET", "/v1/sessions/{id}/events", need="reader", tags=TAGS,
-    answer={"events": [EVENT], "head": 5, "next": "WzVd"},
+    "GET", "/v1/sessions/{id}/events", role="reader",
+    response={"events": [EVENT], "head": 5, "next": "WzVd"},
 )  # fmt: skip
 def list_events(
-    visit: Visit, id: str, after: Version = 0, limit: Limit = 100, cursor: Cursor = ""
+    caller: Caller, id: str, after: Version = 0, limit: Limit = 100, cursor: Cursor = ""
 ) -> EventPage:
     """Events behind a version, in order; ``cursor`` goes on where a page before ended."""
-    session = session_of(visit, id)
+    session = caller.session(id)
     if cursor:
         (after,) = keys_in(cursor, int)
-    head = visit.segue.workspace.store.head(stream_of(session.id)).version
+    head = caller.segue.workspace.store.head(stream_of(session.id)).version
     events = session.log(after=after, limit=limit)
     last = events[-1].version if events else max(after, 0)
-    return EventPage([event_of(event) for event in events], max(head, last), cursor_of(last))
+    return EventPage([logged(event) for event in events], max(head, last), cursor_of(last))
 
 
 @route(
-    "POST", "/v1/sessions/{id}/events", need="writer", tags=TAGS, answer=SAVED,
-    together=lambda data: all(WIRE[type(one)] is not ev.Learnt for one in data.events),  # it takes a model
+    "POST", "/v1/sessions/{id}/events", role="writer",
+    together=lambda body: needs_no_model([WIRE[type(one)] for one in body.events]),
     body={"events": [{"kind": "item.done", "body": {"text": "user model"}}], "expect": 4},
 )  # fmt: skip
-def append_events(visit: Visit, id: str, data: EventList) -> Saved:
+def append_events(caller: Caller, id: str, body: EventList) -> Saved:
     """Append events behind exactly the version ``expect``, all or none; 409 ``stale_version`` if the session
     is elsewhere. Each is decided on as its command would be: one that says what is so already adds nothing,
     and one that cannot be is refused. Kinds that only a decision brings about are not taken."""
-    session = session_of(visit, id)
-    commands = [checked(FROM[WIRE[type(one)]](one.body)) for one in data.events]
-    segue = visit.segue
-    saved = segue.workspace.repository.commit(session.id, commands, since=data.expect, exact=True)
-    return segue.workspace.with_warnings(saved)
-
-
-# -- following -------------------------------------------------------------------------------------
-
-
-class _Following(Value):
-    """Who follows what."""
-
-    visit: Visit
-    stream: str
-    after: int
+    commands = [_command_of(event) for event in body.events]
+    return commit(caller, id, commands, since=body.expect, exact=True)
 
 
 @route(
-    "GET", "/v1/sessions/{id}/events/follow", need="reader", tags=TAGS, media_type="text/event-stream",
-    answer="id: 5\nevent: item.done\ndata: {\"version\": 5, …}\n\n",
+    "GET", "/v1/sessions/{id}/events/follow", role="reader", media_type="text/event-stream",
+    response="id: 5\nevent: item.done\ndata: {\"version\": 5, …}\n\n",
 )  # fmt: skip
-async def follow_events(visit: Visit, request: Request, id: str, after: Version = 0) -> Answer:
+async def follow_events(caller: Caller, request: Request, id: str, after: Version = 0) -> Response:
     """Events as they happen, as server-sent events: ``id`` is the version, so that a client that lost the
     connection goes on with `Last-Event-ID`. Comments keep the connection open; it ends with the server, or
     when the key no longer holds."""
-    session = await to_thread.run_sync(session_of, visit, id)
+    session = await to_thread.run_sync(caller.session, id)
     last = request.headers.get("last-event-id", "")
     if last:
-        after = whole(last)
-        if not 0 <= after <= WHOLE_MAX:
+        after = whole_number(last)
+        if not 0 <= after <= INTEGER_MAX:
             raise UsageError("Last-Event-ID is no version", hint="send the id of the last event, or none")
-    told = _told(_Following(visit, stream_of(session.id), after))
-    return Answer(told, "text/event-stream", headers=[header("cache-control", "no-store")])
+    return StreamingResponse(
+        _followed(caller, stream_of(session.id), after), media_type="text/event-stream",
+        headers={"cache-control": "no-store"},
+    )  # fmt: skip
 
 
-async def _told(asked: _Following) -> AsyncGenerator[bytes, None]:
-    visit, after, beat = asked.visit, asked.after, time.monotonic()
-    watch, project = visit.front.watch, visit.access.project
+async def _followed(caller: Caller, stream: str, after: int) -> AsyncGenerator[bytes, None]:
+    follower, project = caller.server.follower, caller.access.project
+    store, last_sent = caller.server.projects.store(project), time.monotonic()
     yield b"retry: 1000\n: following\n\n"
-    while not watch.closing:
-        waking = watch.waking(project)
-        if await watch.head(project, asked.stream) > after:
-            if not await to_thread.run_sync(_still_known, visit):
+    while not follower.closing:
+        signal = follower.signal(project)
+        if await follower.head(project, stream) > after:
+            if not await to_thread.run_sync(_still_known, caller):
                 return
-            journal = visit.front.projects.store(project)
-            for event in await to_thread.run_sync(
-                lambda: journal.read(asked.stream, after=after, limit=BATCH)  # noqa: B023
-            ):
-                after, beat = event.version, time.monotonic()
+            for event in await to_thread.run_sync(lambda: store.read(stream, after=after, limit=BATCH)):  # noqa: B023
+                after, last_sent = event.version, time.monotonic()
                 data = compact(event_object(event)).decode()
                 yield f"id: {event.version}\nevent: {event.kind}\ndata: {data}\n\n".encode()
             continue
-        await watch.wait(waking, HEART_SECONDS)
-        if time.monotonic() - beat >= HEART_SECONDS:
-            if not await to_thread.run_sync(_still_known, visit):
+        await follower.wait(signal, HEARTBEAT_SECONDS)
+        if time.monotonic() - last_sent >= HEARTBEAT_SECONDS:
+            if not await to_thread.run_sync(_still_known, caller):
                 return
-            beat = time.monotonic()
+            last_sent = time.monotonic()
             yield b": still here\n\n"
 
 
-def _still_known(visit: Visit) -> bool:
-    """Whether the key still holds."""
-    if not visit.front.rules.auth:
+def _still_known(caller: Caller) -> bool:
+    """Whether the caller's key still holds."""
+    if not caller.server.options.auth:
         return True
-    record = visit.front.projects.desk.key(visit.access.key)
+    record = caller.server.projects.desk.key(caller.access.key)
     return record is not None and record.state(now()) == "live"
-
-
-ROUTES = [list_events, append_events, follow_events]

@@ -1,70 +1,72 @@
-"""Is it there, can it work, what did it do: for balancers and whoever watches."""
+"""`/`, `/health`, `/ready`, `/metrics` and `/openapi.json`: what balancers, monitors and tools ask for."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+
 from .... import __version__
 from ....errors import SegueError
 from ...render import compact
-from ..server.metrics import TYPE
-from ..server.openapi import Description
-from ..server.problems import body_of
-from ..server.route import Visit, route
-from ..server.routing import Answer, Request, Router, problem
+from ..server import metrics as measured
+from ..server import openapi as description
+from ..server import problems
+from ..server.context import ServerContext
+from ..server.route import JSON, Caller, route
 
-TAGS = ("operations",)
+TAG = "operations"
 
 
 @route(
-    "GET", "/", need="", errors=(), tags=TAGS, threaded=False,
-    answer={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
+    "GET", "/", role="", errors=(), tag=TAG, threaded=False,
+    response={"name": "segue", "version": __version__, "openapi": "/openapi.json"},
 )  # fmt: skip
 def root() -> dict[str, str]:
-    """What this is."""
+    """The name and version of this server."""
     return {"name": "segue", "version": __version__, "openapi": "/openapi.json"}
 
 
 @route(
-    "GET", "/health", need="", errors=(), tags=TAGS, threaded=False,
-    answer={"status": "healthy", "version": __version__},
+    "GET", "/health", role="", errors=(), tag=TAG, threaded=False,
+    response={"status": "healthy", "version": __version__},
 )  # fmt: skip
 def health() -> dict[str, str]:
-    """The process answers; nothing is asked of the store."""
+    """Whether the process answers; nothing is asked of the store."""
     return {"status": "healthy", "version": __version__}
 
 
-@route("GET", "/ready", need="", errors=(503,), tags=TAGS, answer={"status": "ready", "store": "sqlite"})
-def ready(request: Request) -> Answer:
-    """The store answers."""
-    front = request.front
+@route("GET", "/ready", role="", errors=(503,), tag=TAG, response={"status": "ready", "store": "sqlite"})
+def ready(request: Request) -> Response:
+    """Whether the store answers."""
+    server: ServerContext = request.app.state.server
     try:
-        front.projects.main.head("ledger/ready")
+        server.projects.main.head("ledger/ready")
     except SegueError as fault:
         detail = f"the store does not answer: {fault.message}"
-        return problem(503, body_of(503, detail, code=fault.code))
-    return Answer(compact({"status": "ready", "store": front.projects.shown.partition("://")[0]}))
+        return problems.response(problems.problem(503, detail, code=fault.code))
+    content = compact({"status": "ready", "store": server.projects.shown.partition("://")[0]})
+    return Response(content, media_type=JSON)
 
 
 @route(
-    "GET", "/metrics", need="reader", errors=(), tags=TAGS, media_type=TYPE,
-    answer='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
+    "GET", "/metrics", role="reader", errors=(), tag=TAG, media_type=measured.MEDIA_TYPE,
+    response='segue_requests_total{method="GET",route="/v1/sessions",status="200"} 2\n',
 )  # fmt: skip
-def metrics(visit: Visit) -> str:
+def metrics(caller: Caller) -> str:
     """Counts and times, for Prometheus."""
-    return visit.front.metrics.text()
+    return caller.server.metrics.text()
 
 
-@route("GET", "/openapi.json", need="", errors=(), tags=TAGS, threaded=False, shown=False)
+@route("GET", "/openapi.json", role="", errors=(), tag=TAG, threaded=False, described=False)
 def openapi(request: Request) -> dict[str, Any]:
     """This description."""
     return _described(request.app)
 
 
 @lru_cache(maxsize=1)
-def _described(app: Router) -> dict[str, Any]:
-    return Description().document(app.routes)
-
-
-ROUTES = [root, health, ready, metrics, openapi]
+def _described(app: Starlette) -> dict[str, Any]:
+    return description.document(app.state.operations)

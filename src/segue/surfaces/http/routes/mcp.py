@@ -1,7 +1,7 @@
-"""MCP over streamable HTTP, at ``/mcp``: the same tools as `segue mcp`, with the keys of the server.
+"""`/mcp`: MCP over streamable HTTP, the same tools as `segue mcp`, with the keys of the server.
 
-Each request stands alone, so any server behind a balancer can answer it. The gate has looked at the key; the
-tools work on the sessions of its project. The SDK is loaded when the first one asks.
+Each request stands alone, so any server behind a balancer can answer it. The pipeline has looked at the key;
+the tools work on the sessions of its project. The SDK is loaded when the first request comes.
 """
 
 from __future__ import annotations
@@ -10,31 +10,34 @@ import asyncio
 from contextlib import suppress
 from typing import Any
 
-import msgspec
+from starlette.types import Receive, Scope, Send
 
 from ...mcp.served import ServedCaller, ServedCalls
 from ..server import problems
 from ..server.context import ServerContext
-from ..server.route import ACTOR, REPOSITORY, RUN, Visit
+from ..server.route import ACCESS, PATH, Caller
 
-PATH = "/mcp"
 SESSION = "segue-session"
 
 
-class McpMount:
-    """An ASGI application behind the gate."""
+class McpEndpoint:
+    """The MCP server of the SDK as an ASGI application."""
 
-    def __init__(self, front: ServerContext) -> None:
-        self._front = front
+    PATH = "/mcp"
+
+    def __init__(self, server: ServerContext) -> None:
+        self._server = server
         self._calls = ServedCalls()
         self._manager: Any = None
         self._running: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._ended = asyncio.Event()
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["method"] == "GET":  # nothing is ever told unasked: a stream would only outlive its key
-            await _no_stream(send)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[PATH] = self.PATH
+        if scope["method"] in ("GET", "HEAD"):  # nothing is ever sent unasked: a stream would outlive its key
+            found = problems.problem(405, "this server sends nothing unasked: use POST")
+            await problems.response(found, {"allow": "POST"})(scope, receive, send)
             return
         if self._manager is None:
             async with self._starting:
@@ -50,7 +53,7 @@ class McpMount:
 
     async def _run(self, ready: asyncio.Future[Any]) -> None:
         try:
-            manager = await asyncio.to_thread(self._made)
+            manager = await asyncio.to_thread(self._make_manager)
         except Exception as fault:
             ready.set_exception(fault)
             return
@@ -58,25 +61,24 @@ class McpMount:
             ready.set_result(manager)
             await self._ended.wait()
 
-    def _made(self) -> Any:
+    def _make_manager(self) -> Any:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
         from ...mcp.server import made
 
         server = made(
-            lambda context, name, arguments: self._calls.call(self._asker(context), name, arguments),
-            lambda context: self._calls.brief(self._asker(context)),
+            lambda context, name, arguments: self._calls.call(self._caller(context), name, arguments),
+            lambda context: self._calls.brief(self._caller(context)),
         )
-        most = self._front.rules.body_bytes_max
         return StreamableHTTPSessionManager(
-            server, json_response=True, stateless=True, max_request_body_size=most
-        )
+            server, json_response=True, stateless=True,
+            max_request_body_size=self._server.options.body_bytes_max,
+        )  # fmt: skip
 
-    def _asker(self, context: Any) -> ServedCaller:
-        scope, headers = context.request.scope, context.request.headers
-        told = [headers.get(name, "") for name in (ACTOR, RUN, REPOSITORY)]
-        visit = Visit(self._front, scope["segue_access"], *told)
-        return ServedCaller(visit.segue, visit.access, headers.get(SESSION, ""))
+    def _caller(self, context: Any) -> ServedCaller:
+        headers = context.request.headers
+        caller = Caller.of(self._server, context.request.scope[ACCESS], headers)
+        return ServedCaller(caller.segue, caller.access, headers.get(SESSION, ""))
 
     async def stop(self) -> None:
         """Let go of what is under way."""
@@ -84,11 +86,3 @@ class McpMount:
         if self._running is not None:
             with suppress(Exception):
                 await asyncio.wait_for(self._running, 5)
-
-
-async def _no_stream(send: Any) -> None:
-    """What the protocol says to whoever asks for a stream of a server that has none."""
-    body = msgspec.json.encode(problems.body_of(405, "this server tells nothing unasked: use POST"))
-    headers = [(b"content-type", problems.TYPE.encode()), (b"allow", b"POST")]
-    await send({"type": "http.response.start", "status": 405, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

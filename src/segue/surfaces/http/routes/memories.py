@@ -1,7 +1,7 @@
-"""Memories over HTTP: what was learnt, for whom it is meant, and who may read it.
+"""`/v1/memories`: what was learnt, for whom it is meant, and who may read it.
 
-Who asks is the agent of the key; only a key that is bound to no agent may ask as one. A memory that may not
-be read is not there, in any operation. A project is a wall: nothing of another one is ever seen.
+The reader is the agent of the key; only a key that is bound to no agent may read as one. A memory that may
+not be read is not there, in any operation. Projects are apart: nothing of another one is ever seen.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from ....api.memories import Memories
 from ....core.memories import model as mem
 from ....core.memories.curation import Junk
 from ....core.memories.model import Memory, MemoryAudit
 from ....errors import UnknownSession, UsageError
-from ....services.memories import curation as upkeep
+from ....services.memories import curation
 from ....services.memories.service import Recalled, Remembered
-from ..server.parameters import Id, Name, Wish, Word, session_of
-from ..server.route import Visit, route
+from ...render import recalled_object
+from ..server.parameters import Id, Name, RequestBody
+from ..server.route import Caller, route
 
-TAGS = ("memories",)
 MANY_MAX = 1_000
 Content = Annotated[str, Meta(max_length=mem.CONTENT_BYTES_MAX)]
 Scope = Literal[("", *mem.SCOPES)]  # type: ignore[valid-type]
@@ -33,7 +32,7 @@ MEMORY = {
 }  # fmt: skip
 
 
-class NewMemory(Wish):
+class NewMemory(RequestBody):
     """Something to be remembered."""
 
     content: Content
@@ -41,7 +40,7 @@ class NewMemory(Wish):
     scope: Scope = ""
     """Empty: the project, or those it is shared with."""
     agent: Name = ""
-    """Whose it is; else who asks."""
+    """Whose it is; by default the caller's."""
     user: Name = ""
     namespace: Name = ""
     session: Name = ""
@@ -60,7 +59,9 @@ class NewMemory(Wish):
     source: Annotated[str, Meta(max_length=4_096)] = ""
 
 
-class NewMemories(Wish):
+class NewMemories(RequestBody):
+    """Memories to be kept, all or none."""
+
     memories: Annotated[list[NewMemory], Meta(min_length=1, max_length=MANY_MAX)]
 
 
@@ -68,8 +69,8 @@ class RememberedList(msgspec.Struct):
     memories: list[Remembered]
 
 
-class Asks(Wish):
-    """Who asks, if the key is bound to no agent, and from where."""
+class ReaderFields(RequestBody):
+    """As whom memories are read, if the key is bound to no agent, and from where."""
 
     agent: Name = ""
     session: Name = ""
@@ -77,8 +78,8 @@ class Asks(Wish):
     namespace: Name = ""
 
 
-class Query(Asks):
-    """What is looked for, and what it must be."""
+class MemoryQuery(ReaderFields):
+    """What is looked for, and what a memory must be to be found."""
 
     query: Annotated[str, Meta(max_length=100_000)] = "*"
     """`*`: the newest."""
@@ -94,7 +95,7 @@ class Query(Asks):
     min_score: float | None = None
 
 
-class CrossQuery(Wish):
+class CrossAgentQuery(RequestBody):
     """What another agent may read of these agents: what they shared with it, and what is meant for all."""
 
     requesting_agent: Name
@@ -107,14 +108,16 @@ class CrossQuery(Wish):
     namespace: Name = ""
 
 
-class PlaybookQuery(Asks):
+class PlaybookQuery(ReaderFields):
+    """The task that strategies are looked for."""
+
     query: Annotated[str, Meta(max_length=100_000)] = ""
     top_k: Annotated[int, Meta(ge=1, le=mem.TOP_K_MAX)] = 10
     types: Names = []
     min_effectiveness: Annotated[float, Meta(ge=-1, le=1)] = -1.0
 
 
-class Reflection(Wish):
+class Reflection(RequestBody):
     """What was learnt from how something went."""
 
     content: Content
@@ -126,7 +129,7 @@ class Reflection(Wish):
     metadata: dict[str, Any] = {}
 
 
-class ChangedMemory(Wish):
+class ChangedMemory(RequestBody):
     """What is to be changed; what it said before is gone."""
 
     content: Content | None = None
@@ -143,12 +146,14 @@ class ChangedMemory(Wish):
     reason: Annotated[str, Meta(max_length=4_096)] = ""
 
 
-class Ballot(Wish):
+class Vote(RequestBody):
+    """Whether a memory was of help."""
+
     vote: Literal[mem.VOTES]  # type: ignore[valid-type]
     context: Annotated[str, Meta(max_length=4_096)] = ""
 
 
-class Operation(Wish):
+class DeltaOperation(RequestBody):
     """One of a delta: add, update or deprecate."""
 
     type: Literal["add", "update", "deprecate"]
@@ -165,11 +170,13 @@ class Operation(Wish):
     superseded_by: Id = ""
 
 
-class Delta(Wish):
-    operations: Annotated[list[Operation], Meta(min_length=1, max_length=MANY_MAX)]
+class Delta(RequestBody):
+    """Operations, carried out in this order, all or none."""
+
+    operations: Annotated[list[DeltaOperation], Meta(min_length=1, max_length=MANY_MAX)]
 
 
-class Ids(msgspec.Struct):
+class MemoryIds(msgspec.Struct):
     ids: list[str]
 
 
@@ -179,7 +186,7 @@ class FoundMemory(Memory, kw_only=True):
     effectiveness_now: float = msgspec.field(name="effectiveness")
     score: float
     quoted: bool
-    """It reads like an instruction and is data: to be shown in quotes, never to be followed."""
+    """It reads like an instruction and is body: to be shown in quotes, never to be followed."""
 
 
 class FoundMemories(msgspec.Struct):
@@ -192,14 +199,16 @@ class ShownMemory(msgspec.Struct):
     trail: list[MemoryAudit]
 
 
-class Forgotten(msgspec.Struct):
+class ForgottenMemory(msgspec.Struct):
     id: str
     forgotten: bool
 
 
-class PruneWish(Wish):
+class Pruning(RequestBody):
+    """Which session's memories are pruned, and how many stay."""
+
     session: Id
-    keep: Annotated[int, Meta(ge=0, le=1_000_000)] = upkeep.KEEP_RECENT
+    keep: Annotated[int, Meta(ge=0, le=1_000_000)] = curation.KEEP_RECENT
 
 
 class ImportedMemories(msgspec.Struct):
@@ -207,108 +216,104 @@ class ImportedMemories(msgspec.Struct):
     known: int
 
 
-class MemoryFile(Wish):
+class MemoryFile(RequestBody):
     content: str
     """What an export gave."""
 
 
-def service_of(visit: Visit) -> Memories:
-    """The memories of this project, as who asks sees them."""
-    return visit.segue.memories
-
-
 def _found(found: list[Recalled]) -> Any:
-    from ...render import recalled_object
-
+    """What `FoundMemories` describes, as commands print it."""
     return {"memories": [recalled_object(one) for one in found]}
 
 
-def _wish(visit: Visit, one: msgspec.Struct) -> dict[str, Any]:
-    """What was said of a memory, as the library takes it; the agent is the key's own."""
-    told = {name: getattr(one, name) for name in one.__struct_fields__}
-    told["agent"] = visit.access.act_as(told.get("agent") or "")
+def _fields(caller: Caller, one: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a memory that were given, as the library takes them; the agent is the key's own."""
+    given = {name: getattr(one, name) for name in one.__struct_fields__}
+    given["agent"] = caller.access.act_as(given.get("agent") or "")
     return {
-        name: value for name, value in told.items() if name == "content" or value not in ("", None, [], {})
+        name: value for name, value in given.items() if name == "content" or value not in ("", None, [], {})
     }
 
 
-def _asks(visit: Visit, one: Asks) -> dict[str, Any]:
+def _reader(caller: Caller, one: ReaderFields) -> dict[str, Any]:
     return {
-        "agent": visit.access.act_as(one.agent), "session": one.session, "user": one.user,
+        "agent": caller.access.act_as(one.agent), "session": one.session, "user": one.user,
         "namespace": one.namespace,
     }  # fmt: skip
 
 
 @route(
-    "POST", "/v1/memories", need="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/memories", role="writer", status=201, errors=(),
     body={"content": MEMORY["content"], "type": "learnt", "metadata": {"area": "auth"}},
-    answer={"id": MEMORY["id"], "known": False, "flags": []},
+    response={"id": MEMORY["id"], "known": False, "flags": []},
 )  # fmt: skip
-def add_memory(visit: Visit, data: NewMemory) -> Remembered:
+def add_memory(caller: Caller, body: NewMemory) -> Remembered:
     """Remember something. What is there already, for the same audience, stays as it is: ``known`` is true."""
-    return service_of(visit).remember_many([_wish(visit, data)])[0]
+    return caller.segue.memories.remember_many([_fields(caller, body)])[0]
 
 
 @route(
-    "POST", "/v1/memories/batch", need="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/memories/batch", role="writer", status=201, errors=(),
     body={"memories": [{"content": MEMORY["content"]}]},
-    answer={"memories": [{"id": MEMORY["id"], "known": False, "flags": []}]},
+    response={"memories": [{"id": MEMORY["id"], "known": False, "flags": []}]},
 )  # fmt: skip
-def add_memories(visit: Visit, data: NewMemories) -> RememberedList:
+def add_memories(caller: Caller, body: NewMemories) -> RememberedList:
     """Remember many, all or none."""
-    return RememberedList(service_of(visit).remember_many([_wish(visit, one) for one in data.memories]))
+    return RememberedList(
+        caller.segue.memories.remember_many([_fields(caller, one) for one in body.memories])
+    )
 
 
 @route(
-    "POST", "/v1/memories/query", need="reader", tags=TAGS, errors=(),
+    "POST", "/v1/memories/query", role="reader", errors=(),
     body={"query": "how do I run the tests", "top_k": 5},
 )  # fmt: skip
-def query_memories(visit: Visit, data: Query) -> FoundMemories:
-    """What answers a query, the best first; `*` lists the newest. Nothing that the asker may not read."""
-    found = service_of(visit).recall(
-        data.query, top_k=data.top_k, types=data.types, scopes=data.scopes, agents=data.agents,
-        sessions=data.sessions, metadata=data.metadata, since=data.since, until=data.until,
-        min_score=data.min_score, **_asks(visit, data),
+def query_memories(caller: Caller, body: MemoryQuery) -> FoundMemories:
+    """What answers a query, the best first; `*` lists the newest. Nothing that the caller may not read."""
+    found = caller.segue.memories.recall(
+        body.query, top_k=body.top_k, types=body.types, scopes=body.scopes, agents=body.agents,
+        sessions=body.sessions, metadata=body.metadata, since=body.since, until=body.until,
+        min_score=body.min_score, **_reader(caller, body),
     )  # fmt: skip
     return _found(found)  # type: ignore[no-any-return]
 
 
 @route(
-    "POST", "/v1/memories/cross-agent", need="reader", tags=TAGS, errors=(),
+    "POST", "/v1/memories/cross-agent", role="reader", errors=(),
     body={"requesting_agent": "codex", "target_agents": ["claude-code"], "query": "auth"},
 )  # fmt: skip
-def query_across(visit: Visit, data: CrossQuery) -> FoundMemories:
+def query_across(caller: Caller, body: CrossAgentQuery) -> FoundMemories:
     """What one agent may read of others. Of these agents only what they shared, never what is private."""
-    asked = visit.access.act_as(data.requesting_agent)
-    found = service_of(visit).recall(
-        data.query, top_k=data.top_k, agents=data.target_agents, agent=asked, session=data.session,
-        user=data.user, namespace=data.namespace,
+    agent = caller.access.act_as(body.requesting_agent)
+    found = caller.segue.memories.recall(
+        body.query, top_k=body.top_k, agents=body.target_agents, agent=agent, session=body.session,
+        user=body.user, namespace=body.namespace,
     )  # fmt: skip
     return _found(found)  # type: ignore[no-any-return]
 
 
-@route("POST", "/v1/memories/playbook", need="reader", tags=TAGS, errors=(), body={"query": "flaky tests"})
-def playbook(visit: Visit, data: PlaybookQuery) -> FoundMemories:
+@route("POST", "/v1/memories/playbook", role="reader", errors=(), body={"query": "flaky tests"})
+def playbook(caller: Caller, body: PlaybookQuery) -> FoundMemories:
     """Strategies and reflections that bear on a task, those that worked first."""
-    found = service_of(visit).playbook(
-        data.query, top_k=data.top_k, types=data.types or None, min_effectiveness=data.min_effectiveness,
-        **_asks(visit, data),
+    found = caller.segue.memories.playbook(
+        body.query, top_k=body.top_k, types=body.types or None, min_effectiveness=body.min_effectiveness,
+        **_reader(caller, body),
     )  # fmt: skip
     return _found(found)  # type: ignore[no-any-return]
 
 
 @route(
-    "POST", "/v1/memories/reflection", need="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/memories/reflection", role="writer", status=201, errors=(),
     body={"content": "the clock of the CI lags", "error_pattern": "token expired"},
-    answer={"id": MEMORY["id"], "known": False, "flags": []},
+    response={"id": MEMORY["id"], "known": False, "flags": []},
 )  # fmt: skip
-def reflect(visit: Visit, data: Reflection) -> Remembered:
+def reflect(caller: Caller, body: Reflection) -> Remembered:
     """Keep what was learnt from how something went."""
-    return service_of(visit).remember_many([{**_wish(visit, data), "type": "reflection"}])[0]
+    return caller.segue.memories.remember_many([{**_fields(caller, body), "type": "reflection"}])[0]
 
 
 @route(
-    "POST", "/v1/memories/delta", need="writer", tags=TAGS, answer={"ids": [MEMORY["id"]]},
+    "POST", "/v1/memories/delta", role="writer", response={"ids": [MEMORY["id"]]},
     body={
         "operations": [
             {"type": "add", "content": "tokens last 15 minutes"},
@@ -316,86 +321,79 @@ def reflect(visit: Visit, data: Reflection) -> Remembered:
         ]
     },
 )  # fmt: skip
-def delta(visit: Visit, data: Delta) -> Ids:
+def delta(caller: Caller, body: Delta) -> MemoryIds:
     """Add, update and deprecate, all or none; the ids, in order."""
-    service = service_of(visit)
     operations = [
         {name: value for name in one.__struct_fields__ if (value := getattr(one, name)) not in (None, "")}
-        for one in data.operations
+        for one in body.operations
     ]
-    return Ids(service.delta(operations))
+    return MemoryIds(caller.segue.memories.delta(operations))
 
 
-@route("POST", "/v1/memories/prune", need="writer", tags=TAGS, body={"session": "leak-hunt", "keep": 50})
-def prune(visit: Visit, data: PruneWish) -> upkeep.Pruned:
+@route("POST", "/v1/memories/prune", role="writer", body={"session": "leak-hunt", "keep": 50})
+def prune(caller: Caller, body: Pruning) -> curation.Pruned:
     """Keep a session's newest memories; the rest becomes one summary, and no longer counts."""
     try:
-        return upkeep.prune(service_of(visit), data.session, keep=data.keep)
+        return curation.prune(caller.segue.memories, body.session, keep=body.keep)
     except UnknownSession:
-        session_of(visit, data.session)
-        return upkeep.Pruned(0, 0)
+        caller.session(body.session)
+        return curation.Pruned(0, 0)
 
 
-@route("GET", "/v1/memories/audit", need="reader", tags=TAGS, errors=())
-def audit_memories(visit: Visit) -> Junk:
-    """What could go or should be looked at; nothing is changed."""
-    return upkeep.audit(service_of(visit))
+@route("GET", "/v1/memories/audit", role="reader", errors=())
+def audit_memories(caller: Caller) -> Junk:
+    """Memories that could go, or that somebody should look at; nothing is changed."""
+    return curation.audit(caller.segue.memories)
 
 
 @route(
-    "GET", "/v1/memories/export", need="reader", tags=TAGS, errors=(), media_type="application/jsonl",
-    answer='{"format":"segue-memories","version":1,"memories":1}\n{"id":"m1f0c2a9b8d7e","content":"…"}\n',
+    "GET", "/v1/memories/export", role="reader", errors=(), media_type="application/jsonl",
+    response='{"format":"segue-memories","version":1,"memories":1}\n{"id":"m1f0c2a9b8d7e","content":"…"}\n',
 )  # fmt: skip
-def export_memories(visit: Visit) -> str:
-    """What may be seen, a line of JSON each behind a line that says what it is."""
-    return upkeep.export(service_of(visit)).decode()
+def export_memories(caller: Caller) -> str:
+    """All memories that the caller may read: one JSON object a line, after a line that describes the file."""
+    return curation.export(caller.segue.memories).decode()
 
 
 @route(
-    "POST", "/v1/memories/import", need="writer", tags=TAGS, errors=(), answer={"new": 3, "known": 0},
+    "POST", "/v1/memories/import", role="writer", errors=(), response={"new": 3, "known": 0},
     body={"content": "{\"format\":\"segue-memories\",\"version\":1,\"memories\":0}\n"},
 )  # fmt: skip
-def import_memories(visit: Visit, data: MemoryFile) -> ImportedMemories:
-    """Bring in what an export holds, trusted as imported; all or nothing. With an agent's key, only what is
+def import_memories(caller: Caller, body: MemoryFile) -> ImportedMemories:
+    """Import what an export holds, trusted as imported; all or nothing. With an agent's key, only what is
     that agent's."""
     return ImportedMemories(
-        *upkeep.import_(service_of(visit), data.content.encode(), allow=visit.access.act_as)
+        *curation.import_(caller.segue.memories, body.content.encode(), allow=caller.access.act_as)
     )
 
 
-@route("GET", "/v1/memories/{memory}", need="reader", tags=TAGS)
-def get_memory(visit: Visit, memory: Word, agent: Word = "", session: Word = "") -> ShownMemory:
+@route("GET", "/v1/memories/{memory}", role="reader")
+def get_memory(caller: Caller, memory: Name, agent: Name = "", session: Name = "") -> ShownMemory:
     """A memory by its id, with its audit trail."""
-    service = service_of(visit)
-    asks = {"agent": visit.access.act_as(agent), "session": session}
-    found = service.get(memory, **asks)
-    trail = service.store.trail(service.reader(**asks), found.id)
+    service = caller.segue.memories
+    reader = {"agent": caller.access.act_as(agent), "session": session}
+    found = service.get(memory, **reader)
+    trail = service.store.trail(service.reader(**reader), found.id)
     return ShownMemory(found, found.effectiveness, list(trail))
 
 
-@route("PATCH", "/v1/memories/{memory}", need="writer", tags=TAGS, body={"metadata": {"area": "login"}})
-def update_memory(visit: Visit, memory: Word, data: ChangedMemory) -> Memory:
+@route("PATCH", "/v1/memories/{memory}", role="writer", body={"metadata": {"area": "login"}})
+def update_memory(caller: Caller, memory: Name, body: ChangedMemory) -> Memory:
     """Change a memory's content, metadata, type, scope or times."""
-    told = {name: value for name in data.__struct_fields__ if (value := getattr(data, name)) is not None}
-    if told.get("scope") == "":
+    given = {name: value for name in body.__struct_fields__ if (value := getattr(body, name)) is not None}
+    if given.get("scope") == "":
         raise UsageError("the scope is empty", hint="one of " + ", ".join(mem.SCOPES))
-    return service_of(visit).update(memory, **told)
+    return caller.segue.memories.update(memory, **given)
 
 
-@route("DELETE", "/v1/memories/{memory}", need="writer", tags=TAGS)
-def forget_memory(visit: Visit, memory: Word, reason: Word = "") -> Forgotten:
+@route("DELETE", "/v1/memories/{memory}", role="writer")
+def forget_memory(caller: Caller, memory: Name, reason: Name = "") -> ForgottenMemory:
     """Erase what a memory says; a tombstone stays, and so do backups until they are replaced."""
-    found = service_of(visit).forget(memory, reason=reason)
-    return Forgotten(found.id, found.forgotten)
+    found = caller.segue.memories.forget(memory, reason=reason)
+    return ForgottenMemory(found.id, found.forgotten)
 
 
-@route("POST", "/v1/memories/{memory}/vote", need="writer", tags=TAGS, body={"vote": "helpful"})
-def vote(visit: Visit, memory: Word, data: Ballot) -> Memory:
+@route("POST", "/v1/memories/{memory}/vote", role="writer", body={"vote": "helpful"})
+def vote(caller: Caller, memory: Name, body: Vote) -> Memory:
     """Say whether a memory was of help; one vote a voter, a later one counts instead."""
-    return service_of(visit).vote(memory, data.vote, context=data.context)
-
-
-ROUTES = [
-    add_memory, add_memories, query_memories, query_across, playbook, reflect, delta, prune, audit_memories,
-    export_memories, import_memories, get_memory, update_memory, forget_memory, vote,
-]  # fmt: skip
+    return caller.segue.memories.vote(memory, body.vote, context=body.context)

@@ -1,33 +1,27 @@
-"""Runs, digests, briefs and restorations over HTTP.
+"""`/v1/runs`: runs of agents and their digests.
 
 A client that reads transcripts sends what it made of them: a row with the facts of a run, and its digest. The
-transcript stays where it is, and no path in a row is ever opened here. Briefs and restorations are made of
-the session's state, of its kept digests and of memories alone: what a working tree would add is absent, and
-the log of a restoration says so.
+transcript stays where it is, and no path in a row is ever opened here.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from ....core.base.text import clean_name, clean_text
-from ....core.brief.compose import BYTES_DEFAULT, BYTES_MIN
-from ....core.resume.restoration import Restoration
 from ....errors import UnknownRun
-from ....services.brief.brief import brief_of_session
 from ....services.runs import sent_runs
 from ....services.runs.observed import runs_of
 from ....services.runs.run import Run, run_in
 from ....services.runs.shared_copies import SharedCopies, forget
 from ...render import plain
-from ..server.parameters import Cursor, Limit, Word, page, session_of
-from ..server.route import Visit, route
-from ..server.routing import JSON, TEXT, Answer
+from ..server.parameters import INTEGER_MAX, Cursor, Limit, Name, RequestBody, page
+from ..server.route import Caller, route
 
-TAGS = ("runs",)
+Count = Annotated[int, Meta(ge=0, le=INTEGER_MAX)]
 _TEXTS = ("id", "agent", "host", "path", "cwd", "branch", "model", "goal", "parent", "ended", "left")
 _SAMPLE = {
     "id": "56e8c1d2", "agent": "codex", "session": "leak-hunt", "path": "/home/ana/.codex/x.jsonl",
@@ -36,7 +30,7 @@ _SAMPLE = {
 RUN = {**plain(Run("", "", "")), **_SAMPLE, "key": "9f2c07ab51d34e6f8a90"}
 
 
-class NewRun(msgspec.Struct, forbid_unknown_fields=True):
+class SentRun(RequestBody):
     """A run as `segue sync` found it, and what its transcript says."""
 
     id: Annotated[str, Meta(min_length=1, max_length=256)]
@@ -51,22 +45,22 @@ class NewRun(msgspec.Struct, forbid_unknown_fields=True):
     ended: Annotated[str, Meta(max_length=32)] = ""
     left: Annotated[str, Meta(max_length=32)] = ""
     model: Annotated[str, Meta(max_length=256)] = ""
-    context: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    window: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    context: Count = 0
+    window: Count = 0
     goal: Annotated[str, Meta(max_length=4_096)] = ""
     parent: Annotated[str, Meta(max_length=256)] = ""
     side: bool = False
-    stretches: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    compactions: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    steps: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    calls: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    malformed: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    stretches: Count = 0
+    compactions: Count = 0
+    steps: Count = 0
+    calls: Count = 0
+    malformed: Count = 0
     digest: dict[str, Any] | None = None
     """What the run was about, did and left, as `GET …/digest` gives it; none: as it was."""
 
 
-class KeptRun(msgspec.Struct):
-    """A run that is kept."""
+class StoredRun(msgspec.Struct):
+    """A run as the server has it."""
 
     key: str
     run: Run
@@ -84,107 +78,73 @@ class DroppedRun(msgspec.Struct):
     dropped: bool
 
 
-def _row(visit: Visit, key: str) -> Any:
-    row = runs_of(visit.segue.workspace).runs.get(key)
+def _row(caller: Caller, key: str) -> Any:
+    row = runs_of(caller.segue.workspace).runs.get(key)
     if row is None:
         raise UnknownRun(f"no run has the key {key[:40]!r}", hint="GET /v1/runs lists them")
     return row
 
 
-@route(
-    "GET", "/v1/runs", need="reader", tags=TAGS, errors=(), answer={"runs": [RUN], "next": ""},
-)  # fmt: skip
+@route("GET", "/v1/runs", role="reader", errors=(), response={"runs": [RUN], "next": ""})
 def list_runs(
-    visit: Visit, session: Word = "", agent: Word = "", limit: Limit = 100, cursor: Cursor = ""
+    caller: Caller, session: Name = "", agent: Name = "", limit: Limit = 100, cursor: Cursor = ""
 ) -> RunPage:
     """The runs that were sent, a page at a time, those that began last first."""
-    rows = runs_of(visit.segue.workspace).runs.rows(session=session)
+    rows = runs_of(caller.segue.workspace).runs.rows(session=session)
     found = [run for run in map(run_in, rows) if run is not None and agent in ("", run.agent)]
     runs, following = page(found, [(run.began, run.key) for run in found], cursor, limit)
     return RunPage(runs, following)
 
 
-@route("GET", "/v1/runs/{key}", need="reader", tags=TAGS)
-def get_run(visit: Visit, key: Word) -> KeptRun:
+@route("GET", "/v1/runs/{key}", role="reader")
+def get_run(caller: Caller, key: Name) -> StoredRun:
     """A run by its key."""
-    row = _row(visit, key)
+    row = _row(caller, key)
     run = run_in(row)
     if run is None:
         raise UnknownRun(
             f"the run {key[:40]!r} is kept in another form", hint="send it again with `segue sync`"
         )
-    run = msgspec.structs.replace(run, shared=SharedCopies(visit.segue.workspace.store).has(key))
-    return KeptRun(key, run, sent_runs.digest_in(row) is not None)
+    run = msgspec.structs.replace(run, shared=SharedCopies(caller.segue.workspace.store).has(key))
+    return StoredRun(key, run, sent_runs.digest_in(row) is not None)
 
 
-@route("GET", "/v1/runs/{key}/digest", need="reader", tags=TAGS)
-def get_digest(visit: Visit, key: Word) -> dict[str, Any]:
+@route("GET", "/v1/runs/{key}/digest", role="reader")
+def get_digest(caller: Caller, key: Name) -> dict[str, Any]:
     """What the run was about, did and left; secrets are masked."""
-    found = sent_runs.digest_in(_row(visit, key))
+    found = sent_runs.digest_in(_row(caller, key))
     if found is None:
         raise UnknownRun(
             f"no digest of the run {key[:40]!r} is kept", hint="send one with PUT /v1/runs/{key}"
         )
-    told: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
-    return told
+    digest: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(found))
+    return digest
 
 
 @route(
-    "PUT", "/v1/runs/{key}", need="writer", tags=TAGS, body=_SAMPLE,
-    answer={"key": RUN["key"], "run": RUN, "digest": False},
+    "PUT", "/v1/runs/{key}", role="writer", body=_SAMPLE,
+    response={"key": RUN["key"], "run": RUN, "digest": False},
 )  # fmt: skip
-def put_run(visit: Visit, key: Word, data: NewRun) -> KeptRun:
-    """Keep a run in the place of what is kept under its key: a hash of its agent, id and transcript, which
+def put_run(caller: Caller, key: Name, body: SentRun) -> StoredRun:
+    """Keep a run in place of what is kept under its key: a hash of its agent, id and transcript, which
     must be right. All texts are cleaned and masked; a digest has at most 4 MB."""
-    given = data.__struct_fields__
-    facts = {name: getattr(data, name) for name in given if name not in ("digest", "session")}
+    facts = {name: getattr(body, name) for name in body.__struct_fields__}
+    session, digest = facts.pop("session"), facts.pop("digest")
     for name in _TEXTS:
-        facts[name] = clean_text(facts[name], what=name, mask=visit.segue.workspace.repository.mask)
-    if data.session:
-        session_of(visit, clean_name(data.session, what="session id"))
-    run = Run(key=key, project=visit.access.project, session=data.session, present=False, **facts)
-    return KeptRun(key, run, sent_runs.keep_run(visit.segue.workspace, run, data.digest))
+        facts[name] = clean_text(facts[name], what=name, mask=caller.segue.workspace.repository.mask)
+    if session:
+        caller.session(clean_name(session, what="session id"))
+    run = Run(key=key, project=caller.access.project, session=session, present=False, **facts)
+    return StoredRun(key, run, sent_runs.keep_run(caller.segue.workspace, run, digest))
 
 
-@route("DELETE", "/v1/runs/{key}", need="writer", tags=TAGS)
-def drop_run(visit: Visit, key: Word) -> DroppedRun:
-    """Forget what was sent of a run, a shared copy of its transcript too; the transcript is where it was."""
-    runs = runs_of(visit.segue.workspace).runs
+@route("DELETE", "/v1/runs/{key}", role="writer")
+def drop_run(caller: Caller, key: Name) -> DroppedRun:
+    """Forget what was sent of a run, and a shared copy of its transcript; the transcript stays where it
+    is."""
+    runs = runs_of(caller.segue.workspace).runs
     there = runs.get(key) is not None
     if there:
-        forget(visit.segue.workspace.store, key)
+        forget(caller.segue.workspace.store, key)
     runs.drop([key])
     return DroppedRun(key, there)
-
-
-# -- briefs and restorations -----------------------------------------------------------------------
-
-Bytes = Annotated[int, Meta(ge=BYTES_MIN, le=1_000_000, description="At most so many bytes.")]
-Form = Annotated[Literal["text", "json", "markdown"], Meta(description="Of the brief.")]
-Budget = Annotated[
-    str, Meta(max_length=32, description="minimal, balanced, full, or a number of tokens from 600 on.")
-]
-_TYPES = {"text": TEXT, "json": JSON, "markdown": "text/markdown"}
-
-
-@route(
-    "GET", "/v1/sessions/{id}/brief", need="reader", tags=("briefs",), media_type=TEXT,
-    also=("application/json", "text/markdown"), answer="Goal: Refactor authentication to JWT\n…",
-)  # fmt: skip
-def brief(visit: Visit, id: str, max_bytes: Bytes = BYTES_DEFAULT, format: Form = "text") -> Answer:
-    """Where the work stands, in at most so many bytes: from the session's state, the kept digests of its runs
-    and memories, without a model."""
-    session = session_of(visit, id)
-    text = brief_of_session(visit.segue.workspace, session.id, budget=max_bytes, form=format)
-    return Answer(text.encode("utf-8", "replace"), _TYPES[format])
-
-
-@route("GET", "/v1/sessions/{id}/restoration", need="reader", tags=("briefs",))
-def restoration(visit: Visit, id: str, budget: Budget = "balanced") -> Restoration:
-    """The context of a session within a budget of tokens, and a log of what was told and what was not. A
-    server has no working tree: notes, uncommitted changes and files are absent, and the log says so."""
-    session = session_of(visit, id)
-    return visit.segue.restore(session.id, budget=budget)
-
-
-ROUTES = [list_runs, get_run, get_digest, put_run, drop_run, brief, restoration]

@@ -1,4 +1,4 @@
-"""Sessions over HTTP: list, begin, look, take out and bring in. What is told is what the command prints."""
+"""`/v1/sessions`: list, begin, show, export and import sessions."""
 
 from __future__ import annotations
 
@@ -6,33 +6,20 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from starlette.responses import Response
 
 from ....core.base.text import clean_text
 from ....core.event_words import event_object
+from ....core.journal.event import Event
 from ....core.sessions.state import TYPES
 from ....core.sessions.status import Card, SessionStatus
 from ....errors import AlreadyDone, UsageError
-from ....services.server.idempotency import done_before
+from ....services.server.idempotency import left_by
 from ....services.sessions.repository import Saved
 from ...render import plain
-from ..server.parameters import (
-    SAVED,
-    Cursor,
-    Id,
-    Limit,
-    Name,
-    Text,
-    Version,
-    Wish,
-    Word,
-    page,
-    session_of,
-    with_more,
-)
-from ..server.route import Visit, route
-from ..server.routing import JSON, Answer
+from ..server.parameters import SAVED, Cursor, Id, Limit, Name, RequestBody, Text, Version, page, with_more
+from ..server.route import JSON, Caller, route
 
-TAGS = ("sessions",)
 ID = SAVED["session"]
 ITEMS_MAX = 10_000
 CARD = {
@@ -43,7 +30,7 @@ CARD = {
 }  # fmt: skip
 
 
-class NewSession(Wish):
+class NewSession(RequestBody):
     """A session to begin; with an id that exists it is that session, as it is."""
 
     goal: Text = ""
@@ -54,8 +41,8 @@ class NewSession(Wish):
     project: Name = ""
 
 
-class Begun(Saved, kw_only=True):
-    """A session that was begun, or that was there."""
+class StartedSession(Saved, kw_only=True):
+    """A session that was begun, or that was there already."""
 
     id: str
     status: str
@@ -67,19 +54,6 @@ class SessionPage(msgspec.Struct):
     sessions: list[Card]
     next: str = ""
     """The cursor of the next page; empty: this was the last."""
-
-
-class Checkpoint(msgspec.Struct):
-    """A named checkpoint."""
-
-    name: str
-    version: int
-    at: str
-    note: str
-
-
-class Checkpoints(msgspec.Struct):
-    checkpoints: list[Checkpoint]
 
 
 class LoggedEvent(msgspec.Struct):
@@ -102,12 +76,17 @@ class LoggedEvent(msgspec.Struct):
     prev: str
 
 
-class Log(msgspec.Struct):
+def logged(event: Event) -> LoggedEvent:
+    """An event as a log shows it."""
+    return msgspec.convert(event_object(event), LoggedEvent)
+
+
+class EventLog(msgspec.Struct):
     events: list[LoggedEvent]
 
 
-class Incoming(Wish):
-    """An export to be brought in."""
+class ImportedFile(RequestBody):
+    """An export to be imported."""
 
     content: str
     """What an export gave, as text."""
@@ -129,87 +108,73 @@ Order = Annotated[
 ]
 
 
-@route(
-    "GET", "/v1/sessions", need="reader", tags=TAGS, errors=(),
-    answer={"sessions": [CARD], "next": "WyIyMDI2Il0"},
-)  # fmt: skip
+@route("GET", "/v1/sessions", role="reader", errors=(), response={"sessions": [CARD], "next": "WyIyMDI2Il0"})
 def list_sessions(
-    visit: Visit, status: Status = "", project: Word = "", organization: Word = "", order: Order = "created",
-    limit: Limit = 100, cursor: Cursor = "",
+    caller: Caller, status: Status = "", project: Name = "", organization: Name = "",
+    order: Order = "created", limit: Limit = 100, cursor: Cursor = "",
 ) -> SessionPage:  # fmt: skip
     """The sessions of this project, a page at a time. ``project`` is the key or the name that a session
     itself has, for instance the URL of its repository."""
-    cards = visit.segue.list(everywhere=True, status=status, project=project, organization=organization)
+    cards = caller.segue.list(everywhere=True, status=status, project=project, organization=organization)
     keys = [(getattr(card, "created" if order == "created" else "last_active"), card.id) for card in cards]
     found, following = page(cards, keys, cursor, limit)
     return SessionPage(found, following)
 
 
 @route(
-    "POST", "/v1/sessions", need="writer", status=201, tags=TAGS, errors=(),
+    "POST", "/v1/sessions", role="writer", status=201, errors=(),
     body={"goal": "Refactor authentication to JWT", "items": ["user model", "auth middleware"]},
-    answer={**SAVED, "events": 4, "version": 4, "id": ID, "status": "active"},
+    response={**SAVED, "events": 4, "version": 4, "id": ID, "status": "active"},
 )  # fmt: skip
-def create_session(visit: Visit, data: NewSession) -> Begun:
+def create_session(caller: Caller, body: NewSession) -> StartedSession:
     """Begin a session. With an ``id`` that exists nothing is changed and ``events`` is 0: to create the same
     session twice is to create it once."""
-    segue = visit.segue
+    segue = caller.segue
     for name in ("organization", "project"):
-        clean_text(getattr(data, name), what=name, limit=256)
-    exists = bool(data.id) and segue.workspace.repository.exists(data.id)
+        clean_text(getattr(body, name), what=name, limit=256)
+    exists = bool(body.id) and segue.workspace.repository.exists(body.id)
     try:
         session = segue.start(
-            data.goal, items=data.items, id=data.id, type=data.type, organization=data.organization,
-            project=data.project,
+            body.goal, items=body.items, id=body.id, type=body.type, organization=body.organization,
+            project=body.project,
         )  # fmt: skip
-    except AlreadyDone as again:  # the same request, of which the answer was lost: it is this session
-        left = done_before(visit.front.projects.store(visit.access.project), again.stream)
+    except AlreadyDone as again:  # the same request, whose response was lost: it is this session
+        left = left_by(caller.server.projects.store(caller.access.project), again.stream)
         session, exists = segue.attach(left[0][0].removeprefix("session/")), True
     state = session.state
     saved = segue.workspace.with_warnings(Saved(session.id, state.version, 0 if exists else state.version))
-    told: Any = with_more(saved, id=session.id, status=state.status)
-    return told  # type: ignore[no-any-return]
+    return with_more(StartedSession, saved, id=session.id, status=state.status)
 
 
-@route("GET", "/v1/sessions/{id}", need="reader", tags=TAGS)
-def get_session(visit: Visit, id: str) -> SessionStatus:
+@route("GET", "/v1/sessions/{id}", role="reader")
+def get_session(caller: Caller, id: str) -> SessionStatus:
     """What is done, under way, next and blocked, and all the rest worth showing: what `segue status --json`
     prints. Of features that were proven in a working tree the server cannot say whether files changed
     since, and shows them as ``stale``."""
-    return session_of(visit, id).status()
+    return caller.session(id).status()
 
 
-@route("GET", "/v1/sessions/{id}/state", need="reader", tags=TAGS)
-def get_state(visit: Visit, id: str, version: Version = 0) -> dict[str, Any]:
+@route("GET", "/v1/sessions/{id}/state", role="reader")
+def get_state(caller: Caller, id: str, version: Version = 0) -> dict[str, Any]:
     """The whole folded state, now or as it was at a version."""
-    session = session_of(visit, id)
+    session = caller.session(id)
     state = session.state
     if version and version != state.version:
         if version > state.version:
             raise UsageError(
                 f"{id} is at version {state.version}", hint="ask for an earlier one, or for none"
             )
-        state = visit.segue.workspace.repository.state_at(id, version)
+        state = caller.segue.workspace.repository.state_at(id, version)
     found: dict[str, Any] = plain(state)
     return found
 
 
-@route("GET", "/v1/sessions/{id}/log", need="reader", tags=TAGS)
-def get_log(visit: Visit, id: str, after: Version = 0, limit: Limit = 100) -> Log:
+@route("GET", "/v1/sessions/{id}/log", role="reader")
+def get_log(caller: Caller, id: str, after: Version = 0, limit: Limit = 100) -> EventLog:
     """The newest events as a timeline, in order, with each in words: what `segue log --json` prints."""
-    session = session_of(visit, id)
+    session = caller.session(id)
     after = max(after, session.state.version - limit)
-    return Log([msgspec.convert(event_object(event), LoggedEvent) for event in session.log(after=after)])
-
-
-@route(
-    "GET", "/v1/sessions/{id}/checkpoints", need="reader", tags=TAGS,
-    answer={"checkpoints": [{"name": "before-refactor", "version": 7, "at": CARD["created"], "note": ""}]},
-)  # fmt: skip
-def list_checkpoints(visit: Visit, id: str) -> Checkpoints:
-    """The named checkpoints, the oldest first."""
-    marks = sorted(session_of(visit, id).state.marks.items(), key=lambda pair: pair[1].version)
-    return Checkpoints([Checkpoint(name, mark.version, mark.at, mark.note) for name, mark in marks])
+    return EventLog([logged(event) for event in session.log(after=after)])
 
 
 Form = Annotated[
@@ -218,29 +183,24 @@ Form = Annotated[
 ]
 
 
-@route("GET", "/v1/sessions/{id}/export", need="reader", tags=TAGS, also=("application/yaml",))
-def export_session(visit: Visit, id: str, format: Form = "json") -> dict[str, Any]:
-    """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be proven and
-    brought in elsewhere."""
-    body = visit.segue.export(session_of(visit, id).id, format)
-    return Answer(body, JSON if format == "json" else "application/yaml")  # type: ignore[return-value]
+@route("GET", "/v1/sessions/{id}/export", role="reader", also=("application/yaml",))
+def export_session(caller: Caller, id: str, format: Form = "json") -> dict[str, Any]:
+    """The session as `segue export` writes it: as JSON with all events, hashes and pieces, to be verified and
+    imported elsewhere."""
+    content = caller.segue.export(caller.session(id).id, format)
+    media_type = JSON if format == "json" else "application/yaml"
+    return Response(content, media_type=media_type)  # type: ignore[return-value]
 
 
 @route(
-    "POST", "/v1/sessions/import", need="writer", status=201, tags=TAGS, errors=(),
-    body={"content": "{\"segue\":1, …}"}, answer={**SAVED, "events": 0, "id": ID, "status": "paused"},
+    "POST", "/v1/sessions/import", role="writer", status=201, errors=(),
+    body={"content": "{\"segue\":1, …}"}, response={**SAVED, "events": 0, "id": ID, "status": "paused"},
 )  # fmt: skip
-def import_session(visit: Visit, data: Incoming) -> Begun:
-    """Bring a session in. All of it is proven first; what is there already is not added again, another
+def import_session(caller: Caller, body: ImportedFile) -> StartedSession:
+    """Import a session. All of it is verified first; what is there already is not added again, another
     history under the same id is refused, and evidence from elsewhere proves nothing here."""
-    segue = visit.segue
-    session = segue.import_(data.content.encode(), format=data.format or None, as_id=data.as_id)
+    segue = caller.segue
+    session = segue.import_(body.content.encode(), format=body.format or None, as_id=body.as_id)
     state = session.state
-    told: Any = with_more(Saved(session.id, state.version, 0), id=session.id, status=state.status)
-    return told  # type: ignore[no-any-return]
-
-
-ROUTES = [
-    list_sessions, create_session, get_session, get_state, get_log, list_checkpoints, export_session,
-    import_session,
-]  # fmt: skip
+    saved = Saved(session.id, state.version, 0)
+    return with_more(StartedSession, saved, id=session.id, status=state.status)

@@ -1,1 +1,1 @@
-"""What every request passes, and how routes are declared, described and answered."""
+"""What every request passes, and how routes are declared, described and answered; no route lives here."""

@@ -1,10 +1,11 @@
-"""What every request needs of the server: its projects, its keys, its limits and its books."""
+"""What every request needs of the server: its projects, its keys, its limits, its counts and its log."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,18 +18,18 @@ from ....errors import RateLimited, SegueError
 from ....services.server.idempotency import KEPT_HOURS, forget_marks
 from ....services.server.keys import Keys
 from ....services.server.projects import Projects
-from .commit_queue import Lane, in_thread
+from .commit_queue import CommitQueue, in_thread
 from .follow import StreamFollower
 from .metrics import Metrics
 
 T = TypeVar("T")
-NOBODY = "none"
-"""The key of whoever needs none."""
+NO_KEY = "none"
+"""The key's id of a caller who needs none."""
 BUCKETS_MAX = 10_000
-LINES_MAX = 100_000
+AUDIT_LINES_MAX = 100_000
 
 
-class Rules(Value):
+class ServerOptions(Value):
     """What a server allows."""
 
     auth: bool = True
@@ -47,87 +48,94 @@ class ServerContext:
     """The server as its routes see it."""
 
     def __init__(
-        self, projects: Projects, rules: Rules | None = None, *, log: Callable[[str], None] | None = None
-    ) -> None:
+        self, projects: Projects, options: ServerOptions | None = None, *,
+        log: Callable[[str], None] | None = None,
+    ) -> None:  # fmt: skip
         self.projects = projects
         self.keys = Keys(projects.desk)
-        self.rules = rules or Rules()
+        self.options = options or ServerOptions()
         self.metrics = Metrics()
-        self.watch = StreamFollower(projects)
+        self.follower = StreamFollower(projects)
         self.embedded = not projects.home.elsewhere
-        self._log = log or _to_stderr
-        self._lanes: dict[str, Lane] = {}
+        self._write_log = log or _to_stderr
+        self._queues: dict[str, CommitQueue] = {}
         self._buckets: dict[str, Bucket] = {}
-        self._lines: list[AuditLine] = []
+        self._audit: list[AuditLine] = []
         self._lock = threading.Lock()
 
-    def known(self, token: str, project: str) -> Access:
-        """Who asks, as the store says now; NotKnown or NotAllowed."""
-        if not self.rules.auth and not token:
-            return Access(NOBODY, "admin", clean_project(project or DEFAULT_PROJECT))
+    def authenticate(self, token: str, project: str) -> Access:
+        """What a token gives, as the store says now; NotKnown or NotAllowed."""
+        if not self.options.auth and not token:
+            return Access(NO_KEY, "admin", clean_project(project or DEFAULT_PROJECT))
         return self.keys.check(token, project)
 
-    async def written(self, project: str, call: Callable[[], T]) -> T:
-        """What a call gives that does little but write to a project's store, once that is durable."""
+    async def write(self, project: str, call: Callable[[], T]) -> T:
+        """The result of a call that does little but write to a project's store, once that is durable."""
         if not self.embedded:
             return await in_thread(call)
-        lane = self._lanes.get(project)
-        if lane is None:
-            lane = self._lanes[project] = Lane(self.projects, project)
-        return await lane.run(call)
+        queue = self._queues.get(project)
+        if queue is None:
+            queue = self._queues[project] = CommitQueue(self.projects, project)
+        return await queue.run(call)
 
-    def limit(self, key: str) -> None:
+    def count_request(self, key: str) -> None:
         """One request more with this key; RateLimited."""
-        if not self.rules.rate or key == NOBODY:
+        if not self.options.rate or key == NO_KEY:
             return
         with self._lock:
             if len(self._buckets) > BUCKETS_MAX:
                 self._buckets.clear()
             bucket, wait = draw(
-                self._buckets.get(key), time.monotonic(), rate=self.rules.rate, burst=self.rules.burst
+                self._buckets.get(key), time.monotonic(), rate=self.options.rate, burst=self.options.burst
             )
             self._buckets[key] = bucket
         if wait:
             self.metrics.count("requests_limited")
             raise RateLimited(
-                f"more than {self.rules.rate:g} requests a second with this key",
+                f"more than {self.options.rate:g} requests a second with this key",
                 hint="come back when Retry-After says", retry_after_seconds=wait,
             )  # fmt: skip
 
-    def later(self, access: Access, act: str, status: int) -> None:
-        """Note what was done, or refused; written with the next ``flush``, within a second or so."""
+    def audit(self, access: Access, act: str, status: int) -> None:
+        """Note what was done, or refused; written by the next ``flush_audit``, within a second or so."""
         line = AuditLine(now(), access.key, access.project, act, status)
         with self._lock:
-            self._lines.append(line)
-            del self._lines[:-LINES_MAX]
+            self._audit.append(line)
+            del self._audit[:-AUDIT_LINES_MAX]
 
-    def flush(self) -> None:
-        """Write what waits for the audit."""
+    def flush_audit(self) -> None:
+        """Write the lines of the audit that wait."""
         with self._lock:
-            lines, self._lines = self._lines, []
+            lines, self._audit = self._audit, []
         if not lines:
             return
         try:
             self.projects.desk.note(lines)
         except SegueError:
             with self._lock:
-                self._lines = [*lines, *self._lines][-LINES_MAX:]
+                self._audit = [*lines, *self._audit][-AUDIT_LINES_MAX:]
             raise
 
     def tidy(self) -> None:
-        """Make backups that are due; forget what nobody asks for any more: answers, marks, old audit."""
+        """Make backups that are due; forget what nobody asks for any more: responses, marks, old audit."""
         self.projects.back_up()
         self.projects.desk.forget(moment(-3600 * KEPT_HOURS))
         for store in self.projects.opened():
             forget_marks(store)
-        before = moment(-86_400 * self.rules.audit_days)
-        while self.rules.audit_days and self.projects.desk.cut_audit(before):
+        before = moment(-86_400 * self.options.audit_days)
+        while self.options.audit_days and self.projects.desk.cut_audit(before):
             pass  # a few thousand at a time, so that nobody waits long
 
     def log(self, **facts: Any) -> None:
         """A line for whoever runs the server: no header, no query, no body ever stands in it."""
-        if self.rules.logs:
-            self._log(msgspec.json.encode({"at": now(), **facts}).decode())
+        if self.options.logs:
+            self._write_log(msgspec.json.encode({"at": now(), **facts}).decode())
+
+    def log_fault(self, fault: BaseException) -> None:
+        """A fault of ours or of the machine, by kind and place; its text may hold what was asked."""
+        frames = traceback.extract_tb(fault.__traceback__)[-6:]
+        places = [f"{one.filename.rpartition('segue/')[2]}:{one.lineno}" for one in frames]
+        self.log(event="fault", kind=type(fault).__name__, where=places)
 
 
 def _to_stderr(line: str) -> None:

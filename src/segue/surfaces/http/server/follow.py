@@ -1,7 +1,8 @@
-"""Waiting for what is new in a stream, without a thread for each who waits.
+"""Waiting for what is new in a stream, without a thread for each client that waits.
 
-Whoever follows a stream is woken when this server has written something in the project, and looks for itself
-now and then: another server may have written it. However many follow the same stream, it is looked at once.
+Whoever follows a stream is woken when this server has written something in the project, and looks now and
+then in any case: another server may have written it. However many follow the same stream, it is looked at
+once.
 """
 
 from __future__ import annotations
@@ -14,50 +15,51 @@ from anyio import to_thread
 from ....services.server.projects import Projects
 
 POLL_SECONDS = 0.5
+_HEADS_MAX = 10_000
 
 
 class StreamFollower:
-    """Where streams end, and who waits for more."""
+    """Where streams end, and what wakes those who wait for more."""
 
     def __init__(self, projects: Projects) -> None:
         self._projects = projects
-        self._waking: dict[str, asyncio.Event] = {}
+        self._signals: dict[str, asyncio.Event] = {}
         self._heads: dict[tuple[str, str], tuple[float, asyncio.Task[int]]] = {}
         self.closing = False
 
-    def poke(self, project: str) -> None:
+    def wake(self, project: str) -> None:
         """Something was written in a project."""
         self._heads = {key: kept for key, kept in self._heads.items() if key[0] != project}
-        waking = self._waking.pop(project, None)
-        if waking is not None:
-            waking.set()
+        signal = self._signals.pop(project, None)
+        if signal is not None:
+            signal.set()
 
     def close(self) -> None:
         """The server ends: nobody waits any longer."""
         self.closing = True
-        for project in list(self._waking):
-            self.poke(project)
+        for project in list(self._signals):
+            self.wake(project)
 
-    def waking(self, project: str) -> asyncio.Event:
-        """What is set at the next write; to be taken before a look, and waited for behind it."""
-        return self._waking.setdefault(project, asyncio.Event())
+    def signal(self, project: str) -> asyncio.Event:
+        """What is set at the next write; to be taken before a look, and waited for after it."""
+        return self._signals.setdefault(project, asyncio.Event())
 
-    async def wait(self, waking: asyncio.Event, seconds: float) -> None:
+    async def wait(self, signal: asyncio.Event, seconds: float) -> None:
         """Until something was written, or a while has passed."""
         if not self.closing:
             try:
-                await asyncio.wait_for(waking.wait(), min(POLL_SECONDS, seconds))
+                await asyncio.wait_for(signal.wait(), min(POLL_SECONDS, seconds))
             except TimeoutError:
                 pass
 
     async def head(self, project: str, stream: str) -> int:
-        """The version of a stream's last event, of now or of a moment ago."""
+        """The version of a stream's last event, as of now or of a moment ago."""
         key, now = (project, stream), time.monotonic()
         kept = self._heads.get(key)
         if kept is None or now - kept[0] > POLL_SECONDS / 2 or (kept[1].done() and kept[1].exception()):
             store = self._projects.store(project)
             look = asyncio.ensure_future(to_thread.run_sync(lambda: store.head(stream).version))
             kept = self._heads[key] = (now, look)
-            if len(self._heads) > 10_000:
+            if len(self._heads) > _HEADS_MAX:
                 self._heads.clear()
         return await asyncio.shield(kept[1])

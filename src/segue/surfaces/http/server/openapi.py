@@ -7,17 +7,19 @@ asks a real server in all the ways that this description allows, and in some tha
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from inspect import Parameter as Signed
-from typing import Any, get_type_hints
+from collections.abc import Iterable, Sequence
+from inspect import Parameter
+from typing import Any
+
+from msgspec import to_builtins
+from starlette.responses import Response
 
 from .... import __version__
 from . import problems
-from .route import Taking
-from .routing import JSON, Answer, Route
-from .schemas import Schema, Shapes, sample
+from .parameters import SAVED
+from .route import JSON, Operation
+from .schemas import Schema, SchemaCollection, sample
 
-_PATH = r"\{(\w+)\}"
 _NAME = "^[A-Za-z0-9][A-Za-z0-9._-]*$"
 _ABOUT = """Sessions that survive: the operations of the library, over HTTP.
 
@@ -27,152 +29,165 @@ key belongs to a project, or to all; then `Segue-Project` says which. It has a r
 
 A write with an `Idempotency-Key` takes effect once, however often it is sent. Whatever is acknowledged is
 durable. Answers to GET have an `ETag`; bodies may be sent and are given with gzip."""
-_HEADERS: dict[str, tuple[str, str]] = {
-    "Project": ("Segue-Project", "The project, if the key is of all of them."),
-    "Actor": ("Segue-Actor", "Who acts, if the key is not bound to an agent; `user` without it."),
-    "Run": ("Segue-Run", "The run in which it is done."),
-    "Repository": (
-        "Segue-Repository",
-        "The key of the project as working trees know it (`project` in `segue list --json`): sessions are "
-        "begun for it, and memories of that scope are seen. Without it: the project's name on the server.",
-    ),
-    "Repeat": ("Idempotency-Key", "1 to 255 printable characters: the request takes effect once."),
-}
 _TEXTS = {
     200: "It is so.", 201: "It is there now.", 202: "It is taken; see the answer.", 204: "Done.",
     304: "It is what `If-None-Match` names.",
 }  # fmt: skip
 
 
-class Description:
-    """The document, made route by route."""
+def _header(name: str, about: str, **schema: Any) -> dict[str, Any]:
+    return {
+        "name": name, "in": "header", "required": False, "description": about,
+        "schema": {"type": "string", **schema},
+    }  # fmt: skip
 
-    def __init__(self) -> None:
-        self.shapes = Shapes()
-        self.paths: dict[str, dict[str, Any]] = {}
-        self.codes: set[int] = set()
-        self._taken: set[str] = set()
-        self._problem = self.shapes.of(problems.Problem)
-        self.shapes.named["Problem"]["required"] = ["type", "title", "status", "detail", "code"]
 
-    def add(self, route: Route) -> None:
-        """Describe a route."""
-        self.paths.setdefault(route.path, {})[route.method.lower()] = self._operation(route)
+_HEADERS = {
+    "Project": _header(
+        "Segue-Project", "The project, if the key is of all of them.",
+        maxLength=64, pattern=f"^({_NAME[1:-1]})?$",
+    ),
+    "Actor": _header(
+        "Segue-Actor", "Who acts, if the key is not bound to an agent; `user` without it.", maxLength=256
+    ),
+    "Run": _header(
+        "Segue-Run", "The run in which it is done.", maxLength=128, pattern=f"^({_NAME[1:-1]})?$"
+    ),
+    "Repository": _header(
+        "Segue-Repository",
+        "The key of the project as working trees know it (`project` in `segue list --json`): sessions are "
+        "begun for it, and memories of that scope are seen. Without it: the project's name on the server.",
+        maxLength=512,
+    ),
+    "Repeat": _header(
+        "Idempotency-Key", "1 to 255 printable characters: the request takes effect once.",
+        minLength=1, maxLength=255, pattern="^[!-~]+$",
+    ),
+}  # fmt: skip
 
-    def _operation(self, route: Route) -> dict[str, Any]:
-        function, about = route.function, route.about
-        takes, returns = Taking(function), get_type_hints(function, include_extras=True).get("return")
-        told = " ".join((function.__doc__ or "").split())
-        found: dict[str, Any] = {
-            "operationId": self._name(function.__name__, about.tags), "tags": list(about.tags),
-            "summary": re.split(r"(?<=[.;:?])\s", told, maxsplit=1)[0].rstrip(".;:"),
-            "description": told.replace("``", "`"),
-            "parameters": self._parameters(takes, route.path, route.method, bool(about.need)),
-            "responses": self._responses(route, returns),
-        }  # fmt: skip
-        if not about.need:
-            found["security"] = []
-        if takes.body is not None:
-            found["requestBody"] = self._body(takes.body, about.body)
-        return found
 
-    def _name(self, name: str, tags: Sequence[str]) -> str:
-        """A name that no other operation has."""
-        if name in self._taken:
-            name = f"{next(iter(tags), 'other')}_{name}"
-        self._taken.add(name)
-        return name
+def document(operations: Iterable[Operation]) -> dict[str, Any]:
+    """The description of all operations that are to be described."""
+    return _Description([one for one in operations if one.described]).document()
 
-    def _body(self, kind: Any, example: Any) -> dict[str, Any]:
-        schema = self.shapes.of(kind, inward=True)
-        shown = sample(schema, self.shapes.named) if example is None else example
-        named = self.shapes.named.get(str(schema.get("$ref", "")).rpartition("/")[2], {"required": ["all"]})
-        return {
-            "required": bool(named.get("required")),
-            "content": {JSON: {"schema": schema, "example": shown}},
+
+class _Description:
+    """The document as it is made. Schemas come first, all at once; examples may be made of them then."""
+
+    def __init__(self, operations: Sequence[Operation]) -> None:
+        self._operations = operations
+        self._schemas = SchemaCollection()
+        self._problem = self._schemas.outgoing(problems.Problem)
+        self._bodies = {
+            one: self._schemas.incoming(one.arguments.body) for one in operations if one.arguments.body
         }
-
-    def _parameters(self, takes: Taking, path: str, method: str, key: bool) -> list[Schema]:
-        inside = re.findall(_PATH, path)
-        found = []
-        for name, (hint, default) in takes.named.items():
-            schema = self.shapes.of(hint, inward=True)
-            about = schema.pop("description", "")
-            if name in inside:
-                schema |= {"minLength": 1, "maxLength": 128, "pattern": _NAME}
-            elif default not in (Signed.empty, None):
-                schema["default"] = default
-            needed = name in inside or default is Signed.empty
-            place = "path" if name in inside else "query"
-            entry = {"name": name, "in": place, "required": needed, "schema": schema}
-            found.append(entry | ({"description": about} if about else {}))
-        headers = ["Project", "Actor", "Run", "Repository"] if key else []
-        if key and method != "GET":
-            headers.append("Repeat")
-        return found + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
-
-    def _responses(self, route: Route, kind: Any) -> dict[str, Any]:
-        about, status, media = route.about, route.about.status, route.about.media_type
-        plain = media == JSON
-        schema: Schema = self.shapes.of(kind) if plain and not _is_response(kind) else {"type": "string"}
-        if _is_response(kind) and plain:
-            schema = {"type": "object"}
-        example = about.answer
-        shown = sample(schema, self.shapes.named) if example is None and plain else example
-        told = {"schema": schema} if shown is None else {"schema": schema, "example": shown}
-        content = {media.partition(";")[0]: told} if status != 204 else {}
-        for other in about.also:
-            content[other] = {"schema": {} if other.endswith(("json", "yaml")) else {"type": "string"}}
-        found: dict[str, Any] = {str(status): {"description": _TEXTS[status]}}
-        if content:
-            found[str(status)]["content"] = content
-        if route.method == "GET" and about.need and route.path.startswith("/v1/"):
-            found[str(status)]["headers"] = {"ETag": {"schema": {"type": "string"}}}
-            found["304"] = {"description": _TEXTS[304]}
-        for code in about.errors:
-            self.codes.add(code)
-            found[str(code)] = {"$ref": f"#/components/responses/Problem{code}"}
-        return found
-
-    def _refused(self, code: int) -> dict[str, Any]:
-        example = problems.body_of(code, "what was wrong, in a sentence", hint="a safe next step")
-        return {
-            "description": problems.about(code),
-            "content": {problems.TYPE: {"schema": self._problem, "example": example}},
+        self._parameters = {
+            (one, name): self._schemas.incoming(hint)
+            for one in operations
+            for name, (hint, _) in one.arguments.parameters.items()
         }
+        self._responses = {one: self._response_schema(one) for one in operations}
+        self._named = self._schemas.components()
+        self._names: set[str] = set()
 
-    def document(self, routes: Sequence[Route]) -> dict[str, Any]:
-        """All of it, but for what is not to be shown."""
-        for route in routes:
-            if route.about.shown:
-                self.add(route)
+    def _response_schema(self, operation: Operation) -> Schema:
+        if operation.media_type != JSON:
+            return {"type": "string"}
+        return (
+            {"type": "object"} if operation.returns is Response else self._schemas.outgoing(operation.returns)
+        )
+
+    def document(self) -> dict[str, Any]:
+        paths: dict[str, dict[str, Any]] = {}
+        for one in self._operations:
+            paths.setdefault(one.path, {})[one.method.lower()] = self._operation(one)
+        codes = sorted({code for one in self._operations for code in one.refusals})
         return {
             "openapi": "3.1.0",
             "info": {"title": "Segue", "version": __version__, "description": _ABOUT},
             "security": [{"key": []}],
-            "paths": dict(sorted(self.paths.items())),
+            "paths": dict(sorted(paths.items())),
             "components": {
                 "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-                "parameters": {name: _header(*told) for name, told in _HEADERS.items()},
-                "responses": {f"Problem{code}": self._refused(code) for code in sorted(self.codes)},
-                "schemas": dict(sorted(self.shapes.named.items())),
+                "parameters": _HEADERS,
+                "responses": {f"Problem{code}": self._refusal(code) for code in codes},
+                "schemas": self._named,
             },
         }
 
+    def _operation(self, operation: Operation) -> dict[str, Any]:
+        about = " ".join((operation.function.__doc__ or "").split())
+        found: dict[str, Any] = {
+            "operationId": self._unique_name(operation), "tags": [operation.tag],
+            "summary": re.split(r"(?<=[.;:?])\s", about, maxsplit=1)[0].rstrip(".;:"),
+            "description": about.replace("``", "`"),
+            "parameters": self._parameters_of(operation),
+            "responses": self._responses_of(operation),
+        }  # fmt: skip
+        if not operation.role:
+            found["security"] = []
+        if operation in self._bodies:
+            found["requestBody"] = self._request_body(self._bodies[operation], operation.body)
+        return found
 
-def _is_response(kind: Any) -> bool:
-    return kind is Answer
+    def _unique_name(self, operation: Operation) -> str:
+        name = operation.function.__name__
+        if name in self._names:
+            name = f"{operation.tag}_{name}"
+        self._names.add(name)
+        return name
 
+    def _request_body(self, schema: Schema, example: Any) -> dict[str, Any]:
+        shown = sample(schema, self._named) if example is None else example
+        struct = self._named.get(str(schema.get("$ref", "")).rpartition("/")[2])
+        needed = bool(struct["required"]) if struct else True
+        return {"required": needed, "content": {JSON: {"schema": schema, "example": shown}}}
 
-def _header(name: str, about: str) -> Schema:
-    schema: Schema = {"type": "string", "maxLength": 64, "pattern": f"^({_NAME[1:-1]})?$"}
-    match name:
-        case "Idempotency-Key":
-            schema |= {"minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"}
-        case "Segue-Run":
-            schema["maxLength"] = 128
-        case "Segue-Actor":
-            schema = {"type": "string", "maxLength": 256}
-        case "Segue-Repository":
-            schema = {"type": "string", "maxLength": 512}
-    return {"name": name, "in": "header", "required": False, "description": about, "schema": schema}
+    def _parameters_of(self, operation: Operation) -> list[Schema]:
+        in_path = re.findall(r"\{(\w+)\}", operation.path)
+        found = []
+        for name, (_, default) in operation.arguments.parameters.items():
+            schema = dict(self._parameters[operation, name])
+            about = schema.pop("description", "")
+            if name in in_path:
+                schema |= {"minLength": 1, "maxLength": 128, "pattern": _NAME}
+            elif default not in (Parameter.empty, None):
+                schema["default"] = default
+            entry = {
+                "name": name, "in": "path" if name in in_path else "query",
+                "required": name in in_path or default is Parameter.empty, "schema": schema,
+            }  # fmt: skip
+            found.append(entry | ({"description": about} if about else {}))
+        headers = ["Project", "Actor", "Run", "Repository"] if operation.role else []
+        if operation.role and operation.method != "GET":
+            headers.append("Repeat")
+        return found + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
+
+    def _responses_of(self, operation: Operation) -> dict[str, Any]:
+        good: dict[str, Any] = {"description": _TEXTS[operation.status]}
+        found: dict[str, Any] = {str(operation.status): good}
+        if operation.status != 204:
+            good["content"] = self._content(operation)
+        if operation.method == "GET" and operation.role and operation.path.startswith("/v1/"):
+            good["headers"] = {"ETag": {"schema": {"type": "string"}}}
+            found["304"] = {"description": _TEXTS[304]}
+        for code in operation.refusals:
+            found[str(code)] = {"$ref": f"#/components/responses/Problem{code}"}
+        return found
+
+    def _content(self, operation: Operation) -> dict[str, Any]:
+        schema, example = self._responses[operation], operation.response
+        if example is None and operation.media_type == JSON:
+            example = SAVED if operation.saves else sample(schema, self._named)
+        shown = {"schema": schema} if example is None else {"schema": schema, "example": example}
+        content = {operation.media_type.partition(";")[0]: shown}
+        for other in operation.also:
+            content[other] = {"schema": {} if other.endswith(("json", "yaml")) else {"type": "string"}}
+        return content
+
+    def _refusal(self, code: int) -> dict[str, Any]:
+        example = problems.problem(code, "what was wrong, in a sentence", hint="a safe next step")
+        return {
+            "description": problems.meaning(code),
+            "content": {problems.MEDIA_TYPE: {"schema": self._problem, "example": to_builtins(example)}},
+        }

@@ -1,4 +1,4 @@
-"""What the routes share: what is saved, pages and their cursors, parameters with their limits.
+"""What routes share: types of fields and parameters with their limits, pages of lists and their cursors.
 
 A cursor is opaque: it says behind what the next page begins, and nothing that a client should read. Lists
 are ordered by what never changes, so that paging through one misses nothing and gives nothing twice while
@@ -15,18 +15,16 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta
 
-from ....api.session import Session
 from ....errors import UsageError
 from ....services.sessions.repository import Saved
-from .route import Visit
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Saved)
 LIMIT_MAX = 1_000
-WHOLE_MAX = 2**53
+INTEGER_MAX = 2**53
 Limit = Annotated[int, Meta(ge=1, le=LIMIT_MAX, description="At most so many.")]
-Version = Annotated[int, Meta(ge=0, le=WHOLE_MAX, description="A version of the session.")]
+Version = Annotated[int, Meta(ge=0, le=INTEGER_MAX, description="A version of the session.")]
 Cursor = Annotated[str, Meta(max_length=2_000, description="`next` of the page before; empty: the first.")]
-Word = Annotated[str, Meta(max_length=256)]
 Text = Annotated[str, Meta(max_length=262_144)]
 Name = Annotated[str, Meta(max_length=256)]
 Id = Annotated[str, Meta(max_length=128)]
@@ -34,24 +32,19 @@ SAVED: dict[str, Any] = {"session": "2026-11-15-coding-web-001", "version": 5, "
 """The example of whatever was saved."""
 
 
-class Wish(msgspec.Struct, forbid_unknown_fields=True):
-    """Base of what is asked for: a field that is not known is refused, not overlooked."""
+class RequestBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Base of what is sent: a field that is not known is refused, not overlooked."""
 
 
-class Reason(Wish):
-    """Why."""
+class Reason(RequestBody):
+    """Why it is done; it is recorded."""
 
     reason: Text = ""
 
 
-def session_of(visit: Visit, id: str) -> Session:
-    """The session that a path names; UnknownSession if it is not in this project."""
-    return visit.segue.attach(id)
-
-
-def with_more(saved: Saved, **more: Any) -> dict[str, Any]:
-    """What was saved, and more of it: as commands print it."""
-    return {**{name: getattr(saved, name) for name in saved.__struct_fields__}, **more}
+def with_more(kind: type[S], saved: Saved, **more: Any) -> S:
+    """What was saved, and more about it."""
+    return kind(**msgspec.structs.asdict(saved), **more)
 
 
 def cursor_of(*keys: str | int) -> str:
@@ -66,7 +59,7 @@ def keys_in(cursor: str, *kinds: type) -> tuple[Any, ...]:
         keys: tuple[Any, ...] = msgspec.json.decode(raw, type=tuple[kinds])  # type: ignore[valid-type]
     except (binascii.Error, ValueError, msgspec.MsgspecError, UnicodeDecodeError):
         raise UsageError("this is no cursor of this list", hint="give `next` of the page before") from None
-    if any(isinstance(key, int) and not 0 <= key <= WHOLE_MAX for key in keys):
+    if any(isinstance(key, int) and not 0 <= key <= INTEGER_MAX for key in keys):
         raise UsageError("this is no cursor of this list", hint="give `next` of the page before")
     return keys
 

@@ -1,9 +1,10 @@
-"""The gate: what every request passes before a route sees it, and every answer behind it.
+"""The request pipeline: what every request passes before a route sees it, and every response behind it.
 
-In this order: the host's name, the web page that asks, the key, the rate, the size, whether the same was
-asked before. A wrong key is 401 whatever else is wrong. A request with an ``Idempotency-Key`` takes effect
-once: the first answer is kept, durably, before it is sent, and given again to whoever repeats the request.
-Answers get an ETag and are compressed here; streams pass as they are.
+In this order: the host's name, the web page that asks, the key, the rate, the size, whether the same request
+came before. A wrong key is 401 whatever else is wrong. A request with an ``Idempotency-Key`` takes effect
+once: the first response is kept, durably, before it is sent, and given again to whoever repeats the request.
+What is raised becomes problem details. Responses get an ETag and are compressed; streams pass as they are.
+Every request is counted and logged, and every write stands in the audit.
 """
 
 from __future__ import annotations
@@ -12,320 +13,248 @@ import asyncio
 import hashlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from functools import partial
-from typing import Any
 
 import msgspec
 from anyio import to_thread
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ....core.base.values import whole as length_of
+from ....core.base.values import whole as whole_number
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
 from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
-from ....services.server import idempotency as once
+from ....services.server import idempotency
 from . import problems
-from .commit_queue import in_thread
+from .body import TooLarge, limited, replayed, unpacked
 from .context import ServerContext
-from .response import Messages, TooLarge, gzipped, header, headers_of, whole
-from .route import ACTOR, OPEN, PROJECT, RUN
-from .routing import Receive, Route, Scope, Send
+from .key_lookups import KeyLookups
+from .response import BufferedResponse
+from .route import ACCESS, ACTOR, JSON, OPEN_PATHS, OPERATION, PATH, PROJECT, ROLE, RUN, Operation
 
-ASGIApp = Callable[[Any, Any, Any], Awaitable[None]]
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
-REPEAT = "idempotency-key"
+IDEMPOTENCY_KEY = "idempotency-key"
 NEVER_KEPT = "/v1/keys"
-"""What these answer holds a secret: a key asked for twice is two keys."""
-REPLAYED = (b"idempotency-replayed", b"true")
+"""What is answered there holds a secret: a key asked for twice is two keys."""
+REPLAYED = {"idempotency-replayed": "true"}
 _KEY_CHARS_MAX = 255
 _TWIN_SECONDS = 2.0
-_AUDIT_SECONDS = 1.0
-_ANSWER_BYTES_MAX = 1_000_000
+_KEPT_BYTES_MAX = 1_000_000
+_LOGGED_CHARS_MAX = 200
 
 
 class RequestPipeline:
-    """An ASGI application in front of another."""
+    """ASGI middleware around the routes."""
 
-    def __init__(self, app: ASGIApp, front: ServerContext, mounts: dict[str, ASGIApp] | None = None) -> None:
+    def __init__(self, app: ASGIApp, server: ServerContext) -> None:
         self.app = app
-        self.front = front
-        self.mounts = dict(mounts or {})
-        """Applications by the path that they have, which know nothing of keys."""
-        self.lookups = Lookups(front)
+        self.server = server
+        self.lookups = KeyLookups(server)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["method"] == "HEAD":  # the server below sends no body then
-            scope = {**scope, "method": "GET", "segue_head": True}
-        visit = _Passage(self, scope, receive, send)
-        self.front.metrics.begun()
-        begun, path = time.perf_counter(), without_secrets(scope["path"])[:200]
+        scope["path"] = "/" + "/".join(filter(None, scope["path"].split("/")))  # empty parts do not count
+        exchange = _Exchange(self, scope, receive, send)
+        self.server.metrics.begun()
+        begun = time.perf_counter()
         try:
-            await visit.go()
+            await exchange.run()
         finally:
-            seconds = time.perf_counter() - begun
-            self.front.metrics.ended(scope["method"], visit.route, visit.out.status, seconds)
-            access = visit.access
-            self.front.log(
-                event="request", id=visit.id, method=scope["method"], path=path,
-                status=visit.out.status, ms=round(seconds * 1000, 2),
-                key=access.key if access else "", project=access.project if access else "",
-            )  # fmt: skip
-            writes = scope["method"] in WRITES and scope.get("segue_need") != "reader"
-            if access and writes and visit.out.status < 300:
-                self.front.watch.poke(access.project)
-            if access and (writes or visit.out.status == 403):
-                self.front.later(access, f"{scope['method']} {path}", visit.out.status)
+            self._record(exchange, scope, time.perf_counter() - begun)
 
-
-class Lookups:
-    """Looks for keys in a store that is a server: one for all requests that wait for it with the same key.
-
-    Whoever comes while a look is under way waits for the next one, so that each request is let in by a look
-    that began after it came: a key that was revoked by then is unknown to it."""
-
-    def __init__(self, front: ServerContext) -> None:
-        self._front = front
-        self._waiting: dict[tuple[str, str], list[asyncio.Future[Access]]] = {}
-
-    async def known(self, token: str, project: str) -> Access:
-        """Who asks; NotKnown or NotAllowed."""
-        key = (token, project)
-        waiting = self._waiting.get(key)
-        if waiting is not None:
-            mine: asyncio.Future[Access] = asyncio.get_running_loop().create_future()
-            waiting.append(mine)
-            return await mine
-        self._waiting[key] = []
-        try:
-            return await in_thread(partial(self._front.known, token, project))
-        finally:
-            self._next(key)
-
-    def _next(self, key: tuple[str, str]) -> None:
-        """Look once more for those who came meanwhile, if any did."""
-        waiting = [one for one in self._waiting.pop(key) if not one.done()]
-        if waiting:
-            self._waiting[key] = []
-            task = asyncio.ensure_future(in_thread(partial(self._front.known, *key)))
-            task.add_done_callback(partial(self._tell, key, waiting))
-
-    def _tell(
-        self, key: tuple[str, str], waiting: list[asyncio.Future[Access]], task: asyncio.Future[Access]
-    ) -> None:
-        fault = asyncio.CancelledError() if task.cancelled() else task.exception()
-        for one in waiting:
-            if one.done():
-                continue
-            if fault is None:
-                one.set_result(task.result())
-            else:
-                one.set_exception(fault)
-        self._next(key)
-
-
-class _Passage:
-    """One request on its way."""
-
-    def __init__(self, gate: RequestPipeline, scope: Scope, receive: Receive, send: Send) -> None:
-        self._gate = gate
-        self._front = gate.front
-        self._scope = scope
-        self._receive = receive
-        self._headers = scope["segue_headers"] = headers_of(scope)
-        given = self._headers.get("x-request-id", "")
-        self.id = (
-            given
-            if given.isascii() and given.isprintable() and 0 < len(given) <= 64
-            else secrets.token_hex(8)
-        )
-        self.access: Access | None = None
-        plain = scope["method"] == "GET" and scope["path"].startswith("/v1/")
-        self.out = Messages(
-            send, request_id=self.id, etag=plain, matches=self._headers.get("if-none-match", ""),
-            gzip="gzip" in self._headers.get("accept-encoding", ""),
+    def _record(self, exchange: _Exchange, scope: Scope, seconds: float) -> None:
+        """Count, log and audit a request that is over."""
+        server, access, status = self.server, exchange.access, exchange.response.status
+        path = without_secrets(scope["path"])[:_LOGGED_CHARS_MAX]
+        server.metrics.ended(scope["method"], scope.get(PATH, "other"), status, seconds)
+        server.log(
+            event="request", id=exchange.id, method=scope["method"], path=path, status=status,
+            ms=round(seconds * 1000, 2), key=access.key if access else "",
+            project=access.project if access else "",
         )  # fmt: skip
+        writes = scope["method"] in WRITES and scope.get(ROLE) != "reader"
+        if access and writes and status < 300:
+            server.follower.wake(access.project)
+        if access and (writes or status == 403):
+            server.audit(access, f"{scope['method']} {path}", status)
 
-    @property
-    def route(self) -> str:
-        """The path as it was declared, for counts."""
-        found: Route | None = self._scope.get("segue_route")
-        return found.path if found is not None else self._mount or "other"
 
-    @property
-    def _mount(self) -> str:
-        path: str = self._scope["path"]
-        return next((one for one in self._gate.mounts if path == one or path.startswith(one + "/")), "")
+class _Exchange:
+    """One request on its way in, and its response on the way out."""
 
-    async def go(self) -> None:
+    def __init__(self, pipeline: RequestPipeline, scope: Scope, receive: Receive, send: Send) -> None:
+        self._pipeline = pipeline
+        self._server = pipeline.server
+        self._scope = scope
+        self._receive = limited(receive, pipeline.server.options.body_bytes_max)
+        self._headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
+        }  # of one that comes twice, the first
+        self.id = _request_id(self._headers.get("x-request-id", ""))
+        self.access: Access | None = None
+        tagged = scope["method"] in ("GET", "HEAD") and scope["path"].startswith("/v1/")
+        self.response = BufferedResponse(send, self._headers, request_id=self.id, tagged=tagged)
+
+    async def run(self) -> None:
         try:
             self._check_host()
-            self._check_page()
-            if self._scope["path"] not in OPEN:
-                self.access = await self._admit()
-                self._scope["segue_access"] = self.access
-            await self._take_body()
-            if self._kept() and REPEAT in self._headers:
-                await self._once(self._headers[REPEAT])
+            self._check_origin()
+            if self._scope["path"] not in OPEN_PATHS:
+                self.access = self._scope[ACCESS] = await self._authenticate()
+            await self._unpack_body()
+            if self._is_repeatable() and IDEMPOTENCY_KEY in self._headers:
+                await self._serve_once(self._headers[IDEMPOTENCY_KEY])
             else:
                 await self._serve()
-        except TooLarge as fault:
-            hint = "send less at once; `segue serve --max-body` takes more"
-            await self.out.problem(413, problems.body_of(413, str(fault), hint=hint))
-        except SegueError as fault:
-            await self.out.problem(*problems.of_error(fault))
-        except OSError as fault:
-            told = problems.of_machine(fault)
-            if told is None:
-                raise
-            await self.out.problem(*told)
-        await self.out.finish()
+        except Exception as fault:
+            self.response.replace(self._problem(fault))
+        await self.response.finish()
 
-    def _kept(self) -> bool:
-        """Whether the answer is kept for whoever asks again: of what may write, and holds no secret."""
-        named = "/" + "/".join(filter(None, self._scope["path"].split("/")))  # as the routes are found
-        writes = self.access is not None and self.access.role != "reader" and self._scope["method"] in WRITES
-        return writes and not named.startswith(NEVER_KEPT)
+    async def _serve(self) -> None:
+        try:
+            await self._pipeline.app(self._scope, self._receive, self.response.send)
+        except Exception as fault:
+            self.response.replace(self._problem(fault))
+
+    def _problem(self, fault: Exception) -> Response:
+        """The response to what was raised. Of what is no error of ours only kind and place are logged."""
+        if isinstance(fault, ClientDisconnect):
+            fault = UsageError("the request ended before its body did", hint="send all of it")
+        if not isinstance(fault, SegueError):
+            self._server.log_fault(fault)
+            fault = (isinstance(fault, OSError) and problems.of_machine(fault)) or fault
+        if isinstance(fault, SegueError):
+            operation: Operation | None = self._scope.get(OPERATION)
+            return problems.of_error(fault, invalid=operation.invalid if operation else 400)
+        return problems.response(problems.problem(500, "a fault of the server, which it has logged"))
 
     def _check_host(self) -> None:
-        hosts = self._front.rules.hosts
+        hosts = self._server.options.hosts
         name = self._headers.get("host", "")
         bare = name.rpartition(":")[0] if name.rpartition(":")[2].isdecimal() else name
         if hosts and bare.strip("[]").lower() not in hosts:
             raise Misdirected(f"this server is not {bare[:100]!r}", hint=f"ask it as {hosts[0]}")
 
-    def _check_page(self) -> None:
+    def _check_origin(self) -> None:
         """Without keys no web page may ask: a browser says which one does, and sends its writes unasked."""
         page = self._headers.get("origin", "")
-        if self._front.rules.auth or not page:
+        if self._server.options.auth or not page:
             return
         if page.partition("://")[2].lower() != self._headers.get("host", "").lower():
             raise NotAllowed(
                 "a server without keys answers no web page", hint="serve with keys, and give the page one"
             )
 
-    async def _admit(self) -> Access:
+    async def _authenticate(self) -> Access:
         scheme, _, token = self._headers.get("authorization", "").partition(" ")
         token = token.strip() if scheme.lower() == "bearer" else ""
         project = self._headers.get(PROJECT, "")
         try:
-            if self._front.embedded:  # a look into a file of ours; a thread would cost more
-                access = self._front.known(token, project)
+            if self._server.embedded:  # a look into a file of ours; a thread would cost more
+                access = self._server.authenticate(token, project)
             else:
-                access = await self._gate.lookups.known(token, project)
+                access = await self._pipeline.lookups.authenticate(token, project)
         except SegueError:
-            self._front.metrics.count("keys_refused")
+            self._server.metrics.count("keys_refused")
             raise
-        self._front.limit(access.key)
+        self._server.count_request(access.key)
         return access
 
-    async def _take_body(self) -> None:
-        """Refuse what is too large before it is read; unpack what is packed."""
-        most = self._front.rules.body_bytes_max
-        if not 0 <= length_of(self._headers.get("content-length", "0")) <= most:
-            raise TooLarge(f"more than {most:,} bytes")
+    async def _unpack_body(self) -> None:
+        """Refuse a body that is too large before it is read; unpack one that is packed."""
+        bytes_max = self._server.options.body_bytes_max
+        if not 0 <= whole_number(self._headers.get("content-length", "0")) <= bytes_max:
+            raise TooLarge(f"more than {bytes_max:,} bytes")
         packing = self._headers.get("content-encoding", "identity").lower()
         if packing == "gzip":
-            body = gzipped(await whole(self._receive, most), most)
-            self._receive = _again(body)
-            kept = [
-                (n, v) for n, v in self._scope["headers"] if n not in (b"content-encoding", b"content-length")
-            ]
-            self._scope["headers"] = [*kept, header("content-length", str(len(body)))]
+            body = unpacked(await Request(self._scope, self._receive).body(), bytes_max)
+            self._receive = replayed(body, self._receive)
+            headers = MutableHeaders(raw=list(self._scope["headers"]))
+            del headers["content-encoding"]
+            headers["content-length"] = str(len(body))
+            self._scope["headers"] = headers.raw
         elif packing != "identity":
             raise UsageError(f"unknown content encoding {packing[:40]!r}", hint="gzip, or none")
 
-    async def _serve(self) -> None:
-        mount = self._mount
-        app = self._gate.mounts[mount] if mount else self._gate.app
-        await app(self._scope, self._receive, self.out.send)
-
     # -- the same request again ----------------------------------------------------------------
 
-    async def _once(self, token: str) -> None:
-        if not 0 < len(token) <= _KEY_CHARS_MAX or not token.isprintable():
+    def _is_repeatable(self) -> bool:
+        """Whether the response is kept for whoever asks again: of what may write, and holds no secret."""
+        writes = self.access is not None and self.access.role != "reader" and self._scope["method"] in WRITES
+        return writes and not self._scope["path"].startswith(NEVER_KEPT)
+
+    async def _serve_once(self, key: str) -> None:
+        if not 0 < len(key) <= _KEY_CHARS_MAX or not key.isprintable():
             raise UsageError(
                 "an idempotency key has 1 to 255 printable characters", hint="a random one is best"
             )
-        body = await whole(self._receive, self._front.rules.body_bytes_max)
-        self._receive = _again(body)
-        assert self.access is not None
-        asked = (
-            self.access.key, self.access.project, self._scope["method"], self._scope["path"],
-            self._scope.get("query_string", b"").decode("latin-1"), token,
-        )  # fmt: skip
-        id = hashlib.sha256("\0".join(asked).encode()).hexdigest()
-        whose = "\0".join(self._headers.get(name, "") for name in (ACTOR, RUN))
-        request = hashlib.sha256(whose.encode() + b"\0" + body).hexdigest()
-        if await self._replayed(id, request):
+        body = await Request(self._scope, self._receive).body()
+        self._receive = replayed(body, self._receive)
+        id, request = self._fingerprints(key, body)
+        if await self._replay(id, request):
             return
-        mark = once.RequestMark(id)
-        reset = once.serving.set(mark)
-        self.out.hold = True
+        mark = idempotency.RequestMark(id)
+        reset = idempotency.current_mark.set(mark)
+        self.response.hold = True
         try:
             await self._serve()
         finally:
-            once.serving.reset(reset)
+            idempotency.current_mark.reset(reset)
         if mark.found:
-            await self._after_twin(id, request, mark.stream)
-        elif 200 <= self.out.status < 300 and len(self.out.body) <= _ANSWER_BYTES_MAX:
-            answer = KeptResponse(id, request, self.out.status, self.out.type, self.out.body, now())
-            await to_thread.run_sync(self._front.projects.desk.answer, answer)
-        self.out.hold = False
+            await self._replay_twin(id, request, mark.stream)
+        elif 200 <= self.response.status < 300 and len(self.response.body) <= _KEPT_BYTES_MAX:
+            kept = KeptResponse(
+                id, request, self.response.status, self.response.headers.get("content-type", ""),
+                self.response.body, now(),
+            )  # fmt: skip
+            await to_thread.run_sync(self._server.projects.desk.answer, kept)
 
-    async def _replayed(self, id: str, request: str) -> bool:
-        answer = await to_thread.run_sync(self._front.projects.desk.answered, id)
-        if answer is None:
+    def _fingerprints(self, key: str, body: bytes) -> tuple[str, str]:
+        """(what the response is kept under, a hash of what was asked and by whom)."""
+        assert self.access is not None
+        scope = self._scope
+        parts = (
+            self.access.key, self.access.project, scope["method"], scope["path"],
+            scope.get("query_string", b"").decode("latin-1"), key,
+        )  # fmt: skip
+        id = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        whose = "\0".join(self._headers.get(name, "") for name in (ACTOR, RUN))
+        return id, hashlib.sha256(whose.encode() + b"\0" + body).hexdigest()
+
+    async def _replay(self, id: str, request: str) -> bool:
+        """Give the kept response, if there is one; KeyReused if it is that of another request."""
+        kept = await to_thread.run_sync(self._server.projects.desk.answered, id)
+        if kept is None:
             return False
-        if answer.request != request:
+        if kept.request != request:
             raise KeyReused("this idempotency key was used for another request", hint="take a new one")
-        self._front.metrics.count("requests_repeated")
-        self.out.replace(answer.status, answer.type, answer.body, [REPLAYED])
+        self._server.metrics.count("requests_repeated")
+        self.response.replace(Response(kept.body, kept.status, REPLAYED, kept.type))
         return True
 
-    async def _after_twin(self, id: str, request: str, stream: str) -> None:
-        """It took effect before: give that answer, or what it left if the server died before it answered."""
+    async def _replay_twin(self, id: str, request: str, stream: str) -> None:
+        """It took effect before: give that response, or what it left if the server died before it was
+        sent."""
         deadline = time.monotonic() + _TWIN_SECONDS
         while time.monotonic() < deadline:
-            if await self._replayed(id, request):
+            if await self._replay(id, request):
                 return
             await asyncio.sleep(0.05)
-        route: Route | None = self._scope.get("segue_route")
-        if 200 <= self.out.status < 300 or route is None or not route.about.saves:
+        operation: Operation | None = self._scope.get(OPERATION)
+        if 200 <= self.response.status < 300 or operation is None or not operation.saves:
             return  # the route told what it left, or says that it was carried out already
         assert self.access is not None
-        store = self._front.projects.store(self.access.project)
-        left = await to_thread.run_sync(once.done_before, store, stream)
+        store = self._server.projects.store(self.access.project)
+        left = await to_thread.run_sync(idempotency.left_by, store, stream)
         name, version = left[0] if left else ("", 0)
-        told = {"session": name.partition("/")[2], "version": version, "events": 0, "warnings": []}
-        self.out.replace(200, "application/json", msgspec.json.encode(told), [REPLAYED])
+        saved = {"session": name.partition("/")[2], "version": version, "events": 0, "warnings": []}
+        self.response.replace(Response(msgspec.json.encode(saved), 200, REPLAYED, JSON))
 
 
-def _again(body: bytes) -> Receive:
-    """A body that was read, for whoever reads it next."""
-    sent = False
-
-    async def receive() -> Any:
-        nonlocal sent
-        if sent:
-            await asyncio.Event().wait()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return receive
-
-
-async def upkeep(front: ServerContext) -> None:
-    """While the server runs: write the audit, forget old answers and marks."""
-    last = float("-inf")
-    while True:
-        await asyncio.sleep(_AUDIT_SECONDS)
-        with suppress(SegueError, OSError):
-            await to_thread.run_sync(front.flush)
-        if time.monotonic() - last > 600:
-            last = time.monotonic()
-            with suppress(SegueError, OSError):
-                await to_thread.run_sync(front.tidy)
+def _request_id(given: str) -> str:
+    """The id that the client gave, if it can stand in a log and a header; else a new one."""
+    good = given.isascii() and given.isprintable() and 0 < len(given) <= 64
+    return given if good else secrets.token_hex(8)

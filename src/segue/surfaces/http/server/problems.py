@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 import msgspec
+from starlette.responses import Response
 
 from ....errors import SegueError, of_os
 
-TYPE = "application/problem+json"
-_FORESEEN: dict[int, tuple[str, str]] = {
+MEDIA_TYPE = "application/problem+json"
+_STATUSES: dict[int, tuple[str, str]] = {
     400: ("usage", "the request is not what this route takes"),
     401: ("not_known", "no key, or one that this server does not know"),
     403: ("not_allowed", "the key's role, project or agent is another one"),
@@ -28,47 +29,49 @@ _FORESEEN: dict[int, tuple[str, str]] = {
 }
 
 
-class Problem(msgspec.Struct, omit_defaults=True):
+class Problem(msgspec.Struct):
     """What went wrong: ``code`` is stable, ``detail`` is for people, ``hint`` names a safe next step."""
 
     type: str
     title: str
     status: int
     detail: str
-    code: str = "error"
-    hint: str = ""
+    code: str
+    hint: str
 
 
-def about(status: int) -> str:
+def meaning(status: int) -> str:
     """What a status means here."""
-    return _FORESEEN.get(status, ("error", "something went wrong"))[1]
+    return _STATUSES.get(status, ("error", "something went wrong"))[1]
 
 
-def of_error(fault: SegueError) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """(status, body, headers) of one of our errors."""
-    status = fault.http_status
-    found = body_of(status, fault.message, code=fault.code, hint=fault.hint)
-    found.update({name: value for name, value in fault.facts().items() if name not in found})
+def problem(status: int, detail: str, *, code: str = "", hint: str = "") -> Problem:
+    """Problem details; their ``type`` names the error, as the reference does."""
+    code = code or _STATUSES.get(status, ("error", ""))[0]
+    return Problem(f"urn:segue:error:{code}", meaning(status), status, detail, code, hint)
+
+
+def response(found: Problem, headers: dict[str, str] | None = None, **facts: Any) -> Response:
+    """The response that tells it, with ``facts`` behind the usual fields."""
+    usual = msgspec.structs.asdict(found)
+    content = msgspec.json.encode({**usual, **facts, **usual}, enc_hook=str)
+    return Response(content, found.status, headers, MEDIA_TYPE)
+
+
+def of_error(fault: SegueError, *, invalid: int = 400) -> Response:
+    """The response to one of our errors; ``invalid`` is the status for what is not what the route takes."""
     headers = {}
     if fault.retryable:
         seconds = getattr(fault, "retry_after_seconds", 1.0)
         headers["retry-after"] = str(max(1, math.ceil(seconds)))
-    if status == 401:
+    if fault.http_status == 401:
         headers["www-authenticate"] = 'Bearer realm="segue"'
-    return status, found, headers
+    found = problem(fault.http_status, fault.message, code=fault.code, hint=fault.hint)
+    if found.status == 400:
+        found.status = invalid
+    return response(found, headers, **fault.facts())
 
 
-def of_machine(fault: OSError) -> tuple[int, dict[str, Any], dict[str, str]] | None:
-    """The same of an error of the server's machine, as of a full disk, without paths; None if it is none."""
-    if fault.errno is None:
-        return None
-    return of_error(of_os(OSError(fault.errno, fault.strerror)))
-
-
-def body_of(status: int, detail: str, *, code: str = "", hint: str = "") -> dict[str, Any]:
-    """Problem details; their ``type`` names the error, as the reference does."""
-    code = code or _FORESEEN.get(status, ("error", ""))[0]
-    return {
-        "type": f"urn:segue:error:{code}", "title": about(status), "status": status, "detail": detail,
-        "code": code, "hint": hint,
-    }  # fmt: skip
+def of_machine(fault: OSError) -> SegueError | None:
+    """An error of the server's machine, as of a full disk, without its paths; None if it is none."""
+    return None if fault.errno is None else of_os(OSError(fault.errno, fault.strerror))

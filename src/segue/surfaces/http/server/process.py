@@ -8,73 +8,64 @@ from contextlib import suppress
 
 import uvicorn
 
-from ....core.base.values import Value
 from ....errors import AccessError, SegueError, UsageError
 from ....services.server.projects import Projects
+from ....services.server.startup import ListenAddress
 from ..app import application
-from .context import Rules, ServerContext
+from .context import ServerContext, ServerOptions
 
 GRACE_SECONDS = 10
 BACKLOG = 2_048
 FILES_MAX = 65_536
 
 
-class Served(Value):
-    """What is served, and where."""
-
-    projects: Projects
-    host: str
-    port: int
-    rules: Rules
-    announce: Callable[[str], None]
-    tls: tuple[str, str] = ("", "")
-
-
 class _Server(uvicorn.Server):
     def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], closing: Callable[[], None]
+        self, config: uvicorn.Config, on_start: Callable[[], None], on_shutdown: Callable[[], None]
     ) -> None:
         super().__init__(config)
-        self._ready = ready
-        self._closing = closing
+        self._on_start = on_start
+        self._on_shutdown = on_shutdown
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         if self.started:
-            self._ready()
+            self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._closing()  # whoever follows something is told that it ends
+        self._on_shutdown()  # before it waits for the clients: streams end then
         await super().shutdown(sockets=sockets)
 
 
-def run(served: Served) -> int:
-    """Serve until SIGTERM or SIGINT; what is under way is answered first."""
-    more_files()
-    listening = _listen(served.host, served.port)
-    host = f"[{served.host}]" if ":" in served.host else served.host
-    url = f"{'https' if served.tls[0] else 'http'}://{host}:{listening.getsockname()[1]}"
-    front = ServerContext(served.projects, served.rules)
-    app = application(front)
+def run(
+    projects: Projects, where: ListenAddress, options: ServerOptions, announce: Callable[[str], None]
+) -> int:
+    """Serve until SIGTERM or SIGINT; what is under way is answered first. ``announce`` gets the URL."""
+    allow_more_files()
+    listening = _listen(where.host, where.port)
+    host = f"[{where.host}]" if ":" in where.host else where.host
+    url = f"{'https' if where.tls else 'http'}://{host}:{listening.getsockname()[1]}"
+    server_context = ServerContext(projects, options)
+    app = application(server_context)
     try:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, lifespan="on",
             timeout_graceful_shutdown=GRACE_SECONDS, backlog=BACKLOG,
-            ssl_certfile=served.tls[0] or None, ssl_keyfile=served.tls[1] or None,
+            ssl_certfile=where.certificate or None, ssl_keyfile=where.key or None,
         )  # fmt: skip
         config.load()
     except (OSError, ValueError) as fault:
         raise UsageError(
             f"this certificate and key cannot be used: {fault}", hint="see --tls-cert"
         ) from fault
-    server = _Server(config, lambda: served.announce(url), front.watch.close)
+    server = _Server(config, lambda: announce(url), server_context.follower.close)
     server.run(sockets=[listening])
     return 0 if server.started else 70
 
 
-def more_files() -> None:
-    """Take as many open files as this process may: each thread has its own connection to each embedded store
-    that it was asked about, and the usual 1,024 are used up by some ten projects at work."""
+def allow_more_files() -> None:
+    """Raise the limit of open files as far as this process may: each thread has its own connection to each
+    embedded store that it works on, and the usual 1,024 are used up by some ten projects."""
     with suppress(ImportError, OSError, ValueError):
         import resource
 

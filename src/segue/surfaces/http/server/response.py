@@ -1,149 +1,83 @@
-"""The messages of a request and of its answer: read whole, held back, packed, and given a tag."""
+"""A response on its way out: kept until it is whole, then tagged and packed; a stream passes as it comes."""
 
 from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-import msgspec
+from starlette.datastructures import MutableHeaders
+from starlette.responses import Response
+from starlette.types import Message, Send
 
-from ....errors import UsageError
-from .problems import TYPE
-
-Send = Callable[[Any], Awaitable[None]]
 GZIP_BYTES_MIN = 1_000
-_TEXTUAL = (
-    "application/json",
-    "application/problem+json",
-    "text/",
-    "application/openapi",
-    "application/vnd.oai",
-)
+_PACKED_TYPES = ("application/json", "application/problem+json", "text/")
 
 
-class TooLarge(Exception):
-    """A body of more bytes than are taken."""
+class BufferedResponse:
+    """What an application sends for one request. While ``hold`` is set, nothing of it goes out."""
 
-
-def header(name: str, value: str) -> tuple[bytes, bytes]:
-    return name.encode("latin-1"), value.encode("latin-1", "replace")
-
-
-def headers_of(scope: MutableMapping[str, Any]) -> dict[str, str]:
-    """Headers by name; of one that comes twice, the first."""
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return found
-
-
-async def whole(receive: Callable[[], Awaitable[Any]], most: int) -> bytes:
-    """A body to its end; TooLarge if it has none within so many bytes, UsageError if it was cut off."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise UsageError("the request ended before its body did", hint="send all of it")
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > most:
-            raise TooLarge(f"more than {most:,} bytes")
-        if not message.get("more_body"):
-            return b"".join(parts)
-
-
-def gzipped(body: bytes, most: int) -> bytes:
-    """A packed body, unpacked; TooLarge if it becomes larger than that, or is none."""
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        found = unpacker.decompress(body, most + 1)
-    except zlib.error:
-        raise TooLarge("it is not gzip") from None
-    if len(found) > most or unpacker.unconsumed_tail:
-        raise TooLarge(f"more than {most:,} bytes when unpacked")
-    if not unpacker.eof:
-        raise TooLarge("it is not gzip to its end")
-    return found
-
-
-class Messages:
-    """An answer on its way out. While ``hold`` is set, nothing is sent."""
-
-    def __init__(self, send: Send, *, request_id: str, etag: bool, matches: str, gzip: bool) -> None:
+    def __init__(self, send: Send, request: Mapping[str, str], *, request_id: str, tagged: bool) -> None:
+        """``tagged``: it gets an ETag, and is 304 if the client has it already."""
         self._send = send
+        self._request = request
         self._id = request_id
-        self._etag = etag
-        self._matches = matches
-        self._gzip = gzip
-        self._headers: list[tuple[bytes, bytes]] = []
-        self._flowing = False
-        self._sent = False
+        self._tagged = tagged
+        self._streaming = False
+        self.headers = MutableHeaders()
         self.hold = False
         self.status = 0
         self.body = b""
 
-    @property
-    def type(self) -> str:
-        found = next((v for n, v in self._headers if n.lower() == b"content-type"), b"")
-        return found.decode("latin-1")
-
-    async def send(self, message: Any) -> None:
-        """What an application sends: kept until it is whole, or passed on if it is a stream."""
+    async def send(self, message: Message) -> None:
+        """What the application calls as its ``send``."""
         if message["type"] == "http.response.start":
-            self.status, self._headers = message["status"], list(message.get("headers", ()))
-            return
-        if message["type"] != "http.response.body":
-            await self._send(message)
+            self.status, self.headers = message["status"], MutableHeaders(raw=list(message["headers"]))
             return
         more = message.get("more_body", False)
-        if more and not self._flowing and not self.hold:
-            self._flowing = True
-            await self._start(self._headers)
-        if self._flowing:
-            self._sent = not more
+        if more and not self._streaming and not self.hold:
+            self._streaming = True
+            await self._start()
+        if self._streaming:
             await self._send(message)
-            return
-        self.body += message.get("body", b"")
+        else:
+            self.body += message.get("body", b"")
 
-    def replace(
-        self, status: int, type: str, body: bytes, headers: Sequence[tuple[bytes, bytes]] = ()
-    ) -> None:
-        """Another answer in the place of this one."""
-        self.status, self.body = status, body
-        self._headers = [header("content-type", type), *headers]
-
-    async def problem(self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> None:
-        """Say what went wrong, if nothing was said yet."""
-        more = [header(name, value) for name, value in (headers or {}).items()]
-        self.replace(status, TYPE, msgspec.json.encode(body, enc_hook=str), more)
+    def replace(self, response: Response) -> None:
+        """Another response in the place of this one."""
+        self.status, self.headers, self.body = response.status_code, response.headers, bytes(response.body)
 
     async def finish(self) -> None:
-        """Send what was kept."""
-        if self._sent or self._flowing or not self.status:
+        """Send what was kept, unless it was a stream."""
+        if self._streaming or not self.status:
             return
-        self._sent = True
-        headers = [(n, v) for n, v in self._headers if n.lower() != b"content-length"]
-        body = self.body
-        if self._etag and self.status == 200:
-            tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-            headers += [header("etag", tag), header("cache-control", "no-cache, private")]
-            if self._matches.strip() == "*" or tag in [
-                one.strip().removeprefix("W/") for one in self._matches.split(",")
-            ]:
-                self.status, body = 304, b""
-                headers = [(n, v) for n, v in headers if n.lower() != b"content-type"]
-        if self._gzip and len(body) >= GZIP_BYTES_MIN and self.type.startswith(_TEXTUAL):
-            packer = zlib.compressobj(5, zlib.DEFLATED, 31)
-            body = packer.compress(body) + packer.flush()
-            headers += [header("content-encoding", "gzip"), header("vary", "accept-encoding")]
-        if self.status not in (204, 304):
-            headers.append(header("content-length", str(len(body))))
-        await self._start(headers)
-        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+        if self._tagged and self.status == 200:
+            self._tag()
+        self._pack()
+        await self._start()
+        await self._send({"type": "http.response.body", "body": self.body, "more_body": False})
 
-    async def _start(self, headers: list[tuple[bytes, bytes]]) -> None:
-        more = [header("x-request-id", self._id), header("x-content-type-options", "nosniff")]
-        await self._send({"type": "http.response.start", "status": self.status, "headers": [*headers, *more]})
+    def _tag(self) -> None:
+        """The tag is of what is said, not of how it is packed."""
+        tag = f'"{hashlib.sha256(self.body).hexdigest()[:32]}"'
+        self.headers["etag"] = tag
+        self.headers["cache-control"] = "no-cache, private"
+        known = [one.strip() for one in self._request.get("if-none-match", "").split(",")]
+        if "*" in known or tag in [one.removeprefix("W/") for one in known]:
+            self.status, self.body = 304, b""
+            del self.headers["content-type"], self.headers["content-length"]
+
+    def _pack(self) -> None:
+        if len(self.body) < GZIP_BYTES_MIN or "gzip" not in self._request.get("accept-encoding", ""):
+            return
+        if self.headers.get("content-type", "").startswith(_PACKED_TYPES):
+            packer = zlib.compressobj(5, zlib.DEFLATED, 31)
+            self.body = packer.compress(self.body) + packer.flush()
+            self.headers["content-length"] = str(len(self.body))
+            self.headers["content-encoding"] = "gzip"
+            self.headers["vary"] = "accept-encoding"
+
+    async def _start(self) -> None:
+        self.headers.append("x-request-id", self._id)
+        self.headers.append("x-content-type-options", "nosniff")
+        await self._send({"type": "http.response.start", "status": self.status, "headers": self.headers.raw})

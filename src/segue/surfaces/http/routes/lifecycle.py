@@ -1,0 +1,122 @@
+"""`/v1/sessions/{id}/pause`, `…/resume`, `…/complete`, `…/abandon`, `…/rewind` and `…/undo`.
+
+A completion passes the gate of features, as it does on every surface.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ....core.sessions.commands import PAUSE_CAUSES
+from ....errors import UsageError
+from ....services.handoff.undo import undone_of
+from ....services.resume.interruptions import Interruption
+from ....services.sessions.repository import Saved
+from ..server.parameters import SAVED, Id, Reason, RequestBody, Text, with_more
+from ..server.route import Caller, route
+
+TAG = "commands"
+
+
+class PauseReason(Reason):
+    """Why the session is paused."""
+
+    cause: Literal[PAUSE_CAUSES] = "user"  # type: ignore[valid-type]
+
+
+class Completion(RequestBody):
+    """How the session ended."""
+
+    summary: Text = ""
+    force: Text = ""
+    """Why it is completed although not every feature is proven; it is recorded."""
+
+
+class UnprovenFeature(msgspec.Struct):
+    id: str
+    status: str
+    reason: str
+
+
+class CompletedSession(Saved, kw_only=True):
+    """What was left open, and whether the features were proven."""
+
+    left_open: list[str]
+    proven: bool
+    unproven: list[UnprovenFeature]
+    changes: list[str]
+
+
+class RewindTarget(RequestBody):
+    """The named checkpoint to go back to."""
+
+    name: Id
+
+
+class UndoneCommand(Saved, kw_only=True):
+    """What was taken back, in words."""
+
+    undone: list[str]
+    stays: list[str] = []
+    """What of the same command nothing takes back."""
+
+
+@route("POST", "/v1/sessions/{id}/pause", role="writer", tag=TAG, body={"reason": "waiting for review"})
+def pause_session(caller: Caller, id: str, body: PauseReason) -> Interruption:
+    """Pause a session. Processes of agents and manifests are those of other machines: they are left alone."""
+    return caller.session(id).pause(body.reason, cause=body.cause)
+
+
+@route("POST", "/v1/sessions/{id}/resume", role="writer", tag=TAG)
+def resume_session(caller: Caller, id: str) -> Saved:
+    """Go on with a session. If it was left alone for too long, a pause by timeout is recorded first. A
+    session that is over stays over."""
+    return caller.session(id).resume()
+
+
+@route(
+    "POST", "/v1/sessions/{id}/complete", role="writer", tag=TAG,
+    body={"summary": "JWT everywhere, sessions gone"},
+    response={**SAVED, "left_open": [], "proven": False, "unproven": [], "changes": []},
+)  # fmt: skip
+def complete_session(caller: Caller, id: str, body: Completion) -> CompletedSession:
+    """Complete a session: its goal is reached. 409 ``unverified_features`` unless every feature is proven, or
+    ``force`` says why not. The server sees no working tree: what checks have proven is completed from a
+    client that does."""
+    session = caller.session(id)
+    if body.force and not body.force.strip():
+        raise UsageError("force needs a reason", hint="say why it is completed although it is not proven")
+    gate = session.features.gate()
+    saved = session.complete(body.summary, force=body.force)
+    status = session.status()
+    left = [*status.active, *status.next, *(blocked.item for blocked in status.blocked)]
+    return with_more(
+        CompletedSession, saved, left_open=left, proven=gate.ok and bool(gate.counts.total),
+        unproven=[UnprovenFeature(one.id, one.status, one.reason) for one in gate.unproven],
+        changes=list(gate.changes),
+    )  # fmt: skip
+
+
+@route("POST", "/v1/sessions/{id}/abandon", role="writer", tag=TAG, body={"reason": "the customer left"})
+def abandon_session(caller: Caller, id: str, body: Reason) -> Saved:
+    """Give up the goal of a session."""
+    return caller.session(id).abandon(body.reason)
+
+
+@route("POST", "/v1/sessions/{id}/rewind", role="writer", tag=TAG, body={"name": "before-refactor"})
+def rewind_session(caller: Caller, id: str, body: RewindTarget) -> Saved:
+    """Go back to the work as it was at a named checkpoint; what came after stays in the log."""
+    return caller.session(id).rewind(body.name)
+
+
+@route(
+    "POST", "/v1/sessions/{id}/undo", role="writer", tag=TAG,
+    response={**SAVED, "undone": ["done: user model"], "stays": []},
+)  # fmt: skip
+def undo_session(caller: Caller, id: str) -> UndoneCommand:
+    """Take the last command back; asked again, the one before it."""
+    session = caller.session(id)
+    saved = session.undo()
+    return with_more(UndoneCommand, saved, **undone_of(session, saved))
