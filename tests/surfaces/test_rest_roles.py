@@ -49,6 +49,7 @@ ROWS = [
     Row("GET", f"{S}/checkpoints"),
     Row("GET", f"{S}/export"),
     Row("POST", f"{S}/commands", {"commands": [{"command": "Note", "text": "n"}]}),
+    Row("POST", f"{S}/checkpoints", {"note": "n"}),
     Row("POST", f"{S}/pause", {}),
     Row("POST", f"{S}/resume"),
     Row("POST", f"{S}/complete", {}),

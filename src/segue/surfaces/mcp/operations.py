@@ -99,9 +99,8 @@ def _plan(call: ToolCall) -> Any:
 
 def checkpoint_commands(call: ToolCall) -> list[do.Command]:
     """The commands that the arguments of a checkpoint or of a plan come to."""
-    fields: dict[str, Any] = {
-        name: call.given.get(name) for name in ("note", "focus", "summary", "goal", "name")
-    }
+    fields: dict[str, Any] = {name: call.given.get(name) for name in ("focus", "summary", "goal", "name")}
+    fields["note"] = call.text("note") if "note" in call.given else None
     fields |= {name: tuple(call.texts(name)) for name in TEXTS}
     fields |= {name: tuple((call.given.get(name) or {}).items()) for name in PAIRS}
     return commands(Checkpoint(**fields, stay=bool(call.given.get("stay"))))

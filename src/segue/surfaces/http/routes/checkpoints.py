@@ -67,11 +67,12 @@ class NewCheckpoint(RequestBody):
 )  # fmt: skip
 def make_checkpoint(caller: Caller, id: str, body: NewCheckpoint) -> Saved:
     """Make any mix of changes in one commit, all or none; with a name, a state to rewind to."""
-    given: dict[str, Any] = {name: getattr(body, name) for name in checkpoint.Checkpoint.__struct_fields__}
-    made = checkpoint.Checkpoint(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    )
-    return commit(caller, id, checkpoint.commands(made), since=body.since, fence=body.fence)
+    fields: dict[str, Any] = {}
+    for name in checkpoint.Checkpoint.__struct_fields__:
+        value = getattr(body, name)
+        fields[name] = tuple(value) if isinstance(value, list) else value
+    commands = checkpoint.commands(checkpoint.Checkpoint(**fields))
+    return commit(caller, id, commands, since=body.since, fence=body.fence)
 
 
 @route(
