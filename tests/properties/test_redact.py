@@ -25,7 +25,7 @@ SECRETS = [made.text for made in (*secrets.bare(11), *secrets.told(11))]
 TELLING = (
     "password token= secret: api_key --token Authorization: Bearer basic :// @ -u login value name "
     "-----BEGIN sk- eyJ AKIA ghp_ PRIVATE\x20KEY----- -----END \\n \\ \\\\ \" ' ` , ; : = => { } [ ] ( ) < > "
-    "\n \t \r \x1b[0m é 日 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} /"
+    "\n \t \r \x1b[0m é 日 \x80\x80 😀 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} /"
 ).split(" ")
 PIECES = st.sampled_from([*TELLING, " "]) | st.sampled_from(SECRETS) | st.text(max_size=8)
 TEXTS = st.lists(PIECES, max_size=24).map("".join)
