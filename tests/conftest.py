@@ -17,6 +17,8 @@ import pytest
 
 from segue.services.features.features import AGENT_MARKS
 
+pytest_plugins = ["tests.support.running"]
+
 KILL_COUNT = int(os.environ.get("SEGUE_KILLS", "10"))
 CORPUS = os.environ.get("SEGUE_CORPUS", "")
 

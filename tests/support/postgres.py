@@ -22,6 +22,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+from tests.support.children import ends_with_us
+
 SETTINGS = """
 unix_socket_directories = '{socket}'
 listen_addresses = '{listen}'
@@ -120,6 +122,7 @@ class PostgresServer:
             [str(self._install / "bin" / "postgres"), "-D", str(self.folder / "data")],
             user=self._user, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/",
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"}, start_new_session=True,
+            preexec_fn=ends_with_us(signal.SIGQUIT),
         )  # fmt: skip
         log.close()
         status = self.folder / "data" / "postmaster.pid"
