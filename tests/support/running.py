@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import pytest_timeout
-from xdist.workermanage import WorkerController
+import pytest_timeout  # type: ignore[import-untyped]
+from xdist.workermanage import WorkerController  # type: ignore[import-untyped]
 
 VARIABLE = "SEGUE_TESTS_NOTES"
 """The folder of the notes; the plugin makes one where it is not set."""
@@ -208,4 +208,4 @@ def _survive_dead_workers() -> None:
         except OSError:
             pass
 
-    WorkerController.sendcommand = sendcommand  # type: ignore[method-assign]
+    WorkerController.sendcommand = sendcommand
