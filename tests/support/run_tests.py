@@ -21,13 +21,19 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.running import VARIABLE, heed_signals, left_behind, text_of
+from tests.support.running import TELL_STACKS, VARIABLE, heed_signals, left_behind, notes_in, text_of
 
+PREFIX = "segue-tests-"
 LOOK_SECONDS = 0.2
 INTERRUPT_SECONDS = 30.0
 """So long pytest has to end after a signal; then it is ended."""
 IDLE_SECONDS_MAX = 300.0
 """So long no test may be running before the run counts as stuck."""
+STACKS_SECONDS = 1.0
+"""What a process has to write the stacks of its threads before it is killed."""
+MEMORY_FOLDER = Path("/dev/shm")
+MEMORY_BYTES_MIN = 8 << 30
+"""The tests write there if so much is free: they prove what a kill leaves, not what a power cut does."""
 LEAVE_SECONDS, TERM_SECONDS, KILL_SECONDS = 3.0, 3.0, 30.0
 """What tests left behind may end by itself, then is asked to, then is killed."""
 PR_SET_CHILD_SUBREAPER = 36
@@ -37,7 +43,8 @@ STUCK = 3
 
 def main(arguments: list[str]) -> int:
     """Run pytest with these arguments; its exit code, or 128 and the signal that ended it."""
-    notes = Path(tempfile.mkdtemp(prefix="segue-notes-"))
+    scratch = _scratch()
+    notes = scratch / "notes"
     _adopt_orphans()
     alive, ours = os.pipe()
     inner = os.fork()
@@ -46,23 +53,54 @@ def main(arguments: list[str]) -> int:
         os.setsid()
         code = STUCK
         try:
-            code = _keep(arguments, notes, alive)
+            code = _keep(arguments, scratch, alive)
         finally:
             os._exit(code)
     os.close(alive)
     with _handing_on(inner):
         _, status = os.waitpid(inner, 0)
     _clear(notes, 0.0)
-    shutil.rmtree(notes, ignore_errors=True)
-    return _code(status)
+    if code := _code(status):
+        print(f"what failed has left its files in {scratch}, until the next run", file=sys.stderr)
+    else:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return code
 
 
-def _keep(arguments: list[str], notes: Path, alive: int) -> int:
+def _scratch() -> Path:
+    """A folder for all that the tests write: in memory, if there is room and nobody named another place."""
+    place = Path(tempfile.gettempdir())
+    if "TMPDIR" not in os.environ and MEMORY_FOLDER.is_dir() and os.access(MEMORY_FOLDER, os.W_OK):
+        place = MEMORY_FOLDER if shutil.disk_usage(MEMORY_FOLDER).free > MEMORY_BYTES_MIN else place
+    for old in place.glob(f"{PREFIX}*"):
+        owner = old.name.removeprefix(PREFIX).partition("-")[0]
+        if owner.isdigit() and not _lives(int(owner)):
+            shutil.rmtree(old, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=place))
+    for folder in (made, made / "notes", made / "tmp"):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o755)  # Postgres runs as another user
+    return made
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def _keep(arguments: list[str], scratch: Path, alive: int) -> int:
     """Run pytest until it ends, is stuck, or the outer process is gone."""
     _adopt_orphans()
     heed_signals()
+    notes = scratch / "notes"
+    environment = {**os.environ, VARIABLE: str(notes), "TMPDIR": str(scratch / "tmp")}
     command = [sys.executable, "-m", "pytest", *arguments]
-    tests = subprocess.Popen(command, env={**os.environ, VARIABLE: str(notes)}, stdin=subprocess.DEVNULL)
+    tests = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
     try:
         with _handing_on(tests.pid) as interrupted:
             return _watch(tests, notes, alive, interrupted)
@@ -72,6 +110,7 @@ def _keep(arguments: list[str], notes: Path, alive: int) -> int:
 
 def _watch(tests: subprocess.Popen[bytes], notes: Path, alive: int, interrupted: list[float]) -> int:
     busy = time.monotonic()
+    ended: set[int] = set()
     while True:
         if (status := tests.poll()) is not None:
             return status if status >= 0 else 128 - status
@@ -82,11 +121,23 @@ def _watch(tests: subprocess.Popen[bytes], notes: Path, alive: int, interrupted:
         if interrupted and now > interrupted[0] + INTERRUPT_SECONDS:
             print(f"pytest did not end within {INTERRUPT_SECONDS:g} seconds", file=sys.stderr)
             return 128 + signal.SIGINT
-        if any(path.stat().st_size for path in notes.glob("*.running")):
+        if running := notes_in(notes):
             busy = now
+            for note in running:
+                if note.until and time.time() > note.until and note.pid not in ended:
+                    ended.add(note.pid)
+                    _end_hanging(note.pid)
         elif now > busy + IDLE_SECONDS_MAX:
             print(f"no test has been running for {IDLE_SECONDS_MAX:g} seconds", file=sys.stderr)
             return STUCK
+
+
+def _end_hanging(pid: int) -> None:
+    """Have the stacks of a process written, and kill it."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, TELL_STACKS)
+        time.sleep(STACKS_SECONDS)
+        os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -2,12 +2,12 @@
 
 Each process writes the name of its test into a file of its own (a note) and empties it when the test is over.
 Whoever outlives it reads the notes that are left: the controller at the end of its run, or
-``tests.support.run_tests`` when the controller has died too.
+``tests.support.run_tests`` when the controller has died too, which also ends a process that no exception can
+stop: its note says until when the test may run, and the stacks of all threads are kept.
 
 Time limits are those of pytest-timeout (``timeout`` in pyproject.toml, ``@pytest.mark.timeout``), but its
 alarm rings only while a fixture or a test runs: an exception in code of the runner between them would end the
-run with an internal error and without a name. What the alarm cannot stop is ended with its process, and the
-stacks of all threads are told.
+run with an internal error and without a name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ AGAIN_SECONDS = 10.0
 TEARDOWN_SECONDS = 30.0
 """What is left for a teardown after a test took all of its time."""
 END_SECONDS = 60.0
-"""After its limit a test that goes on is ended with its process."""
+"""So long after its limit a test that goes on is ended with its process."""
+TELL_STACKS = signal.SIGUSR2
 IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 
 
@@ -41,29 +42,39 @@ class Note(NamedTuple):
     """What a process of the tests was doing when it ended."""
 
     process: str
+    pid: int
     test: str
     phase: str
-    seconds: float
-    stacks: str
+    began: float
+    until: float
+    """Both in seconds since 1970; 0, if there is no limit."""
+    stacks: str = ""
 
     def __str__(self) -> str:
-        where = f"  {self.process}: {self.test} ({self.phase}, after {self.seconds:.1f} s)"
+        where = f"  {self.process}: {self.test} ({self.phase}, after {time.time() - self.began:.1f} s)"
         return "\n".join([where, *(f"    {line}" for line in self.stacks.splitlines())])
+
+
+def notes_in(folder: Path) -> list[Note]:
+    """Which process runs which test."""
+    found = []
+    for path in sorted(folder.glob("*.running")):
+        try:
+            pid, test, phase, began, until = path.read_text().split("\t")
+        except (OSError, ValueError):
+            continue  # it runs none, or is just writing
+        found.append(Note(path.stem, int(pid), test, phase, float(began), float(until)))
+    return found
 
 
 def left_behind(folder: Path) -> list[Note]:
     """The notes of processes that ended while they ran a test; each is told once."""
     found = []
-    for path in sorted(folder.glob("*.running")):
-        try:
-            test, phase, began = path.read_text().rstrip("\0").split("\t")
-            last = path.stat().st_mtime
-        except (OSError, ValueError):
-            continue
-        stacks = path.with_suffix(".stacks")
+    for note in notes_in(folder):
+        stacks = folder / f"{note.process}.stacks"
         told = stacks.read_text(errors="replace") if stacks.exists() else ""
-        found.append(Note(path.stem, test, phase, max(0.0, max(last, time.time()) - float(began)), told))
-        path.unlink(missing_ok=True)
+        found.append(note._replace(stacks=told))
+        (folder / f"{note.process}.running").unlink()
     return found
 
 
@@ -78,26 +89,26 @@ class Running:
     def __init__(self, folder: Path, process: str) -> None:
         self._note = os.open(folder / f"{process}.running", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         self._stacks = (folder / f"{process}.stacks").open("w")
+        faulthandler.register(TELL_STACKS, self._stacks)
         self._deadline = 0.0
         self._began = 0.0
         self._timeout: pytest_timeout.Settings | None = None
 
     def close(self) -> None:
-        faulthandler.cancel_dump_traceback_later()
+        faulthandler.unregister(TELL_STACKS)
         os.close(self._note)
         self._stacks.close()
 
     def _write(self, test: str, phase: str) -> None:
-        line = f"{test}\t{phase}\t{self._began:.3f}".encode()
+        until = self._began + self._timeout.timeout + END_SECONDS if self._timeout else 0.0
+        line = f"{os.getpid()}\t{test}\t{phase}\t{self._began:.3f}\t{until:.3f}".encode()
         os.pwrite(self._note, line, 0)
         os.ftruncate(self._note, len(line))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[Any]:
         self._timeout, self._began = None, time.time()
-        self._write(item.nodeid, "setup")
         done = yield
-        faulthandler.cancel_dump_traceback_later()
         os.ftruncate(
             self._note, 0
         )  # and not where the runner itself failed: then the note is what names the test
@@ -106,7 +117,6 @@ class Running:
     @pytest.hookimpl(tryfirst=True)
     def pytest_timeout_set_timer(self, item: pytest.Item, settings: pytest_timeout.Settings) -> bool:
         self._timeout, self._deadline = settings, time.monotonic() + settings.timeout
-        faulthandler.dump_traceback_later(settings.timeout + END_SECONDS, exit=True, file=self._stacks)
         return True
 
     @pytest.hookimpl(tryfirst=True)
@@ -115,7 +125,6 @@ class Running:
             "usepdb"
         ):  # a failure is looked at; else the limit holds for the teardown too
             self._timeout = None
-            faulthandler.cancel_dump_traceback_later()
         return True
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -131,8 +140,7 @@ class Running:
         return (yield from self._limited(item, "teardown", at_least=TEARDOWN_SECONDS))
 
     def _limited(self, item: pytest.Item, phase: str, at_least: float = 0.001) -> Iterator[Any]:
-        if phase != "setup":
-            self._write(item.nodeid, phase)
+        self._write(item.nodeid, phase)
         settings = self._timeout
         if settings is None:
             return (yield)
