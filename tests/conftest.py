@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
-import hypothesis
 import pytest
+from tests.support import examples
 
 from segue.services.features.features import AGENT_MARKS
 
@@ -35,8 +35,7 @@ GIT_CONFIG = """\
     directory = *
 """
 
-hypothesis.settings.register_profile("segue", deadline=None, print_blob=True)
-hypothesis.settings.load_profile("segue")
+examples.use()
 
 
 def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
