@@ -66,15 +66,16 @@ def drawn(patterns: list[str], seed: int, count: int) -> list[Mutant]:
     return [found[place] for place in chosen]
 
 
-def recorded(modules: set[str], jobs: int, folder: Path) -> None:
-    """Run all tests once, and record which lines of the modules each of them executes."""
+def recorded(modules: set[str], tests: list[str], jobs: int, folder: Path) -> None:
+    """Run the tests once, and record which lines of the modules each of them executes."""
     variables = {
         "MUTANTS_MODULES": ":".join(str(PACKAGE / module) for module in modules),
         "MUTANTS_LINES": str(folder / "lines"),
+        "SEGUE_EXAMPLES": "0.1",
     }
     command = [sys.executable, "-m", "tests.support.run_tests", "-n", str(jobs), "-p", "tests.mutants.lines"]
     subprocess.run(
-        [*command, *TESTS], cwd=ROOT, env={**os.environ, **variables}, stdout=sys.stderr, check=False
+        [*command, *tests], cwd=ROOT, env={**os.environ, **variables}, stdout=sys.stderr, check=False
     )
 
 
@@ -211,6 +212,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10_000), help="of the drawing")
     parser.add_argument("--count", type=int, default=60, help="how many changes (60)")
     parser.add_argument("--modules", nargs="+", default=list(MODULES), help="patterns, from src/segue")
+    parser.add_argument(
+        "--tests", nargs="+", default=list(TESTS), help="which tests (tests/unit, tests/properties)"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tests at most for a change (60)")
     parser.add_argument("--lines", type=Path, help="keep what tests execute in this folder, and use it again")
@@ -230,7 +234,7 @@ def main(arguments: list[str]) -> int:
         if not any(lines.glob("lines.*")):
             lines.mkdir(parents=True, exist_ok=True)
             every = {str(path.relative_to(PACKAGE)) for one in wish.modules for path in PACKAGE.glob(one)}
-            recorded(every, wish.jobs, lines)
+            recorded(every, wish.tests, wish.jobs, lines)
         choose, laboratory = Chooser(list(records_in(lines))), Laboratory(folder, wish.jobs)
 
         def tried(mutant: Mutant) -> Outcome:
