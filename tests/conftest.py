@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.support import examples
 
+from segue.effects.vectors import minilm
 from segue.services.features.features import AGENT_MARKS
 
 pytest_plugins = ["tests.support.running"]
@@ -63,6 +64,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Path]]
     base = tmp_path_factory.mktemp("homes", numbered=False)
     with pytest.MonkeyPatch.context() as patch:
         isolate(patch, base)
+        patch.setattr(minilm, "installed", lambda: False)
         yield (base / str(number) for number in count())
 
 
