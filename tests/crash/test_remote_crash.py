@@ -25,7 +25,8 @@ from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, kept, memory
 from segue.testing.stores import drafts, verify_chain
 
-KIT = str(Path(remote_kit.__file__))
+ROOT = Path(__file__).parents[2]
+KIT = ("-m", remote_kit.__name__)
 
 
 class Server:
@@ -42,12 +43,16 @@ class Server:
 
     def start(self, failpoint: str = "", count: int = 1) -> Server:
         """Up, and dying at a failpoint if one is given."""
-        arguments = (KIT, str(self.folder), str(self.port))
+        arguments = (*KIT, str(self.folder), str(self.port))
         if failpoint:
             self._process = spawn(failpoint, *arguments, count=count)
         else:
             self._process = subprocess.Popen(
-                [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
             )
         self._wait()
         return self

@@ -7,9 +7,10 @@ import re
 from typing import Any
 
 import msgspec
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.properties.steps import runs, short, texts
+from tests.support.examples import examples
 
 from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, facts
@@ -60,7 +61,7 @@ def forms(shown: BriefFacts, budget: int) -> dict[str, str]:
     }
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(pictures, budgets)
 def test_no_form_of_any_picture_is_over_its_budget_or_holds_a_control_character(
     shown: BriefFacts, budget: int
@@ -70,7 +71,7 @@ def test_no_form_of_any_picture_is_over_its_budget_or_holds_a_control_character(
         assert not CONTROL.search(text), form
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(runs, budgets)
 def test_no_brief_of_any_steps_is_over_its_budget(steps: list[Step], budget: int) -> None:
     probe = Probe(now=1_794_710_000.0, branch="main", dirty=("src/app.py",), commits=("Add rows",))
@@ -78,7 +79,7 @@ def test_no_brief_of_any_steps_is_over_its_budget(steps: list[Step], budget: int
         assert len(text.encode("utf-8")) <= budget, form
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(pictures, budgets)
 def test_every_manifest_is_valid(shown: BriefFacts, budget: int) -> None:
     text = manifest(shown, budget, MORE)
@@ -91,7 +92,7 @@ told = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     goal=told, now=told, then=told, why=told, budget=budgets, ending=st.booleans(), extra=pictures,
     agent=st.sampled_from(["", "claude-code"]), branch=st.sampled_from(["", "feature/" + "x" * 60]),
@@ -111,7 +112,7 @@ def test_goal_work_next_step_and_what_is_broken_are_in_every_brief(
             assert mark in text, (form, mark)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(goal=told, items=st.lists(told, min_size=1, max_size=12), budget=budgets)
 def test_what_is_cut_ends_at_a_word(goal: list[str], items: list[list[str]], budget: int) -> None:
     shown = BriefFacts(goal=" ".join(goal), plan=[PlanLine(" ".join(item), "next") for item in items])
@@ -148,7 +149,7 @@ def test_a_cut_is_within_its_bytes_and_begins_the_text(text: str, most: int) -> 
         assert not whole[len(kept) :][:1].isalnum() or not kept[-1:].isalnum()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(pictures, budgets)
 def test_the_last_line_names_only_a_command_that_exists(shown: BriefFacts, budget: int) -> None:
     last = compose(shown, budget, MORE).split("\n")[-1]

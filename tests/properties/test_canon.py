@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import json_values
+from tests.support.examples import examples
 
 from segue.core.base import canonical
 from segue.errors import UsageError
@@ -23,7 +24,7 @@ def shuffled(value: Any, chance: Any) -> Any:
     return [shuffled(inner, chance) for inner in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(json_values)
 def test_encoding_what_was_decoded_gives_the_same_bytes(value: Any) -> None:
     body = canonical.encode(value)
@@ -31,13 +32,13 @@ def test_encoding_what_was_decoded_gives_the_same_bytes(value: Any) -> None:
     assert canonical.encode_strict(value) == body
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(json_values, st.randoms(use_true_random=False))
 def test_the_order_of_keys_does_not_matter(value: Any, chance: Any) -> None:
     assert canonical.encode(shuffled(value, chance)) == canonical.encode(value)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(json_values)
 def test_any_other_reader_of_json_reads_the_same_value(value: Any) -> None:
     assert json.loads(canonical.encode(value)) == value

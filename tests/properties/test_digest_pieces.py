@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.steps import runs
+from tests.support.examples import examples
 
 from segue.core.runs.digest import FORMAT, decode, encode, fold
 from segue.core.runs.model import RunDigest
@@ -24,20 +25,20 @@ def in_pieces(steps: list[Step], places: list[int]) -> bytes:
     return encode(digest)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(runs, st.lists(st.integers(0, 200), max_size=6))
 def test_any_pieces_of_any_steps_give_the_digest_of_all_of_them(steps: list[Step], places: list[int]) -> None:
     assert in_pieces(steps, places) == encode(fold(steps))
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 1_000), st.lists(st.integers(0, 5_000), max_size=8))
 def test_a_long_session_in_pieces_is_the_same_as_in_one_go(seed: int, places: list[int]) -> None:
     steps = story(seed, calls=400, compact_every=90)
     assert in_pieces(steps, places) == encode(fold(steps))
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.integers(0, 1_000))
 def test_a_digest_does_not_grow_with_the_session(seed: int) -> None:
     long = len(encode(fold(story(seed, calls=2_000, compact_every=150))))

@@ -7,9 +7,10 @@ import unicodedata
 from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import ODD
+from tests.support.examples import examples
 
 from segue.core.base.text import clean_name, clean_text, slug
 from segue.errors import BadName
@@ -39,13 +40,13 @@ nasty = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(nasty)
 def test_cleaning_twice_is_cleaning_once(text: str) -> None:
     assert clean_text(clean_text(text)) == clean_text(text)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(nasty)
 def test_no_control_character_and_no_surrogate_gets_in(text: str) -> None:
     clean = clean_text(text)
@@ -73,7 +74,7 @@ parts = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(parts | st.text(max_size=10))
 def test_a_name_that_is_accepted_stays_in_its_folder(name: str) -> None:
     try:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import ODD, batches, journals, json_values, names, texts
+from tests.support.examples import examples
 
 from segue.api.segue import Segue
 from segue.api.session import Session
@@ -68,7 +69,7 @@ def worked(seg: Segue, work: list[list[Command]]) -> Session:
     return s
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(journals)
 def test_a_packed_journal_is_unpacked_as_it_was(events: list[ev.Event]) -> None:
     journal = VolatileJournal()
@@ -79,7 +80,7 @@ def test_a_packed_journal_is_unpacked_as_it_was(events: list[ev.Event]) -> None:
 
 
 @kinds
-@settings(max_examples=15)
+@examples(15)
 @given(work=batches, state=json_values)
 def test_json_out_and_in_gives_the_same_head_and_state(
     kind: str, work: list[list[Command]], state: Any
@@ -183,7 +184,7 @@ sessions = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(sessions)
 def test_any_session_yaml_comes_back_as_the_same_document(session: dict[str, Any]) -> None:
     import yaml
@@ -205,7 +206,7 @@ def _through_the_door(value: Any) -> Any:
 
 
 @kinds
-@settings(max_examples=15)
+@examples(15)
 @given(work=batches)
 def test_any_session_of_ours_comes_back_through_yaml_as_the_same_document(
     kind: str, work: list[list[Command]]
@@ -217,7 +218,7 @@ def test_any_session_of_ours_comes_back_through_yaml_as_the_same_document(
         assert read_yaml(export_session(there.workspace, "s", "yaml")) == read_yaml(text)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(
     st.binary(max_size=60)
     | texts.map(str.encode)

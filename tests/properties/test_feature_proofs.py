@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import commands as any_command
 from tests.properties.strategies import grow
+from tests.support.examples import examples
 
 from segue.core import event_kinds as ev
 from segue.core.features.checks import Check
@@ -90,7 +91,7 @@ def _event(state: SessionState, what: Any, number: int) -> list[ev.Event]:
     return ev.seal("session/s", state.version, bytes(32), drafts)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(first, steps, hashes, st.sampled_from([True, True, False]))
 def test_what_passes_was_run_or_attested_as_it_is_defined_and_with_these_files(
     checks: tuple[Check, ...], sequence: list[Any], covered: str, attest: bool

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import grow, journals, json_values, names, words
+from tests.support.examples import examples
 
 from segue.core import event_kinds as ev
 from segue.core.base import canonical
@@ -25,7 +26,7 @@ def whole(state: SessionState) -> list[int]:
     return [*state.next, *state.active, *state.blocked, *state.done, *dropped]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(journals)
 def test_every_item_is_in_exactly_one_list_and_all_places_exist(events: list[ev.Event]) -> None:
     state = SessionState()
@@ -41,7 +42,7 @@ def test_every_item_is_in_exactly_one_list_and_all_places_exist(events: list[ev.
     assert state.version == len(events)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(journals)
 def test_items_are_done_in_the_order_in_which_they_were_finished(events: list[ev.Event]) -> None:
     state = fold_all([e for e in events if e.kind != ev.Rewound.KIND])
@@ -50,7 +51,7 @@ def test_items_are_done_in_the_order_in_which_they_were_finished(events: list[ev
     assert [finished.index(at) for at in times] == sorted(finished.index(at) for at in times)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(journals, st.integers(), json_values)
 def test_a_fold_never_fails_whatever_was_lost_doubled_or_not_known(
     events: list[ev.Event], seed: int, body: object
@@ -71,7 +72,7 @@ def test_a_fold_never_fails_whatever_was_lost_doubled_or_not_known(
     assert status_of(state).version == state.version
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(journals)
 def test_a_snapshot_gives_the_state_back_and_always_the_same_bytes(events: list[ev.Event]) -> None:
     state = fold_all(events)
@@ -81,7 +82,7 @@ def test_a_snapshot_gives_the_state_back_and_always_the_same_bytes(events: list[
     assert snapshot.encode(fold_all(events)) == body
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(journals, st.integers(0, 100))
 def test_folding_on_from_a_snapshot_gives_the_same_state_and_bytes(events: list[ev.Event], cut: int) -> None:
     cut = cut % (len(events) + 1)
@@ -99,7 +100,7 @@ def test_what_a_status_says_does_not_depend_on_a_snapshot(commands: list[do.Comm
     assert status_of(snapshot.decode(snapshot.encode(state))) == status_of(state)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(st.tuples(st.integers(0, 9), words, st.booleans()), max_size=150))
 def test_rows_that_share_a_past_never_see_each_others_rows(steps: list[tuple[int, str, bool]]) -> None:
     known: list[tuple[Rows[str], list[str]]] = [(Rows(), [])]

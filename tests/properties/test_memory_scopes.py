@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from segue.core.memories.model import SCOPES, Memory, MemoryReader, audience_of, may_read
 from segue.effects.vectors.embedder import HashEmbedder
@@ -132,7 +133,7 @@ def differences(
 
 
 @given(rows, readers, st.sampled_from([*TEXTS, "pool", "nothing of the kind"]))
-@settings(max_examples=100, deadline=None, phases=FAST)
+@examples(100, phases=FAST)
 def test_no_operation_tells_of_what_may_not_be_seen(
     given_rows: Any, reader: MemoryReader, query: str
 ) -> None:
@@ -140,7 +141,7 @@ def test_no_operation_tells_of_what_may_not_be_seen(
 
 
 @given(given_rows=rows, reader=readers, query=st.sampled_from(TEXTS))
-@settings(max_examples=15, deadline=None, phases=FAST)
+@examples(15, phases=FAST)
 def test_neither_does_any_on_sqlite(
     tmp_path_factory: pytest.TempPathFactory, given_rows: Any, reader: MemoryReader, query: str
 ) -> None:

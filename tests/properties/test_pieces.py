@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties.strategies import json_values, scalars, texts
+from tests.support.examples import examples
 
 from segue.core.base import canonical
 from segue.core.journal import pieces
@@ -74,7 +75,7 @@ def spliced(addresses: tuple[str, ...], splices: pieces.Splices) -> tuple[str, .
     return tuple(result)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(histories())
 def test_every_save_of_a_history_comes_back_exactly(history: list[Any]) -> None:
     rope, store = pieces.Rope(), dict[str, bytes]()
@@ -91,7 +92,7 @@ def test_every_save_of_a_history_comes_back_exactly(history: list[Any]) -> None:
         assert saving.size == len(body)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(histories())
 def test_another_process_that_loads_and_saves_comes_to_the_same_value(history: list[Any]) -> None:
     store = dict[str, bytes]()
@@ -110,7 +111,7 @@ def test_another_process_that_loads_and_saves_comes_to_the_same_value(history: l
         assert exact(pieces.decode(b"".join(store[a] for a in addresses))) == exact(value)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(values)
 def test_saving_the_same_value_again_changes_nothing(value: Any) -> None:
     first = pieces.save(pieces.Rope(), value)
@@ -119,7 +120,7 @@ def test_saving_the_same_value_again_changes_nothing(value: Any) -> None:
     assert again.fresh == {}
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(histories())
 def test_a_rope_keeps_its_value_when_the_caller_changes_his(history: list[Any]) -> None:
     value = history[0]
@@ -156,7 +157,7 @@ def conversations(draw: st.DrawFn) -> list[Any]:
     return history
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(conversations())
 def test_every_save_of_a_conversation_comes_back_exactly(history: list[Any]) -> None:
     test_every_save_of_a_history_comes_back_exactly.hypothesis.inner_test(history)  # type: ignore[attr-defined]

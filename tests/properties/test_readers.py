@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.examples import examples
 
 from segue.agents import agent
 from segue.agents.base import loads
@@ -43,7 +44,7 @@ def read(name: str, data: bytes) -> list[Step]:
     return [step for record in records for step in reader.read(record)]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(RECORDS, min_size=1, max_size=4), st.booleans())
 def test_any_json_is_read_without_a_fault(records, one_document):
     lines = [json.dumps(records)] if one_document else [json.dumps(one) for one in records]

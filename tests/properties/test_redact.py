@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import made_up_secrets as secrets
+from tests.support.examples import examples
 
 from segue.effects.redaction.hint import may_hold_secret
 from segue.effects.redaction.redact import redact, redact_bytes
@@ -25,7 +26,7 @@ SECRETS = [made.text for made in (*secrets.bare(11), *secrets.told(11))]
 TELLING = (
     "password token= secret: api_key --token Authorization: Bearer basic :// @ -u login value name "
     "-----BEGIN sk- eyJ AKIA ghp_ PRIVATE\x20KEY----- -----END \\n \\ \\\\ \" ' ` , ; : = => { } [ ] ( ) < > "
-    "\n \t \r \x1b[0m é 日 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} /"
+    "\n \t \r \x1b[0m é 日 \x80\x80 😀 \u2028 \x00 [redacted:jwt] abc12345 hunter2x ${X} /"
 ).split(" ")
 PIECES = st.sampled_from([*TELLING, " "]) | st.sampled_from(SECRETS) | st.text(max_size=8)
 TEXTS = st.lists(PIECES, max_size=24).map("".join)
@@ -61,7 +62,7 @@ def parsed(line: str | bytes) -> Any:
     return json.loads(line, object_pairs_hook=Pairs)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(VALUES, st.booleans(), st.integers(0, 2))
 def test_json_stays_json_with_the_same_structure(value: Any, ascii_only: bool, depth: int) -> None:
     line = json.dumps(value, ensure_ascii=ascii_only)
@@ -71,7 +72,7 @@ def test_json_stays_json_with_the_same_structure(value: Any, ascii_only: bool, d
     assert structure(parsed(masked)) == structure(parsed(line))
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(TEXTS, st.integers(0, 2))
 def test_masking_twice_is_masking_once(text: str, depth: int) -> None:
     once = redact(text)
@@ -82,7 +83,7 @@ def test_masking_twice_is_masking_once(text: str, depth: int) -> None:
     assert redact_bytes(masked) == masked
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(TEXTS)
 def test_both_entries_agree(text: str) -> None:
     masked = redact(text)
@@ -91,13 +92,13 @@ def test_both_entries_agree(text: str) -> None:
         assert json.loads(redact_bytes(json.dumps(text, ensure_ascii=False).encode())) == masked
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(TEXTS)
 def test_a_text_in_which_something_is_masked_was_never_said_to_hold_nothing(text: str) -> None:
     assert may_hold_secret(text) or mask_text(text) == text
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.binary(max_size=300) | st.lists(PIECES.map(str.encode) | st.binary(max_size=4)).map(b"".join))
 def test_any_bytes_can_be_masked_and_masked_again_stay_the_same(chunk: bytes) -> None:
     masked = redact_bytes(chunk)

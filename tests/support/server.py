@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.children import ends_with_us
+
 
 class SegueServer:
     """A server with a data folder of its own, or on the store that is named."""
@@ -53,7 +55,7 @@ class SegueServer:
         with open(self.log, "a") as log:
             self._process = subprocess.Popen(
                 [*command, *self._options], stdout=subprocess.PIPE, stderr=log, text=True,
-                env=self._environment(), cwd=self.home,
+                env=self._environment(), cwd=self.home, preexec_fn=ends_with_us(),
             )  # fmt: skip
 
     def listening(self) -> SegueServer:

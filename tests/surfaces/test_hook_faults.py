@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,22 +51,16 @@ def test_garbage_is_spooled_and_logged_and_the_agent_goes_on(
         assert "bytes" in body.text or "nothing" in body.text
 
 
-def locked(path: Path, seconds: float) -> threading.Thread:
-    """Somebody writes and does not come to an end."""
-    ready = threading.Event()
-
-    def hold() -> None:
-        db = apsw.Connection(str(path))
-        db.execute("BEGIN EXCLUSIVE")
-        ready.set()
-        time.sleep(seconds)
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Within the block somebody writes and does not come to an end."""
+    db = apsw.Connection(str(path))
+    db.execute("BEGIN EXCLUSIVE")
+    try:
+        yield
+    finally:
         db.execute("ROLLBACK")
         db.close()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    ready.wait()
-    return thread
 
 
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd"])
@@ -77,11 +72,10 @@ def test_while_the_store_is_locked_nothing_is_lost_and_nobody_waits_for_it(agent
     began = time.monotonic()
     agent.call(event, "free-1", **told)
     free_seconds = time.monotonic() - began
-    holder = locked(agent.data / "segue.db", 5.0)
-    began = time.monotonic()
-    said = agent.call(event, "now-1", **told)
-    took = time.monotonic() - began
-    holder.join()
+    with locked(agent.data / "segue.db"):
+        began = time.monotonic()
+        said = agent.call(event, "now-1", **told)
+        took = time.monotonic() - began
     assert took - free_seconds < 2.0, f"it waited {took:.2f} s, and {free_seconds:.2f} s with a free store"
     if event == "SessionStart":
         assert said, "reading needs no lock"

@@ -71,6 +71,7 @@ def fuzzed(server: SegueServer, tags: list[str], folder: Path) -> subprocess.Com
     variables = {
         **os.environ, "REST_KNOWN": json.dumps(filled(server)), "PYTHONPATH": str(ROOT),
         "SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks", "HOME": str(folder),
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis"),  # its tables of characters take seconds
     }  # fmt: skip
     return subprocess.run(words, env=variables, cwd=folder, capture_output=True, text=True)
 

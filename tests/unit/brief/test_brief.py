@@ -7,6 +7,7 @@ import string
 from collections.abc import Callable
 
 import pytest
+from tests.support.briefs import GOAL, brief, line
 
 from segue.core.brief.compose import ORDER, compose, marked_down
 from segue.core.brief.facts import BriefFacts, FileLine, PlanLine, Probe, facts
@@ -20,22 +21,11 @@ from segue.core.runs.steps import Call, Interrupt, Plan, PlanItem, Prompt, Repor
 from segue.errors import BudgetTooSmall
 from segue.testing.transcripts.story import story
 
-GOAL = "Rework the invoice parser so that amounts are kept in cents"
 FUNCTION = frozenset(
     """a after an and are as at be because before but by can created done edited failed failing fails for from
     had has have if in into is it next no not now of on only open or so still than that the then this to until
     was were when which will with""".split()
 )
-
-
-def brief(*steps: Step, budget: int = 2_048, probe: Probe | None = None) -> str:
-    return compose(facts([fold(steps)], probe=probe, agent="codex"), budget, "segue show run-1 --timeline")
-
-
-def line(text: str, label: str) -> str:
-    """What stands behind a label; "" where it is not there."""
-    found = [one for one in text.split("\n") if re.match(rf"{label}(?: \([^)]*\))?:", one)]
-    return found[0].partition(": ")[2] if found else ""
 
 
 def failing(what: str = "pytest tests", why: str = "E  AssertionError: expected 3 rows") -> list[Step]:

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
+from tests.support.briefs import brief_with_goal as brief
+from tests.support.briefs import line
 
-from segue.core.brief.compose import compose
 from segue.core.brief.facts import facts
 from segue.core.brief.relevance import worth
 from segue.core.runs.digest import fold
 from segue.core.runs.steps import Call, End, Plan, PlanItem, Prompt, Result, Say, Step
 from segue.core.runs.written_plans import numbered
-
-GOAL = "Rework the invoice parser so that amounts are kept in cents"
-
-
-def brief(*steps: Step) -> str:
-    return compose(facts([fold([Prompt(1, GOAL), *steps])]))
-
-
-def line(text: str, label: str) -> str:
-    found = [one for one in text.split("\n") if re.match(rf"{label}(?: \([^)]*\))?:", one)]
-    return found[0].partition(": ")[2] if found else ""
 
 
 def run(command: str, text: str = "", exit: int = 0) -> list[Step]:

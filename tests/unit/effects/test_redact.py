@@ -275,6 +275,44 @@ def test_no_mask_begins_within_an_escape(before: str) -> None:
         assert json.loads(redact_bytes(line))["text"].startswith(f"x{before}")
 
 
+LONG = "NgUhGqmHByAHknOOH2N2oVZ5uu7n4ipUqg1AYizRbmR69hGWGRmegcJGKjln17gd8" * 8
+"""A value that is not judged to its end."""
+HEX = "99578c0144c6d64a1fd55dca0c098ea0ec90b6aa"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(f"TOKEN={LONG[:504]}éé{{", id="what follows is near without escapes only"),
+        pytest.param(f"TOKEN={LONG[:400]}{'日' * 30}{{", id="the same, with longer characters"),
+        pytest.param(f"TOKEN={LONG[:490]}😀😀(x)", id="the same, with characters that are two escapes"),
+        pytest.param(f"token = '{'日' * 90}{LONG[:20]}'", id="a value in quotes of many characters"),
+        pytest.param(f"password = '{LONG[:20]} {'é' * 900}'", id="a long value in quotes"),
+        pytest.param(f'password = "{LONG[:20]} {"é" * 900}"', id="a long value in double quotes"),
+        pytest.param(f"{LONG[:35]}é{LONG[:36]}-sntryu_{HEX}", id="a key after an escape and 36 characters"),
+        pytest.param(f"ýdict_key={LONG[:32]}", id="a word whose escape ends in letters"),
+        pytest.param(f"curl {'日' * 60} -u ann:{LONG[:20]}", id="an option far behind its program"),
+    ],
+)
+def test_a_text_is_judged_alike_with_escapes_and_without(text: str) -> None:
+    escaped, plain = (json.dumps(text, ensure_ascii=ascii_only).encode() for ascii_only in (True, False))
+    assert json.loads(redact_bytes(escaped)) == json.loads(redact_bytes(plain))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_key_is_masked_although_a_new_line_or_an_accent_stands_before_its_word(way: str) -> None:
+    for before in ("é", "\n", "\x1b"):
+        text = f"{before}0atp-7nAI1h3EcByR7FSyXgVkLmKEY-----sntryu_{HEX}"
+        assert WAYS[way](text) == text.replace(f"sntryu_{HEX}", "[redacted:sentry-token]")
+
+
+@pytest.mark.parametrize("user", ["é", "😀", "日本"])
+def test_a_user_who_begins_with_an_escape_is_masked_as_a_whole(user: str) -> None:
+    assert redact(f"curl -u {user}ann:oQoaHyoEOHMIZ8uv2tSR https://git.shop.test") == (
+        "curl -u [redacted:basic-auth] https://git.shop.test"
+    )
+
+
 def test_a_chunk_without_secrets_is_handed_back_as_it_is() -> None:
     chunk = b'{"type":"user","text":"nothing to see"}\n' * 100
     assert redact_bytes(chunk) is chunk
@@ -296,7 +334,9 @@ def test_only_the_lines_with_secrets_change_in_a_long_chunk() -> None:
         "eyJ",
         "aeyJ-",
         "token=",
+        "token=\\u00e9",
         "password:'",
+        "password:'\\u00e9",
         '"secret":"',
         "://a:b",
         "-----BEGIN PRIVATE KEY-----\n",

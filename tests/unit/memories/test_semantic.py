@@ -12,9 +12,16 @@ from segue.effects.vectors.wordpiece import encode, vocabulary
 from segue.errors import DamagedError
 from segue.stores.vectors import cosine, packed
 
+INSTALLED = minilm.installed
+"""Read before the tests are told that it is not, as all but these are."""
 needs_the_model = pytest.mark.skipif(
     not minilm.installed(), reason="NOT TESTED: the extra `semantic` is not installed"
 )
+
+
+@pytest.fixture(autouse=True)
+def _with_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minilm, "installed", INSTALLED)
 
 
 def test_pieces_are_those_of_the_model_that_was_trained() -> None:

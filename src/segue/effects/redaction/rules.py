@@ -21,7 +21,8 @@ V = rf"(?:[^\x00-\x20\x7f\"'\\,;<>(){{}}\[\]|&`]|{U})"
 """A character of a value without quotes."""
 FIRST = rf"(?:[^\x00-\x20\x7f\"'\\`,\]}}:\[{{<$]|{U})"
 """The first character in quotes: never one that can follow a closing quote in JSON, nor a mask."""
-Q = r"\\*[\"'`]"
+Q = r"(?:\\*[\"'`])"
+"""A quote of any depth, never the backslashes of an escape that follows."""
 
 PASSWORDS = r"passcode|passphrase|passw(?:or)?d|pgpass|pwd|[_.-]pass|[_-]pw"
 NAMES = (

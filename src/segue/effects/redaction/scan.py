@@ -28,16 +28,20 @@ from .rules import MEMBER, RULES, RUN, STAND_IN, Rule, V
 
 MASK = "[redacted:{}]"
 PEM_BYTES_MAX = 16 * 1024
-VALUE_BYTES_MAX = 4096
-JUDGED_BYTES_MAX = 512
-"""What a value is judged by. A rejected match costs no more than this, however long it is."""
+VALUE_LENGTH_MAX = 4096
+JUDGED_LENGTH_MAX = 512
+"""What a value is judged by, in characters: a text is judged alike with its escapes and without. A rejected
+match costs no more than this, however long it is."""
 PASSES_MAX = 8
 BEFORE_BYTES_MAX = 96
-AROUND_BYTES_MAX = 2 * JUDGED_BYTES_MAX + BEFORE_BYTES_MAX
+ESCAPE_BYTES_MAX = 64
+CALL_LENGTH_MAX = 300
+"""How far before its option the name of a program may stand."""
+AROUND_BYTES_MAX = 2 * JUDGED_LENGTH_MAX + BEFORE_BYTES_MAX
 REMEMBERED_MAX = 1024
 REPEATED_BYTES = 4096
 HEAD_BYTES_MAX = 1024
-REACH_BYTES_MAX = PEM_BYTES_MAX + VALUE_BYTES_MAX
+REACH_BYTES_MAX = PEM_BYTES_MAX + VALUE_LENGTH_MAX
 """How far before a mask something may begin that reads otherwise because of it."""
 
 Span = tuple[int, int]
@@ -230,6 +234,31 @@ _BLOB_BEFORE = rb"[A-Za-z0-9+/_-]{40}\Z"
 _BLOB = rb"[A-Za-z0-9+/_-]*"
 _ANY_ESCAPE = rb"\\+(?:u[0-9a-fA-F]{4}|.)"
 _ESCAPES = rb"\\+(?:u([0-9a-fA-F]{4})|/)"
+_CHARACTER = (
+    rb"(?:[\x00-\x5b\x5d-\x7f]|[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|"
+    rb"\\+u[dD][89abAB][0-9a-fA-F]{2}\\+u[dD][c-fC-F][0-9a-fA-F]{2}|" + _ANY_ESCAPE + rb"|[\x80-\xff\\])"
+)
+"""As it is written: in one byte or several, or as an escape of any depth."""
+
+
+def _plain_bytes(window: bytes) -> bool:
+    """Whether each of them is a character."""
+    return window.isascii() and b"\\" not in window
+
+
+def _reach(chunk: bytes, start: int, count: int) -> int:
+    """Where so many characters end, or the chunk does."""
+    if _plain_bytes(chunk[start : start + count + 1]):
+        return start + count
+    found = _bytes_regex(_CHARACTER + rb"{0,%d}" % count).match(chunk, start)
+    return found.end() if found else start
+
+
+def _after_escapes(chunk: bytes, first: int, end: int) -> int:
+    """Where what is written without an escape begins, from ``first`` on: half an escape is no text."""
+    for escape in _bytes_regex(_ANY_ESCAPE).finditer(chunk, max(0, first - 6), end):
+        first = max(first, escape.end())
+    return first
 
 
 def _within_word(chunk: bytes, start: int) -> bool:
@@ -247,12 +276,10 @@ def _shape(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     if chunk[start - 1 : start] == b"\\" and start:
         return start + 1  # its first letter is that of an escape
     if rule.before:
-        first = max(0, start - 32)
-        for escape in _bytes_regex(_ANY_ESCAPE).finditer(chunk, max(0, first - 6), start):
-            first = max(first, escape.end())
+        first = _after_escapes(chunk, max(0, start - 32), start)
         found = _bytes_regex(rule.before.encode() + rb"\Z").search(chunk, first, start)
         return [(found.start(), end)] if found else start + 1
-    if _bytes_regex(_BLOB_BEFORE).search(chunk, max(0, start - 40), start):
+    if _bytes_regex(_BLOB_BEFORE).search(chunk, _after_escapes(chunk, max(0, start - 40), start), start):
         return _bytes_regex(_BLOB).match(chunk, start).end()  # type: ignore[union-attr]
     secret = chunk[start:end].decode("latin-1")
     if regex(STAND_IN).search(secret):
@@ -324,12 +351,19 @@ def _spoken(chunk: bytes, match: Any, rule: Rule) -> Verdict:
 def _curl(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start, end = match.span(1)
     value = _plain(chunk[start:end])
-    asked = re.search(rb"curl|wget|http", chunk[max(0, start - 300) : start])
+    asked = _is_called(chunk, start)
     user, _, password = value.partition(":")
     words = is_stand_in(password) or (is_wordy(password) and not re.search(r"\d", password))
     if not asked or is_placeholder(value) or (password.isdigit() and user.isdigit()) or words:
         return int(start)
     return [(start, end)]
+
+
+def _is_called(chunk: bytes, start: int) -> bool:
+    """Whether a program that takes a user and a password stands not far before."""
+    first = max(0, start - 6 * CALL_LENGTH_MAX)
+    at = max(chunk.rfind(name, first, start) for name in (b"curl", b"wget", b"http"))
+    return at >= 0 and _reach(chunk, at, CALL_LENGTH_MAX) >= start
 
 
 _OPTION_BEFORE = rb"(?:--[A-Za-z-]*[A-Za-z]|-)\Z"
@@ -378,7 +412,7 @@ _ENDS = (b"", b" ", b"\t", b"\r", b"\n", b"\\", b'"', b".", b"!", b"?")
 
 def _assigned(chunk: bytes, match: Any, rule: Rule) -> Verdict:
     start: int = match.start()
-    if match.end() > start + JUDGED_BYTES_MAX:
+    if match.end() > start + JUDGED_LENGTH_MAX:
         return start + 1
     name, between, quote = match.group(1).decode("latin-1"), match.group(2), match.group(3) or b""
     if name[-3:].lower() == "key":
@@ -425,7 +459,9 @@ def _key_of(chunk: bytes, start: int) -> str:
     window = chunk[max(0, start - 60) : start]
     rest = window.rstrip(_KEY_CHARS)
     before = window[len(rest) :].decode("ascii")
-    return before[1:] if rest.endswith(b"\\") else before  # without the n of a new line
+    if not rest.endswith(b"\\"):
+        return before
+    return re.sub(r"\A(?:u[0-9a-fA-F]{4}|.)", "", before)  # without what an escape ends in
 
 
 def _extent(chunk: bytes, quote: bytes, start: int) -> tuple[int, int, bool]:
@@ -434,33 +470,52 @@ def _extent(chunk: bytes, quote: bytes, start: int) -> tuple[int, int, bool]:
     JSON in JSON has more backslashes: a quote of depth n has n ones at the end of their number in binary.
     A quote of less depth ends a string around the value, so the value was cut off.
     """
-    limit = start + VALUE_BYTES_MAX
+    if quote and (end := _end_in_quotes(chunk, quote, start)) >= 0:
+        return start, end, True
+    bare = _compiled(f"{V}*").match(chunk, start, start + JUDGED_LENGTH_MAX).group()
+    if len(bare) > JUDGED_LENGTH_MAX - ESCAPE_BYTES_MAX:
+        bare = _compiled(f"{V}*").match(chunk, start, _reach(chunk, start, JUDGED_LENGTH_MAX)).group()
+    return start, start + len(bare.rstrip(b".:?!")), False
+
+
+def _end_in_quotes(chunk: bytes, quote: bytes, start: int) -> int:
+    """Where the value ends, before its closing quote; -1, if it has none within reach."""
+    limit = start + VALUE_LENGTH_MAX
+    end = _closed_by(chunk, quote, start, limit)
+    if end == limit:  # what looks like the limit in bytes may be less in characters
+        limit = _reach(chunk, start, VALUE_LENGTH_MAX)
+        end = _closed_by(chunk, quote, start, limit)
+    return -1 if end == limit else end
+
+
+def _closed_by(chunk: bytes, quote: bytes, start: int, limit: int) -> int:
+    """The same up to a limit, which is given where nothing is decided before it."""
     if quote[-1:] == b'"':
         depth = _depth(len(quote) - 1)
         for end in _bytes_regex(rb"(\\*)\"|[\r\n]").finditer(chunk, start, limit):
             found = -1 if end[1] is None else _depth(len(end[1]))
             if found == depth:
-                return start, end.end() - (1 << depth), True
+                return end.end() - (1 << depth)
             if found < depth:
-                break
-    elif quote:
-        rest = rb"(?:[^\x00-\x1f\"\\" + re.escape(quote[-1:]) + rb"]|\\+u[0-9a-fA-F]{4}|\\+/)*"
-        body = _bytes_regex(rest).match(chunk, start, limit)
-        if body and chunk[body.end() : body.end() + 1] == quote[-1:]:
-            return start, body.end(), True
-    bare = _compiled(f"{V}*").match(chunk, start, start + JUDGED_BYTES_MAX)
-    return start, start + len(bare.group().rstrip(b".:?!")), False
+                return -1
+        return limit
+    rest = rb"(?:[^\x00-\x1f\"\\" + re.escape(quote[-1:]) + rb"]|\\+u[0-9a-fA-F]{4}|\\+/)*"
+    body = _bytes_regex(rest).match(chunk, start, limit)
+    at = body.end() if body else start
+    if chunk[at : at + 1] == quote[-1:]:
+        return at
+    return limit if at > limit - ESCAPE_BYTES_MAX else -1
 
 
 def _harmless(start: int, end: int, quote: bytes, quoted: bool) -> Verdict:
     """Remembered, unless it was decided by something too far away."""
-    far = quote and (not quoted or end > start + JUDGED_BYTES_MAX)
+    far = (quote and not quoted) or end > start + 2 * JUDGED_LENGTH_MAX
     return start + 1 if far else None
 
 
 def _whole(chunk: bytes, start: int, end: int, quoted: bool) -> Verdict:
     """The span of a value that was judged by its beginning."""
-    if not quoted and end - start > JUDGED_BYTES_MAX - 16:
+    if not quoted and end - start > JUDGED_LENGTH_MAX - ESCAPE_BYTES_MAX:
         end = start + len(_compiled(f"{V}*").match(chunk, start).group().rstrip(b".:?!"))
     return [(start, end)]
 
@@ -471,7 +526,7 @@ def _depth(backslashes: int) -> int:
 
 def _plain(value: bytes) -> str:
     """A value as a reader sees it, as far as it is judged."""
-    value = value[:JUDGED_BYTES_MAX]
+    value = value[: _reach(value, 0, JUDGED_LENGTH_MAX)]
     if b"\\" in value:
         value = _bytes_regex(_ESCAPES).sub(
             lambda m: chr(int(m[1], 16)).encode("utf-8", "surrogatepass") if m[1] else b"/", value

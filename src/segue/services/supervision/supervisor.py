@@ -311,7 +311,8 @@ class Supervisor:
     def _next(self, gone: Gone) -> Launch | Stop:
         action = once_gone(self.policy, self.kept.tally, gone)
         if isinstance(action, Prove):
-            action = once_gone(self.policy, self.kept.tally, self._proven(gone))
+            proven = self._proven(gone)  # which counts runs without progress
+            action = once_gone(self.policy, self.kept.tally, proven)
             assert not isinstance(action, Prove)
         if isinstance(action, Launch) and action.agent != gone.agent:
             self._hand_over(action)
