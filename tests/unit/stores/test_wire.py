@@ -40,6 +40,14 @@ CHANGE = MemoryChange(
 ANYONE = MemoryReader("ann", "default", "", ("s1",), ("p",), "acme")
 NARROW = MemoryFilter(types=("standard",), agents=("ann",), sessions=("s1",), since="2020", until="2030")
 
+NEW = vector_of("something new")
+
+
+def rounded(near: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """What is nearest, as far as single precision goes: with numpy it is reckoned in that."""
+    return [(no, round(cosine, 5)) for no, cosine in near]
+
+
 CALLS: list[tuple[str, Callable[[Any], Any]]] = [
     ("journal/streams", lambda s: s.streams()),
     ("journal/append", lambda s: s.append(Append("session/a", 0, drafts("one", "two")))),
@@ -91,7 +99,7 @@ CALLS: list[tuple[str, Callable[[Any], Any]]] = [
     ("memories/listing", lambda s: s.memories.listing(HERE, MemoryFilter(), NOW)),
     ("memories/listing", lambda s: s.memories.listing(ANYONE, NARROW, NOW, 1)),
     ("memories/match", lambda s: s.memories.match(HERE, ["pool", "n", "new"], MemoryFilter(), 10)),
-    ("memories/near", lambda s: s.memories.near(HERE, MODEL, vector_of("something new"), MemoryFilter(), 3)),
+    ("memories/near", lambda s: rounded(s.memories.near(HERE, MODEL, NEW, MemoryFilter(), 3))),
     ("memories/take", lambda s: s.memories.take([1, 2, 99], ANYONE)),
     ("memories/places", lambda s: s.memories.places([1, 2], ANYONE)),
     ("memories/places", lambda s: s.memories.places([1, 2], ANYONE, 2)),
@@ -148,8 +156,10 @@ def test_a_client_of_the_old_version_is_answered_as_it_was() -> None:
     for one in EXCHANGES:
         port, method = one["call"].split("/")
         answer = store_over_http.call(here, ACCESS, port, method, bytes.fromhex(one["request"]))
-        if method != "about":
-            assert answer.hex() == one["answer"], one["call"]
-            continue
         now, then = (msgspec.msgpack.decode(body) for body in (answer, bytes.fromhex(one["answer"])))
-        assert {**now, "segue": ""} == {**then, "segue": ""}
+        if method == "about":
+            assert {**now, "segue": ""} == {**then, "segue": ""}
+        elif method == "near":
+            assert rounded(now) == rounded(then)
+        else:
+            assert answer.hex() == one["answer"], one["call"]

@@ -195,10 +195,6 @@ class SharedCommit:
         """Why it cannot be made any more: nothing that was part of it is there."""
 
 
-def _connection(db: apsw.Connection | apsw.Cursor) -> apsw.Connection:
-    return db if isinstance(db, apsw.Connection) else db.connection
-
-
 class Database:
     """The file and its connections."""
 
@@ -232,7 +228,7 @@ class Database:
         db: apsw.Connection | None = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = self._connect()
-            self._local.writer, self._local.shared = db.cursor(), None
+            self._local.shared = None
             self._local.kept = _Kept(db, self._open)
         return db
 
@@ -247,18 +243,6 @@ class Database:
             return bool(self._inode) and os.stat(self._name).st_ino != self._inode
         except FileNotFoundError:
             return True
-
-    def writer(self, *, shared: bool = False) -> apsw.Cursor | None:
-        """This thread's cursor for statements that give no rows, kept because a new one costs time;
-        None if there is none yet, or another file has our path by now, or its writes share a commit
-        (unless ``shared``)."""
-        try:
-            if self.writable and self._forks == _forks and os.stat(self._name).st_ino == self._inode:
-                local = self._local
-                return local.writer if shared or local.shared is None else None
-        except (FileNotFoundError, AttributeError):
-            pass
-        return None
 
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
@@ -399,7 +383,7 @@ class Database:
             raise
         return result
 
-    def begin(self, db: apsw.Connection | apsw.Cursor) -> None:
+    def begin(self, db: apsw.Connection) -> None:
         """Begin a transaction, or go on with the one that is shared."""
         shared = self.shared
         if shared is None or not shared.begun:
@@ -408,16 +392,15 @@ class Database:
                 shared.begun = True
         elif shared.fault is not None:
             raise shared.fault
-        elif _connection(db).get_autocommit():  # what was written before is gone: this must not be kept alone
+        elif db.get_autocommit():  # what was written before is gone: this must not be kept alone
             shared.fault = StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
-    def undo(self, db: apsw.Connection | apsw.Cursor, fault: BaseException) -> None:
+    def undo(self, db: apsw.Connection, fault: BaseException) -> None:
         """Leave a transaction that failed; one that is shared has failed for all. Raises our error for one
         of SQLite's, but for a constraint that does not hold."""
-        connection = _connection(db)
-        if not connection.get_autocommit():
-            connection.execute("ROLLBACK")
+        if not db.get_autocommit():
+            db.execute("ROLLBACK")
         ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
         shared = self.shared
         if shared is not None and shared.fault is None:

@@ -1,7 +1,7 @@
 """The journal port on SQLite.
 
-An append is one transaction. The common case, events of one stream behind the head that this journal saw
-last, is one statement: it finds the predecessor that it names and its own places empty, or it is stale.
+An append is one transaction. Events behind the head that this journal saw last need no look at the stream: a
+row is inserted only behind the predecessor that it names and in a place that is empty, or it is stale.
 A file that was replaced (by a recovery) is noticed by its inode and opened anew. Events are
 verified against their hashes and each other when they are read: what comes out is what went in,
 or DamagedError.
@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import apsw
 import msgspec
@@ -21,7 +20,7 @@ import msgspec
 from ..._failpoints import trip
 from ...core.base import canonical
 from ...core.journal.chain import linked
-from ...core.journal.event import Event, read_event, seal_row, seal_rows
+from ...core.journal.event import Event, read_event, seal_rows
 from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError, StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot, check_beside
@@ -41,7 +40,6 @@ _INSERT_BEHIND = (
     "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"
 )
 """No header, and so no row, unless the predecessor that it names is there."""
-_BEHIND_MAX = 64
 _SEEN_MAX = 16_384
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
 
@@ -83,94 +81,6 @@ class SqliteJournal:
 
     # -- writing -------------------------------------------------------------------------------
 
-    def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
-        if len(appends) != 1 or memories is not None:
-            return self._append_some(appends, pieces, memories)
-        wish, database = appends[0], self.database
-        stream, expect, drafts = wish.stream, wish.expect, wish.drafts
-        writer, seen, number = database.writer(), self._seen.get(stream), self._numbers.get(stream)
-        if (
-            writer is None
-            or seen is None
-            or not number
-            or seen[0] != expect
-            or not expect
-            or len(drafts) != 1
-        ):
-            return self._append_some(appends, pieces, memories)
-        # Nearly always, and so in few steps: behind a sync each costs three times what it does in a loop.
-        event, header = seal_row(stream, expect + 1, seen[1], drafts[0])
-        row = (id_of(number, expect + 1), header, event.body, event.hash, seen[1])
-        turn = database.free_turn
-        if not turn.acquire(blocking=False):
-            database.turn()
-        try:
-            if pieces:
-                writer.execute("BEGIN IMMEDIATE")
-            trip("store.append.before_commit")
-            writer.execute(_INSERT_BEHIND, row)
-            if pieces:
-                for address, body in pieces.items():
-                    writer.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
-                writer.execute("COMMIT")
-        except BaseException as fault:
-            database.undo(writer, fault)
-            if isinstance(fault, apsw.ConstraintError):
-                raise StaleVersion(stream, expect, self.head(stream).version) from None
-            raise
-        finally:
-            turn.release()
-        trip("store.append.after_commit")
-        self._seen[stream] = (expect + 1, event.hash)
-        return [event]
-
-    def _append_some(
-        self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None, memories: MemoryChange | None
-    ) -> list[Event]:
-        """Several events of one stream behind the head that was seen last, or one with pieces, or within
-        a commit that is shared; else the long way."""
-        database, writer = self.database, self.database.writer(shared=True)
-        if writer is None or memories is not None or len(appends) != 1:
-            return self._append_all(appends, pieces, memories)
-        wish = appends[0]
-        stream, expect, count = wish.stream, wish.expect, len(wish.drafts)
-        seen, prev = self._seen.get(stream, (0, b""))
-        number = self._numbers.get(stream)
-        if not number or not seen or seen != expect or not 0 < count <= _BEHIND_MAX:
-            return self._append_all(appends, pieces)
-        sealed = seal_rows(stream, expect, prev, wish.drafts)
-        values = _values_behind(number, prev, sealed)
-        turn, shared = database.turn(), database.shared
-        try:
-            if shared is not None:
-                database.begin(writer)
-            elif pieces:
-                writer.execute("BEGIN IMMEDIATE")
-            trip("store.append.before_commit")
-            writer.execute(_insert_behind(count), values)
-            if pieces:
-                writer.executemany(_INSERT_PIECE, _piece_rows(pieces))
-                if shared is None:
-                    writer.execute("COMMIT")
-        except BaseException as fault:
-            stale = isinstance(fault, apsw.ConstraintError)
-            if not (stale and shared is not None):  # then the statement left no trace
-                database.undo(writer, fault)
-            if stale:
-                raise StaleVersion(stream, expect, self.head(stream).version) from None
-            raise
-        finally:
-            turn.release()
-        if shared is None:
-            trip("store.append.after_commit")
-        else:
-            shared.appends += 1
-        self._seen[stream] = (expect + count, sealed[-1][0].hash)
-        return [event for event, _ in sealed]
-
     def _saw(self, stream: str, version: int, own: bytes) -> None:
         """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
         if len(self._seen) >= _SEEN_MAX or len(self._numbers) >= _SEEN_MAX:
@@ -190,11 +100,10 @@ class SqliteJournal:
         for _ in range(shared.appends):
             trip("store.append.after_commit")
 
-    def _append_all(
-        self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None,
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
     ) -> list[Event]:  # fmt: skip
-        """The long way: any number of streams and events."""
         self._current()
         numbers: dict[str, int] = {}
 
@@ -407,22 +316,6 @@ class SqliteJournal:
     def close(self) -> None:
         self.database.close()
         self._numbers, self._seen = {}, {}
-
-
-@cache
-def _insert_behind(count: int) -> str:
-    """The statement for so many events of a stream: if the first one is stale, none of them is there."""
-    firsts = range(6, 4 * count + 2, 4)
-    return _INSERT_BEHIND + "".join(f", (?{n}, ?{n + 1}, ?{n + 2}, ?{n + 3}, 0)" for n in firsts)
-
-
-def _values_behind(number: int, prev: bytes, sealed: Sequence[tuple[Event, bytes]]) -> list[Any]:
-    """What stands for the places of that statement."""
-    values: list[Any] = []
-    for event, header in sealed:
-        values += (id_of(number, event.version), header, event.body, event.hash)
-    values.insert(4, prev)
-    return values
 
 
 def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
