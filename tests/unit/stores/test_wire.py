@@ -19,9 +19,10 @@ from tests.support.remote import Access
 from segue.core.journal.pieces import address
 from segue.core.memories.model import MemoryAudit, MemoryFilter, MemoryReader, Vote
 from segue.services.server import store_over_http
-from segue.stores.base import Append, MemoryChange, Rewrite, Snapshot, StoredMemory
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.remote import RemoteJournal
+from segue.stores.base import Append, Rewrite, Snapshot
+from segue.stores.memory.store import VolatileStore
+from segue.stores.memory_changes import MemoryChange, StoredMemory
+from segue.stores.remote import RemoteStore
 from segue.testing.memories import HERE, MODEL, NOW, kept, memory, vector_of
 from segue.testing.runs import row
 from segue.testing.stores import AT, draft, drafts
@@ -135,7 +136,7 @@ def test_every_method_of_every_port_was_recorded() -> None:
 
 
 def test_a_server_of_the_old_version_understands_our_requests_and_we_its_answers() -> None:
-    left, store = iter(EXCHANGES), RemoteJournal("http://127.0.0.1:9", "key")
+    left, store = iter(EXCHANGES), RemoteStore("http://127.0.0.1:9", "key")
 
     def old_server(name: str, body: bytes, settle: Any = None) -> bytes:
         one = next(left)
@@ -144,7 +145,7 @@ def test_a_server_of_the_old_version_understands_our_requests_and_we_its_answers
         return bytes.fromhex(one["answer"])
 
     store.client.call = old_server  # type: ignore[method-assign]
-    here = VolatileJournal()
+    here = VolatileStore()
     for name, call in CALLS[:-1]:
         assert call(store) == call(here), name
     about = store.about()
@@ -152,7 +153,7 @@ def test_a_server_of_the_old_version_understands_our_requests_and_we_its_answers
 
 
 def test_a_client_of_the_old_version_is_answered_as_it_was() -> None:
-    here = VolatileJournal()
+    here = VolatileStore()
     for one in EXCHANGES:
         port, method = one["call"].split("/")
         answer = store_over_http.call(here, ACCESS, port, method, bytes.fromhex(one["request"]))

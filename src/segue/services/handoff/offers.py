@@ -25,7 +25,8 @@ from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
 from ...errors import HandoffSettled, SegueError, UnknownHandoff, UsageError
-from ...stores.base import Append, MemoryChange
+from ...stores.base import Append
+from ...stores.memory_changes import MemoryChange
 from ..brief import brief as briefs
 from ..memories.service import memories_of
 from ..workspace.open_session import list_sessions, make_current

@@ -103,9 +103,9 @@ class RunFinder:
         if home.elsewhere:
             there, shelf = _elsewhere(home, where, api_key_of(environment))
             return cls(folder, environment, runs=there, archive=archive, shelf=shelf)
-        from ...stores.sqlite import SqliteJournal
+        from ...stores.sqlite import SqliteStore
 
-        return cls(folder, environment, runs=SqliteJournal(home.database, lock=True).runs, archive=archive)
+        return cls(folder, environment, runs=SqliteStore(home.database, lock=True).runs, archive=archive)
 
     # -- discovery -----------------------------------------------------------------------------
 

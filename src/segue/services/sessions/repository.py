@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,7 +28,10 @@ from ...core.sessions.status import Card, card_of
 from ...effects.clock import now
 from ...effects.pause_file import PauseFile
 from ...errors import SegueError, StaleVersion, StoreError, UnknownSession
-from ...stores.base import Append, Journal, MemoryChange, Snapshot
+from ...stores.base import Append, Journal, Snapshot
+
+if TYPE_CHECKING:
+    from ...stores.memory_changes import MemoryChange
 
 SNAPSHOT_EVENTS_READ = 64
 """Whoever had to fold more than this leaves a snapshot for the next."""
@@ -84,7 +88,7 @@ def refuse(refusal: Refusal) -> SegueError:
 Guards = Callable[[], Sequence[Append]]
 Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes] | None]]
 """What a state gives rise to: commands, and pieces that they name."""
-Learnt = Callable[[str, Sequence[str]], MemoryChange]
+Learnt = Callable[[str, Sequence[str]], "MemoryChange"]
 """What a session learnt, as memories."""
 
 
@@ -267,9 +271,9 @@ class SessionRepository:
         merge: Callable[[Event], bool] | None = None, guards: Guards | None = None,
         memories: MemoryChange | None = None,
     ) -> tuple[Saved, SessionState]:  # fmt: skip
-        """Decide what ``make`` gives and append it, again and again until nobody was faster. The state that is
-        ``cached`` is tried first; what comes to nothing in it is decided once more in the newest one. Behind
-        events that ``merge`` refuses nothing is decided again: then StaleVersion is raised."""
+        """Decide what ``make`` gives and append it, again and again until nobody was faster. The state that
+        is ``cached`` is tried first; what comes to nothing in it is decided once more in the newest one.
+        Behind events that ``merge`` refuses nothing is decided again: then StaleVersion is raised."""
         stream = stream_of(session)
         more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
         state, newest = (cached, False) if cached is not None else (self._refresh(session), True)

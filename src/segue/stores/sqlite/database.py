@@ -12,10 +12,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import apsw
 
@@ -28,12 +28,14 @@ from ...errors import (
     StoreFull,
     StoreUnavailable,
 )
+from .. import forks
 from . import schema
 
 if TYPE_CHECKING:
     from _thread import RLock
 
 T = TypeVar("T")
+Bindings = tuple[Any, ...] | Mapping[str, Any]
 BUSY_TIMEOUT_MS = 10_000
 _NETWORK = {
     "nfs",
@@ -50,18 +52,7 @@ _NETWORK = {
     "afpfs",
 }
 _LOST = "the commit that this was part of could not be made"
-_orphans: list[object] = []
 _kept_open: list[int] = []
-_forks = 0
-
-
-def _forked() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
 
 
 def wal_is_safe(version: str) -> bool:
@@ -177,7 +168,7 @@ class _Kept:
 
     def __del__(self) -> None:
         if os.getpid() != self._process:
-            _orphans.append(self._db)
+            forks.leave_open(self._db)
             return
         with suppress(ValueError):
             self._among.remove(self._db)
@@ -216,26 +207,26 @@ class Database:
         self.free_turn = threading.RLock()
         """Whose turn it is to write; `turn` waits for it."""
         self._open: list[apsw.Connection] = []
-        self._forks = _forks
+        self._forks = forks.count
         self._inode = 0
+        """The file that is open; 0 while none is."""
+        self.generation = 0
+        """Counts how often it was closed: what was read of another one may be of another file."""
         self.writable = True
         self.journal_mode = ""
 
     def connection(self) -> apsw.Connection:
-        """This thread's connection of this process."""
-        if self._forks != _forks:
+        """This thread's connection of this process, to the file that has our path now."""
+        if self._forks != forks.count:
             self._forget()
+        if self.replaced():
+            self.close()
         db: apsw.Connection | None = getattr(self._local, "db", None)
         if db is None:
             db = self._local.db = self._connect()
             self._local.shared = None
             self._local.kept = _Kept(db, self._open)
         return db
-
-    @property
-    def inode(self) -> int:
-        """The file that is open; 0 while none is."""
-        return self._inode
 
     def replaced(self) -> bool:
         """Whether another file has our path since we opened it."""
@@ -247,8 +238,8 @@ class Database:
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
         self.free_turn = threading.RLock()
-        _orphans.extend((*self._open, self._local))
-        self._open, self._local, self._forks = [], threading.local(), _forks
+        forks.leave_open(*self._open, self._local)
+        self._open, self._local, self._forks = [], threading.local(), forks.count
 
     def _connect(self) -> apsw.Connection:
         try:
@@ -330,9 +321,10 @@ class Database:
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
-        if self._forks != _forks:
+        if self._forks != forks.count:
             self._forget()
         moved = self.replaced()
+        self.generation += 1
         with self._lock:
             for db in self._open:
                 if moved:  # the log of that name belongs to another file by now: leave it alone
@@ -340,21 +332,47 @@ class Database:
                 db.close()
             self._open, self._local, self._inode = [], threading.local(), 0
 
+    def reading(self, look: Callable[[apsw.Connection], T]) -> T:
+        """What a look at the store gives."""
+        db = self.connection()
+        try:
+            return look(db)
+        except UnicodeDecodeError as fault:
+            raise DamagedError("the store", self._name, "a text is not UTF-8") from fault
+        except apsw.Error as fault:
+            raise self.translate(fault) from fault
+
+    def fetch(self, sql: str, values: Bindings = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement that only reads; none if its table is of a newer schema than the store, and
+        the store may not be written here."""
+
+        def look(db: apsw.Connection) -> list[tuple[Any, ...]]:
+            try:
+                return db.execute(sql, values).fetchall()
+            except apsw.SQLError as fault:
+                if self.writable or not str(fault).startswith("no such table"):
+                    raise
+                return []
+
+        return self.reading(look)
+
     def writing(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run work in one durable transaction; on any fault nothing of it stays."""
+        """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
+        any fault nothing of it stays."""
         db = self.connection()
         self.refuse_newer(db)
-        turn = self.turn()
+        turn, shared = self.turn(), self.shared
         try:
-            self.begin(db)
-            if self.shared is None:
+            if shared is None:
+                db.execute("BEGIN IMMEDIATE")
                 result = work(db)
                 db.execute("COMMIT")
             else:
+                self._begin_shared(db, shared)
                 result = self._part(db, work)
         except BaseException as fault:
-            if self.shared is None or db.get_autocommit():
-                self.undo(db, fault)
+            if shared is None or db.get_autocommit():
+                self._undo(db, fault)
             if isinstance(fault, apsw.Error):
                 raise self.translate(fault) from fault
             raise
@@ -379,39 +397,35 @@ class Database:
             try:
                 db.execute("ROLLBACK TO part; RELEASE part")
             except apsw.Error:  # there is nothing left to go back to
-                self.undo(db, fault)
+                self._undo(db, fault)
             raise
         return result
 
-    def begin(self, db: apsw.Connection) -> None:
-        """Begin a transaction, or go on with the one that is shared."""
-        shared = self.shared
-        if shared is None or not shared.begun:
+    @staticmethod
+    def _begin_shared(db: apsw.Connection, shared: SharedCommit) -> None:
+        """Begin the transaction that is shared, or go on with it."""
+        if not shared.begun:
             db.execute("BEGIN IMMEDIATE")
-            if shared is not None:
-                shared.begun = True
+            shared.begun = True
         elif shared.fault is not None:
             raise shared.fault
         elif db.get_autocommit():  # what was written before is gone: this must not be kept alone
             shared.fault = StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
-    def undo(self, db: apsw.Connection, fault: BaseException) -> None:
-        """Leave a transaction that failed; one that is shared has failed for all. Raises our error for one
-        of SQLite's, but for a constraint that does not hold."""
+    def _undo(self, db: apsw.Connection, fault: BaseException) -> None:
+        """Leave a transaction that failed; one that is shared has failed for all."""
         if not db.get_autocommit():
             db.execute("ROLLBACK")
-        ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
         shared = self.shared
         if shared is not None and shared.fault is None:
+            ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
             shared.begun = True
             shared.fault = ours or StoreUnavailable(_LOST, hint="try again")
-        if ours is not None and not isinstance(fault, apsw.ConstraintError):
-            raise ours from fault
 
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
-        """What this thread writes within is one transaction; see `SqliteJournal.together`."""
+        """What this thread writes within is one transaction; see `SqliteStore.together`."""
         db, turn = self.connection(), self.turn()
         shared = self._local.shared = SharedCommit()
         try:

@@ -218,7 +218,7 @@ def _still_known(visit: Visit) -> bool:
     """Whether the key still holds."""
     if not visit.front.rules.auth:
         return True
-    record = visit.front.projects.desk.key(visit.access.key)
+    record = visit.front.projects.server_tables.key(visit.access.key)
     return record is not None and record.state(now()) == "live"
 
 

@@ -69,7 +69,7 @@ def _shown(record: KeyRecord) -> ShownKey:
 
 def _reach(visit: Visit) -> str:
     """The projects whose keys this key may see: its own, or all."""
-    own = visit.front.projects.desk.key(visit.access.key)
+    own = visit.front.projects.server_tables.key(visit.access.key)
     return own.project if own is not None else ALL_PROJECTS
 
 
@@ -125,7 +125,7 @@ def audit(visit: Visit, before: Before = 0, limit: int = 100) -> AuditPage:
     """What was done with keys, the newest first."""
     reach = _reach(visit)
     most = max(1, min(limit, 1_000))
-    found = visit.front.projects.desk.audit(
+    found = visit.front.projects.server_tables.audit(
         project="" if reach == ALL_PROJECTS else reach, before=before, limit=most
     )
     return AuditPage([line for _, line in found], found[-1][0] if len(found) == most else 0)

@@ -50,7 +50,7 @@ class ServerContext:
         self, projects: Projects, rules: Rules | None = None, *, log: Callable[[str], None] | None = None
     ) -> None:
         self.projects = projects
-        self.keys = Keys(projects.desk)
+        self.keys = Keys(projects.server_tables)
         self.rules = rules or Rules()
         self.metrics = Metrics()
         self.watch = StreamFollower(projects)
@@ -108,7 +108,7 @@ class ServerContext:
         if not lines:
             return
         try:
-            self.projects.desk.note(lines)
+            self.projects.server_tables.note(lines)
         except SegueError:
             with self._lock:
                 self._lines = [*lines, *self._lines][-LINES_MAX:]
@@ -117,11 +117,11 @@ class ServerContext:
     def tidy(self) -> None:
         """Make backups that are due; forget what nobody asks for any more: answers, marks, old audit."""
         self.projects.back_up()
-        self.projects.desk.forget(moment(-3600 * KEPT_HOURS))
+        self.projects.server_tables.forget(moment(-3600 * KEPT_HOURS))
         for store in self.projects.opened():
             forget_marks(store)
         before = moment(-86_400 * self.rules.audit_days)
-        while self.rules.audit_days and self.projects.desk.cut_audit(before):
+        while self.rules.audit_days and self.projects.server_tables.cut_audit(before):
             pass  # a few thousand at a time, so that nobody waits long
 
     def log(self, **facts: Any) -> None:

@@ -273,11 +273,11 @@ class _Passage:
             await self._after_twin(id, request, mark.stream)
         elif 200 <= self.out.status < 300 and len(self.out.body) <= _ANSWER_BYTES_MAX:
             answer = KeptResponse(id, request, self.out.status, self.out.type, self.out.body, now())
-            await to_thread.run_sync(self._front.projects.desk.answer, answer)
+            await to_thread.run_sync(self._front.projects.server_tables.answer, answer)
         self.out.hold = False
 
     async def _replayed(self, id: str, request: str) -> bool:
-        answer = await to_thread.run_sync(self._front.projects.desk.answered, id)
+        answer = await to_thread.run_sync(self._front.projects.server_tables.answered, id)
         if answer is None:
             return False
         if answer.request != request:
