@@ -230,28 +230,16 @@ class SessionRepository:
         happens to ``memories`` happens with them."""
         self.pause_file.check()
         commands = tuple(map(self._clean, commands))
-        texts = [command.text for command in commands if type(command) is Learn]
-        if texts and self.learnt is not None:
-            memories = self.learnt(session, texts)
-        stream = stream_of(session)
-
-        def merge(event: Event) -> bool:
-            return all(merges(command, event) for command in commands)
-
-        def make(state: SessionState) -> tuple[Sequence[Command], Mapping[str, bytes] | None]:
-            if since is not None and state.version != since:
-                between = self.journal.read(stream, after=since)
-                if exact or state.version < since or not all(map(merge, between)):
-                    raise StaleVersion(stream, since, state.version)
-            return commands, pieces
-
-        optimistic = all(c.MERGES and not c.LOOKS for c in commands)
-        cached = self.cached(session) if optimistic else None
+        if self.learnt is not None:
+            texts = [command.text for command in commands if type(command) is Learn]
+            memories = self.learnt(session, texts) if texts else memories
+        cached = None if any(map(_needs_newest, commands)) else self.cached(session)
         if cached is not None and since is not None and cached.version < since:
             cached = None  # a thread that was slower put back what it knew: the caller has seen more
         saved, _ = self._commit(
-            session, make, cached, merge=merge, guards=guards, actor=actor or self.actor, memories=memories
-        )
+            session, cached, actor or self.actor, commands, pieces, guards=guards, since=since, exact=exact,
+            memories=memories,
+        )  # fmt: skip
         return saved
 
     def commit_made(self, session: str, make: Make, *, look: bool = False) -> tuple[Saved, SessionState]:
@@ -259,26 +247,27 @@ class SessionRepository:
         then. If somebody else was faster it is made anew, in what is there by now: so it merges with
         anything. ``look`` begins with the newest state; else the last one seen is tried first."""
         self.pause_file.check()
-
-        def cleaned(state: SessionState) -> tuple[Sequence[Command], Mapping[str, bytes] | None]:
-            commands, pieces = make(_begun(session, state))
-            return tuple(map(self._clean, commands)), pieces
-
-        return self._commit(session, cleaned, None if look else self.cached(session), actor=self.actor)
+        return self._commit(session, None if look else self.cached(session), self.actor, make=make)
 
     def _commit(
-        self, session: str, make: Make, cached: SessionState | None, *, actor: str,
-        merge: Callable[[Event], bool] | None = None, guards: Guards | None = None,
-        memories: MemoryChange | None = None,
+        self, session: str, cached: SessionState | None, actor: str, commands: Sequence[Command] = (),
+        pieces: Mapping[str, bytes] | None = None, *, make: Make | None = None, guards: Guards | None = None,
+        since: int | None = None, exact: bool = False, memories: MemoryChange | None = None,
     ) -> tuple[Saved, SessionState]:  # fmt: skip
-        """Decide what ``make`` gives and append it, again and again until nobody was faster. The state that
-        is ``cached`` is tried first; what comes to nothing in it is decided once more in the newest one.
-        Behind events that ``merge`` refuses nothing is decided again: then StaleVersion is raised."""
+        """Decide and append, until nobody was faster: commands that are made for each state anew, or these
+        as long as they merge with what others wrote. The ``cached`` state is tried first; what comes to
+        nothing in it is decided once more in the newest one."""
         stream = stream_of(session)
         more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
-        state, newest = (cached, False) if cached is not None else (self._refresh(session), True)
+        state, newest = (self._refresh(session), True) if cached is None else (cached, False)
         for _ in range(_RETRIES):
-            commands, pieces = make(state)
+            if make is not None:
+                wishes, pieces = make(_begun(session, state))
+                commands = tuple(map(self._clean, wishes))
+            elif since is not None and state.version != since:
+                behind = exact or state.version < since
+                if behind or not self._all_merge(commands, stream, since):
+                    raise StaleVersion(stream, since, state.version)
             outcome = decide_all(state, commands, at=now(), actor=actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:
                 if not newest:
@@ -287,22 +276,27 @@ class SessionRepository:
                 if isinstance(outcome, Refusal):
                     raise refuse(outcome)
                 return Saved(session, state.version, 0), state
+            own = Append(stream, state.version, outcome.drafts)
             try:
-                own = Append(stream, state.version, outcome.drafts)
                 events = self.journal.append(own, *(guards() if guards else ()), pieces=pieces, **more)
             except StaleVersion as stale:
                 if stale.stream == stream:
-                    if merge and not all(map(merge, self.journal.read(stream, after=state.version))):
+                    if make is None and not self._all_merge(commands, stream, state.version):
                         raise
                     state, newest = self._refresh(session), True
                 elif guards is None:
                     raise
                 continue
-            head = next(event.hash for event in reversed(events) if event.stream == stream)
-            self._remember(session, outcome.state, head)
-            self._written(session, outcome.state, len(outcome.drafts))
-            return Saved(session, outcome.state.version, len(outcome.drafts)), outcome.state
+            state, count = outcome.state, len(outcome.drafts)
+            self._remember(session, state, events[count - 1].hash)
+            self._written(session, state, count)
+            return Saved(session, state.version, count), state
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
+
+    def _all_merge(self, commands: Sequence[Command], stream: str, after: int) -> bool:
+        """Whether commands may be decided again behind what others wrote since a version."""
+        theirs = self.journal.read(stream, after=after)
+        return all(merges(command, event) for command in commands for event in theirs)
 
     def _written(self, session: str, state: SessionState, count: int) -> None:
         unsnapped = self._unsnapped[session] = self._unsnapped.get(session, 0) + count
@@ -310,6 +304,11 @@ class SessionRepository:
             self._snap(session, state)
         if self._after_write is not None:
             self._after_write(count)
+
+
+def _needs_newest(command: Command) -> bool:
+    """Whether a command must not be decided in a state that may be an old one."""
+    return command.LOOKS or not command.MERGES
 
 
 def _begun(session: str, state: SessionState) -> SessionState:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Bindings = tuple[Any, ...] | Mapping[str, Any]
+Executor = apsw.Connection | apsw.Cursor
+"""What runs statements."""
 BUSY_TIMEOUT_MS = 10_000
 _NETWORK = {
     "nfs",
@@ -217,16 +219,25 @@ class Database:
 
     def connection(self) -> apsw.Connection:
         """This thread's connection of this process, to the file that has our path now."""
+        try:
+            if self._forks == forks.count and os.stat(self._name).st_ino == self._inode:
+                db: apsw.Connection = self._local.db
+                return db
+        except (FileNotFoundError, AttributeError):  # the file is gone, or this thread has no connection yet
+            pass
+        return self._opened()
+
+    def _opened(self) -> apsw.Connection:
         if self._forks != forks.count:
             self._forget()
         if self.replaced():
             self.close()
-        db: apsw.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = self._local.db = self._connect()
-            self._local.shared = None
-            self._local.kept = _Kept(db, self._open)
-        return db
+        if getattr(self._local, "db", None) is None:
+            db = self._connect()
+            self._local.writer, self._local.shared = db.cursor(), None
+            self._local.kept, self._local.db = _Kept(db, self._open), db
+        found: apsw.Connection = self._local.db
+        return found
 
     def replaced(self) -> bool:
         """Whether another file has our path since we opened it."""
@@ -356,20 +367,22 @@ class Database:
 
         return self.reading(look)
 
-    def writing(self, work: Callable[[apsw.Connection], T]) -> T:
+    def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
-        any fault nothing of it stays."""
+        any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
         db = self.connection()
-        self.refuse_newer(db)
-        turn, shared = self.turn(), self.shared
+        if not self.writable:
+            raise schema.too_new(db.pragma("user_version"))
+        turn, local = self.turn(), self._local
+        shared, cursor = local.shared, local.writer
         try:
             if shared is None:
-                db.execute("BEGIN IMMEDIATE")
-                result = work(db)
-                db.execute("COMMIT")
+                cursor.execute("BEGIN IMMEDIATE")
+                result = work(cursor)
+                cursor.execute("COMMIT")
             else:
                 self._begin_shared(db, shared)
-                result = self._part(db, work)
+                result = self._part(db, cursor, work)
         except BaseException as fault:
             if shared is None or db.get_autocommit():
                 self._undo(db, fault)
@@ -387,12 +400,12 @@ class Database:
         """The commit that this thread's writes share, if they share one."""
         return getattr(self._local, "shared", None)
 
-    def _part(self, db: apsw.Connection, work: Callable[[apsw.Connection], T]) -> T:
+    def _part(self, db: apsw.Connection, cursor: apsw.Cursor, work: Callable[[apsw.Cursor], T]) -> T:
         """Work within a commit that is shared: if it fails, what the others wrote stays."""
-        db.execute("SAVEPOINT part")
+        cursor.execute("SAVEPOINT part")
         try:
-            result = work(db)
-            db.execute("RELEASE part")
+            result = work(cursor)
+            cursor.execute("RELEASE part")
         except BaseException as fault:
             try:
                 db.execute("ROLLBACK TO part; RELEASE part")
@@ -448,7 +461,7 @@ class Database:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
         turn = self.free_turn
-        if not turn.acquire(blocking=False) and not turn.acquire(timeout=self.busy_timeout_ms / 1000):
+        if not turn.acquire(False) and not turn.acquire(timeout=self.busy_timeout_ms / 1000):
             raise self._busy()
         return turn
 
@@ -457,11 +470,6 @@ class Database:
             f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
             hint="try again; `segue doctor` names who holds it",
         )
-
-    def refuse_newer(self, db: apsw.Connection) -> None:
-        """SchemaTooNew if this store may only be read here."""
-        if not self.writable:
-            raise schema.too_new(db.pragma("user_version"))
 
     def translate(self, fault: apsw.Error) -> SegueError:
         """Our error for one of SQLite's."""

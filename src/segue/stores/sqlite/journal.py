@@ -23,7 +23,7 @@ from ...core.journal.event import Event, seal_rows
 from ...errors import StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot
 from ..proofs import check_beside, proven_event, proven_piece
-from .database import Database
+from .database import Database, Executor
 from .schema import id_of
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class SqliteJournal(ABC):
         """The last head of each stream that was read or written here."""
 
     @abstractmethod
-    def _learn(self, db: apsw.Connection, change: MemoryChange) -> None:
+    def _learn(self, db: apsw.Cursor, change: MemoryChange) -> None:
         """Make what happens to memories a part of an append."""
 
     # -- writing -------------------------------------------------------------------------------
@@ -81,7 +81,8 @@ class SqliteJournal(ABC):
     ) -> list[Event]:  # fmt: skip
         numbers: dict[str, int] = {}
 
-        def work(db: apsw.Connection) -> list[Event]:
+        def work(db: apsw.Cursor) -> list[Event]:
+            self._notice_another_file()
             for wish in reversed(appends):  # the first one is to grow: it gets the end of the tree
                 numbers[wish.stream] = self.number(db, wish.stream, make=bool(wish.drafts))
             events: list[Event] = []
@@ -94,17 +95,17 @@ class SqliteJournal(ABC):
             trip("store.append.before_commit")
             return events
 
-        events = self.writing(work)
+        events = self.database.writing(work)
         if (shared := self.database.shared) is None:
             trip("store.append.after_commit")
         else:
             shared.appends += 1
         for event in events:
             self._saw(event.stream, event.version, event.hash)
-        self._numbers.update((name, no) for name, no in numbers.items() if no)
+            self._numbers[event.stream] = numbers[event.stream]
         return events
 
-    def _append_many(self, db: apsw.Connection, number: int, wish: Append) -> list[Event]:
+    def _append_many(self, db: apsw.Cursor, number: int, wish: Append) -> list[Event]:
         seen = self._seen.get(wish.stream)
         known = seen is not None and wish.drafts and seen[0] == wish.expect > 0
         version, head = seen if known and seen else self.head_in(db, number)
@@ -146,7 +147,7 @@ class SqliteJournal(ABC):
         return head
 
     @staticmethod
-    def head_in(db: apsw.Connection, number: int) -> tuple[int, bytes]:
+    def head_in(db: Executor, number: int) -> tuple[int, bytes]:
         """Version and hash of the last event of a stream, by its number."""
         sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
         row = db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchone() if number else None
@@ -156,7 +157,7 @@ class SqliteJournal(ABC):
         return self._reading(lambda db: self._streams(db, prefix))
 
     @staticmethod
-    def _streams(db: apsw.Connection, prefix: str) -> list[tuple[str, int]]:
+    def _streams(db: Executor, prefix: str) -> list[tuple[str, int]]:
         found: list[tuple[Any, ...]] = db.execute(_STREAMS, (prefix,)).fetchall()
         return [(str(name), int(head)) for name, head in found]
 
@@ -171,18 +172,26 @@ class SqliteJournal(ABC):
     # -- what is known of streams --------------------------------------------------------------
 
     def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
-        return self.database.reading(lambda db: look(self._in_this_file(db)))
+        def in_this_file(db: apsw.Connection) -> T:
+            self._notice_another_file()
+            return look(db)
 
-    def writing(self, work: Callable[[apsw.Connection], T]) -> T:
+        return self.database.reading(in_this_file)
+
+    def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
         """Run work in one durable transaction, in the file that has our path now."""
-        return self.database.writing(lambda db: work(self._in_this_file(db)))
 
-    def _in_this_file(self, db: apsw.Connection) -> apsw.Connection:
-        """The connection; what is known of streams is forgotten if it may be of another file."""
+        def in_this_file(db: apsw.Cursor) -> T:
+            self._notice_another_file()
+            return work(db)
+
+        return self.database.writing(in_this_file)
+
+    def _notice_another_file(self) -> None:
+        """Forget what is known of streams if it may be of another file than the one that is open."""
         if self._generation != self.database.generation:
             self._generation = self.database.generation
             self._numbers, self._seen = {}, {}
-        return db
 
     def _known(self, db: apsw.Connection, stream: str) -> int:
         """The number of a stream, which is remembered: for reads, since a write may come to nothing."""
@@ -191,7 +200,7 @@ class SqliteJournal(ABC):
             self._numbers[stream] = number
         return number
 
-    def number(self, db: apsw.Connection, stream: str, *, make: bool = False) -> int:
+    def number(self, db: Executor, stream: str, *, make: bool = False) -> int:
         """The number of a stream; 0 if it has none, unless it is to be made."""
         number = self._numbers.get(stream)
         if number is None:
@@ -199,8 +208,9 @@ class SqliteJournal(ABC):
             if row is not None:
                 number = int(row[0])
             elif make:
-                db.execute("INSERT INTO streams (name) VALUES (?)", (stream,))
-                number = db.last_insert_rowid()
+                sql = "INSERT INTO streams (name) VALUES (?) RETURNING no"
+                row = db.execute(sql, (stream,)).fetchone()
+                number = int(row[0])
         return number or 0
 
     def _saw(self, stream: str, version: int, own: bytes) -> None:
@@ -229,7 +239,7 @@ class SqliteJournal(ABC):
             " WHERE (snapshots.fold, snapshots.version) <= (excluded.fold, excluded.version)"
         )
 
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             number = self.number(db, snapshot.stream)
             if number:
                 db.execute(sql, (number, snapshot.version, snapshot.fold, snapshot.state, snapshot.card))
@@ -240,7 +250,7 @@ class SqliteJournal(ABC):
     # -- erasing -------------------------------------------------------------------------------
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             for wish in appends:
                 self._append_many(db, self.number(db, wish.stream), wish)
             for rewrite in rewrites:
@@ -261,7 +271,7 @@ class SqliteJournal(ABC):
     def drop(
         self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
     ) -> None:
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             check_beside(self._streams(db, "session/"), [wish.stream for wish in streams], beside)
             for wish in streams:
                 number = self.number(db, wish.stream)

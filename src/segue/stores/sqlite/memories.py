@@ -64,7 +64,7 @@ class SqliteMemories(SqlMemories):
         if any(kept.memory.forgotten for kept in change.puts):
             self._database.connection().pragma("secure_delete", 1)
 
-        def work(db: apsw.Connection) -> list[str]:
+        def work(db: apsw.Cursor) -> list[str]:
             ids = self.apply(db, change)
             trip("store.memories.before_commit")
             return ids
@@ -74,12 +74,12 @@ class SqliteMemories(SqlMemories):
         return ids
 
     @staticmethod
-    def apply(db: apsw.Connection, change: MemoryChange) -> list[str]:
+    def apply(db: apsw.Cursor, change: MemoryChange) -> list[str]:
         """The change, within a transaction of the caller."""
         return _Writer(SqliteStatements(db)).apply(change)
 
     def compact(self, text: str = "") -> None:
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             if text:
                 db.execute("UPDATE memory_trail SET reason = replace(reason, ?, '***')", (text,))
                 db.execute("UPDATE memory_votes SET context = replace(context, ?, '***')", (text,))

@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 class SqliteStatements:
-    """A transaction of a connection."""
+    """A transaction."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: apsw.Cursor) -> None:
         self._db = db
 
     def rows(self, sql: str, /, **values: Any) -> list[Row]:
@@ -26,7 +26,7 @@ class SqliteStatements:
 
     def change(self, sql: str, /, **values: Any) -> int:
         self._db.execute(for_sqlite(sql), _bound(values))
-        return self._db.changes()
+        return self._db.connection.changes()
 
     def many(self, sql: str, rows: Sequence[Mapping[str, Any]]) -> None:
         self._db.executemany(for_sqlite(sql), map(_bound, rows))

@@ -52,5 +52,5 @@ class SqliteStore(SqliteJournal):
 
         return SqlServerTables(SqliteSql(self.database))
 
-    def _learn(self, db: apsw.Connection, change: MemoryChange) -> None:
+    def _learn(self, db: apsw.Cursor, change: MemoryChange) -> None:
         self.memories.apply(db, change)

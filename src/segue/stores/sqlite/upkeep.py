@@ -83,7 +83,7 @@ def restore(
     """A new store with exactly these events and pieces; the path must be free."""
     database = Database(path)
 
-    def work(db: apsw.Connection) -> None:
+    def work(db: apsw.Cursor) -> None:
         for number, (name, events) in enumerate(streams, 1):
             db.execute("INSERT INTO streams (no, name) VALUES (?, ?)", (number, name))
             for event in events:
@@ -105,7 +105,7 @@ def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Ev
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
-    def work(db: apsw.Connection) -> None:
+    def work(db: apsw.Cursor) -> None:
         number = journal.number(db, stream, make=True)
         version, own = journal.head_in(db, number)
         if (version, own) != (after, events[0].prev):
