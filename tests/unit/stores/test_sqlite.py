@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import apsw
@@ -143,6 +144,17 @@ def test_a_file_that_was_replaced_is_opened_anew(journal: SqliteStore, tmp_path:
     journal.append(Append("t", 2, drafts("more")))
     with pytest.raises(StaleVersion):
         journal.append(Append("s", 1, drafts("late")))
+
+
+def test_whoever_came_too_late_sees_what_others_write_from_then_on(journal: SqliteStore) -> None:
+    other = SqliteStore(journal.database.path)
+    journal.append(Append("s", 0, drafts("a", "b")))
+    for version in range(2, 6):
+        other.append(Append("s", version, drafts("theirs")))
+        with pytest.raises(StaleVersion), journal.together() if version % 2 else nullcontext():
+            journal.append(Append("s", version, drafts("late")), Append("t", 0))
+        other.append(Append(f"t{version}", 0, drafts("theirs")))
+        assert journal.head("s").version == version + 1 and journal.head(f"t{version}").version == 1
 
 
 def test_a_fault_in_the_middle_of_an_append_keeps_nothing(journal: SqliteStore) -> None:

@@ -384,6 +384,7 @@ class Database:
                 self._begin_shared(db, shared)
                 result = self._part(db, cursor, work)
         except BaseException as fault:
+            self._renew_writer(db, cursor)
             if shared is None or db.get_autocommit():
                 self._undo(db, fault)
             if isinstance(fault, apsw.Error):
@@ -392,6 +393,13 @@ class Database:
         finally:
             turn.release()
         return result
+
+    def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
+        """Take another cursor after a fault: a look that was not at its end would hold this thread to what
+        the store was then."""
+        with suppress(apsw.Error):
+            cursor.close(True)
+            self._local.writer = db.cursor()
 
     # -- several writes in one commit ----------------------------------------------------------
 
@@ -408,7 +416,7 @@ class Database:
             cursor.execute("RELEASE part")
         except BaseException as fault:
             try:
-                db.execute("ROLLBACK TO part; RELEASE part")
+                cursor.execute("ROLLBACK TO part; RELEASE part")
             except apsw.Error:  # there is nothing left to go back to
                 self._undo(db, fault)
             raise

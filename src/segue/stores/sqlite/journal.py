@@ -150,8 +150,10 @@ class SqliteJournal(ABC):
     def head_in(db: Executor, number: int) -> tuple[int, bytes]:
         """Version and hash of the last event of a stream, by its number."""
         sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
-        row = db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchone() if number else None
-        return (row[0], row[1]) if row else (0, canonical.GENESIS)
+        found: list[Any] = (
+            db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchall() if number else []
+        )
+        return found[0] if found else (0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
         return self._reading(lambda db: self._streams(db, prefix))
@@ -204,14 +206,13 @@ class SqliteJournal(ABC):
         """The number of a stream; 0 if it has none, unless it is to be made."""
         number = self._numbers.get(stream)
         if number is None:
-            row: Any = db.execute("SELECT no FROM streams WHERE name = ?", (stream,)).fetchone()
-            if row is not None:
-                number = int(row[0])
-            elif make:
+            sql = "SELECT no FROM streams WHERE name = ?"
+            found: list[Any] = db.execute(sql, (stream,)).fetchall()
+            if not found and make:
                 sql = "INSERT INTO streams (name) VALUES (?) RETURNING no"
-                row = db.execute(sql, (stream,)).fetchone()
-                number = int(row[0])
-        return number or 0
+                found = db.execute(sql, (stream,)).fetchall()
+            number = int(found[0][0]) if found else 0
+        return number
 
     def _saw(self, stream: str, version: int, own: bytes) -> None:
         """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
