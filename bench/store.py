@@ -99,7 +99,7 @@ def checkpoint_cost() -> None:
         "of means",
         "to inserts in a tight loop",
     )
-    table("A durable checkpoint against a bare insert of as many bytes (limit 2.0)", head, rows)
+    table("A durable checkpoint against a bare insert of as many bytes (limit 2.5)", head, rows)
 
 
 def status_cost() -> None:

@@ -20,7 +20,6 @@ from segue.services.sessions.agent_states import AgentStates
 from segue.services.sessions.repository import Saved, SessionRepository, fold_all, stream_of
 from segue.stores.memory.store import VolatileStore
 
-
 talks = st.integers(16, 30).map(lambda count: {"turns": [message(number) for number in range(count)]})
 
 

@@ -279,11 +279,3 @@ class Store(Journal, Protocol):
     @property
     def memories(self) -> Memories:
         """What was learnt."""
-
-
-class ServerStore(Store, Protocol):
-    """A store that a server can have as its own."""
-
-    @property
-    def server_tables(self) -> ServerTables:
-        """What the server keeps for itself."""

@@ -19,7 +19,7 @@ from .audiences import Audiences, audience_in
 from .matching import WordIndex, matched
 from .memory_changes import MemoryWithHistory, StoredMemory
 from .memory_rows import memory_of
-from .sql import Row, SqlDatabase
+from .sql import Row, SqlDatabase, Statements
 from .vectors import PLAIN_SCANS_MAX, NumpyIndex, VectorIndex, index
 
 _PAGE = 200
@@ -268,6 +268,20 @@ class SqlMemories(ABC):
             )
             for no, memory in memories.items()
         ]
+
+    def _mask(self, text: str) -> None:
+        """Mask a text in what was said with changes and votes."""
+
+        def work(db: Statements) -> None:
+            for table, column in (("memory_trail", "reason"), ("memory_votes", "context")):
+                masked = f"replace({column}, :text, '***')"
+                sql = (
+                    f"UPDATE segue.{table} SET {column} = {masked}"
+                    f" WHERE namespace = :namespace AND {column} <> {masked}"
+                )
+                db.change(sql, text=text)
+
+        self._sql.repeatable(work)
 
     # -- inside --------------------------------------------------------------------------------
 

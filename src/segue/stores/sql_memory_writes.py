@@ -239,6 +239,11 @@ class MemoryWriter(ABC):
         return int(last or 0)
 
 
+def marked(memory: Memory, audience: int) -> tuple[tuple[str, object], ...]:
+    """(kind, name) of what full text can be asked for beside words: audience, type, agent and session."""
+    return ("a", audience), ("t", memory.type), ("g", memory.agent), ("s", memory.session)
+
+
 def _row(no: int, audience: int, kept: StoredMemory) -> dict[str, Any]:
     """A memory as columns."""
     memory = kept.memory

@@ -3,8 +3,7 @@ runs, and the next sync brings them back."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import asdict
 
@@ -21,29 +20,26 @@ _PUT = f"""
 """
 
 
-class SqlRuns(ABC):
+class SqlRuns:
     """Runs in the database of a journal."""
 
-    def __init__(self, sql: SqlDatabase) -> None:
+    def __init__(
+        self, sql: SqlDatabase, before_commit: Callable[[], None], after_commit: Callable[[], None]
+    ) -> None:
+        """Before and after the commit of a put the failpoints of the store are passed."""
         self._sql = sql
-
-    @abstractmethod
-    def before_commit(self) -> None:
-        """A failpoint."""
-
-    @abstractmethod
-    def after_commit(self) -> None:
-        """A failpoint."""
+        self._before_commit = before_commit
+        self._after_commit = after_commit
 
     def put(self, rows: Sequence[RunRow]) -> None:
         ordered = sorted(rows, key=lambda row: row.key)  # two that put the same wait, and do not lock up
 
         def work(db: Statements) -> None:
             db.many(_PUT, [{**asdict(row), "unread": b""} for row in ordered])
-            self.before_commit()
+            self._before_commit()
 
         self._sql.repeatable(work)
-        self.after_commit()
+        self._after_commit()
 
     def get(self, key: str) -> RunRow | None:
         sql = f"SELECT {_COLUMNS}, reading FROM segue.runs WHERE namespace = :namespace AND key = :key"

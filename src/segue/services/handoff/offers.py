@@ -222,7 +222,7 @@ class Handoffs:
 
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
         """A memory of the handoff that the taker may read."""
-        if to == ANYONE or not hasattr(type(self._workspace.store), "memories"):
+        if to == ANYONE:
             return None
         state = self._workspace.repository.state(session)
         left = [state.items[place].text for place in (*state.active, *state.next)]

@@ -53,7 +53,6 @@ from .notes import library_of
 
 if TYPE_CHECKING:
     from ...agents.base import Found
-    from ...stores.base import Memories
     from ..runs.discovery import RunFinder
     from ..workspace.workspace import Workspace
 
@@ -283,9 +282,7 @@ def _events(workspace: Workspace, state: SessionState | None, then: Scene) -> tu
 
 def _memories(workspace: Workspace, then: Scene) -> tuple[Mention, ...]:
     """Memories that are new or changed since, for who may read them."""
-    kept: Memories | None = getattr(workspace.store, "memories", None)
-    if kept is None:
-        return ()
+    kept = workspace.store.memories
     try:
         reader, start = reader_of(workspace), iso(then.at)
         found: dict[str, Mention] = {}

@@ -19,9 +19,9 @@ from ..._failpoints import trip
 from ...core.memories.model import MemoryFilter
 from ..memory_changes import MemoryChange, StoredMemory
 from ..sql_memories import SqlMemories, SqlWords, narrow, narrow_values
-from ..sql_memory_writes import MemoryWriter
+from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import cosine
-from .database import Database, changed, driver, plain, remember, tried
+from .database import Database, driver, plain, remember, tried
 from .schema import as_vector
 from .sql import PostgresSql, PostgresStatements
 
@@ -89,19 +89,8 @@ class PostgresMemories(SqlMemories):
 
     def compact(self, text: str = "") -> None:
         """Masks in trail and votes; the rows themselves are rewritten with the rest (``upkeep.compact``)."""
-        if not text:
-            return
-
-        def work(db: Connection[Any], _: UUID) -> bool:
-            for table, column in (("memory_trail", "reason"), ("memory_votes", "context")):
-                sql = (
-                    f"UPDATE segue.{table} SET {column} = replace({column}, %s, '***')"
-                    f" WHERE namespace = %s AND strpos({column}, %s) > 0"
-                )
-                changed(db, sql, (plain(text), self._namespace, plain(text)))
-            return True
-
-        self._database.transaction(work, lambda *_: None)
+        if text:
+            self._mask(text)
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -203,9 +192,7 @@ class _Writer(MemoryWriter):
         return {(audience, own): id for audience, own, id in found}
 
     def words_of(self, audience: int, kept: StoredMemory) -> list[str]:
-        memory = kept.memory
-        named = (("a", audience), ("t", memory.type), ("g", memory.agent), ("s", memory.session))
-        marks = [mark(self._namespace, kind, name) for kind, name in named]
+        marks = [mark(self._namespace, kind, name) for kind, name in marked(kept.memory, audience)]
         return [*dict.fromkeys(plain(word) for word in kept.words.split()), *marks]
 
     def add_vectors(self, rows: list[dict[str, Any]]) -> None:

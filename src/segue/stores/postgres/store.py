@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
+from ..._failpoints import trip
 from .address import Address
 from .database import BUSY_TIMEOUT_MS, Database
 from .journal import PostgresJournal
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
     from ..memory_changes import MemoryChange
+    from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
     from .memories import PostgresMemories
-    from .runs import PostgresRuns
 
 
 class PostgresStore(PostgresJournal):
@@ -38,12 +39,16 @@ class PostgresStore(PostgresJournal):
         return store
 
     @cached_property
-    def runs(self) -> PostgresRuns:
+    def runs(self) -> SqlRuns:
         """What was observed of runs."""
-        from .runs import PostgresRuns
+        from ..sql_runs import SqlRuns
         from .sql import PostgresSql
 
-        return PostgresRuns(PostgresSql(self.database))
+        return SqlRuns(
+            PostgresSql(self.database),
+            lambda: trip("postgres.runs.before_commit"),
+            lambda: trip("postgres.runs.after_commit"),
+        )
 
     @cached_property
     def memories(self) -> PostgresMemories:

@@ -1,7 +1,7 @@
 """The embedded store: one SQLite file, many processes.
 
 ``schema`` the tables and how they came to be · ``database`` connections and their safety · ``sql`` shared SQL
-· ``journal``, ``runs``, ``memories`` the ports, and ``store`` all of them · ``upkeep`` backups, checks,
+· ``journal``, ``memories`` the ports, and ``store`` all of them · ``upkeep`` backups, checks,
 vacuum · ``salvage`` reading what is broken.
 """
 

@@ -39,20 +39,7 @@ Bindings = tuple[Any, ...] | Mapping[str, Any]
 Executor = apsw.Connection | apsw.Cursor
 """What runs statements."""
 BUSY_TIMEOUT_MS = 10_000
-_NETWORK = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "afs",
-    "ceph",
-    "glusterfs",
-    "lustre",
-    "webdav",
-    "afpfs",
-}
+_NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
 _kept_open: list[int] = []
 
@@ -446,7 +433,7 @@ class Database:
 
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
-        """What this thread writes within is one transaction; see `SqliteStore.together`."""
+        """What this thread writes within is one transaction; see `SqliteJournal.together`."""
         db, turn = self.connection(), self.turn()
         shared = self._local.shared = SharedCommit()
         try:

@@ -18,7 +18,7 @@ from ...core.memories.model import MemoryReader
 from ..audiences import Audiences
 from ..memory_changes import MemoryChange, StoredMemory
 from ..sql_memories import SqlMemories, SqlWords
-from ..sql_memory_writes import MemoryWriter
+from ..sql_memory_writes import MemoryWriter, marked
 from ..vectors import PLAIN_ROWS_MAX, VectorIndex, asks_once
 from .database import Database
 from .sql import SqliteSql, SqliteStatements
@@ -79,15 +79,12 @@ class SqliteMemories(SqlMemories):
         return _Writer(SqliteStatements(db)).apply(change)
 
     def compact(self, text: str = "") -> None:
-        def work(db: apsw.Cursor) -> None:
-            if text:
-                db.execute("UPDATE memory_trail SET reason = replace(reason, ?, '***')", (text,))
-                db.execute("UPDATE memory_votes SET context = replace(context, ?, '***')", (text,))
-            db.execute("INSERT INTO memory_words (memory_words) VALUES ('optimize')")
-
         db = self._database.connection()
         db.pragma("secure_delete", 1)
-        self._database.writing(work)
+        if text:
+            self._mask(text)
+        optimize = "INSERT INTO memory_words (memory_words) VALUES ('optimize')"
+        self._database.writing(lambda db: db.execute(optimize))
         if self._database.journal_mode == "wal":
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -174,9 +171,8 @@ class _Writer(MemoryWriter):
         return {key: rows[0][0] for key, rows in found if rows}
 
     def words_of(self, audience: int, kept: StoredMemory) -> str:
-        memory = kept.memory
-        marks = (("a", audience), ("t", memory.type), ("g", memory.agent), ("s", memory.session))
-        return " ".join([kept.words, *(mark(kind, name) for kind, name in marks)])
+        marks = (mark(kind, name) for kind, name in marked(kept.memory, audience))
+        return " ".join([kept.words, *marks])
 
     def add_vectors(self, rows: list[dict[str, Any]]) -> None:
         self.db.many("INSERT OR REPLACE INTO memory_bits VALUES (:model, :no, :audience, :bits)", rows)

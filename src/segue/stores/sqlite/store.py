@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from ..._failpoints import trip
 from .database import BUSY_TIMEOUT_MS, Database
 from .journal import SqliteJournal
 
 if TYPE_CHECKING:  # most commands need the journal alone
     from ..memory_changes import MemoryChange
+    from ..sql_runs import SqlRuns
     from ..sql_server_tables import SqlServerTables
     from .memories import SqliteMemories
-    from .runs import SqliteRuns
 
 
 class SqliteStore(SqliteJournal):
@@ -30,12 +31,16 @@ class SqliteStore(SqliteJournal):
         self.machine = ""
 
     @cached_property
-    def runs(self) -> SqliteRuns:
+    def runs(self) -> SqlRuns:
         """What was observed of runs."""
-        from .runs import SqliteRuns
+        from ..sql_runs import SqlRuns
         from .sql import SqliteSql
 
-        return SqliteRuns(SqliteSql(self.database))
+        return SqlRuns(
+            SqliteSql(self.database),
+            lambda: trip("store.runs.before_commit"),
+            lambda: trip("store.runs.after_commit"),
+        )
 
     @cached_property
     def memories(self) -> SqliteMemories:

@@ -1,7 +1,8 @@
 """The ports of a project's store, for the remote store: one method for each request, as msgpack.
 
 It is no part of the described API: what goes over it may change with the version, and
-`SEGUE_STORE=https://…` is how it is used. What each method needs of a key is decided by `services.portal`.
+`SEGUE_STORE=https://…` is how it is used. What each method needs of a key is decided by
+`services.server.store_over_http`.
 """
 
 from __future__ import annotations
