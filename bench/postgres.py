@@ -26,9 +26,10 @@ from segue.core.memories.model import Memory, MemoryFilter
 from segue.effects.clock import now
 from segue.effects.vectors.embedder import HashEmbedder
 from segue.services.memories.service import searched
-from segue.stores.base import Append, MemoryChange, StoredMemory
-from segue.stores.postgres import PostgresJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.base import Append
+from segue.stores.memory_changes import MemoryChange, StoredMemory
+from segue.stores.postgres import PostgresStore
+from segue.stores.sqlite import SqliteStore
 from segue.stores.vectors import cosine, packed
 from segue.testing.stores import draft
 
@@ -59,7 +60,7 @@ def bare_server(url: str) -> Callable[[], object]:
 def bare_file(folder: Path) -> Callable[[], object]:
     """The same on the embedded store's SQLite."""
     folder.mkdir(parents=True, exist_ok=True)
-    db = SqliteJournal(folder / "bare.db").database.connection()
+    db = SqliteStore(folder / "bare.db").database.connection()
     db.execute("CREATE TABLE bare (id INTEGER PRIMARY KEY, body BLOB)")
     body = os.urandom(ROW_BYTES)
     return lambda: db.execute("INSERT INTO bare (body) VALUES (?)", (body,))
@@ -69,7 +70,7 @@ def appends(server: PostgresServer, folder: Path) -> None:
     """One of each in turn."""
     team, own = opened(server.url(namespace="bench"), folder / "team"), opened("", folder / "own")
     sessions: list[Session] = [team.start("on the server"), own.start("in the file")]
-    journal = PostgresJournal(server.url(namespace="raw"))
+    journal = PostgresStore(server.url(namespace="raw"))
     journal.append(Append("s", 0, [draft("x" * 60)]))
     bare, bare_own = bare_server(server.url()), bare_file(folder / "bare")
     version = 1
@@ -105,7 +106,7 @@ def appends(server: PostgresServer, folder: Path) -> None:
 def together(server: PostgresServer) -> None:
     """Many threads: each its own stream, all one stream, and bare inserts on a connection each."""
     url = server.url(namespace="many", pool=str(THREADS))
-    journal = PostgresJournal(url)
+    journal = PostgresStore(url)
     each = 60
 
     def run(work: Callable[[int], None]) -> float:

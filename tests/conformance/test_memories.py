@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from segue.core.memories.model import SCOPES, Memory, MemoryFilter, MemoryReader
 from segue.stores.base import Memories
 from segue.stores.memory.memories import VolatileMemories
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.testing.memories import MemoriesSuite, add, found, leaks, memory, seen
 
 NAMES = ["a", "b", "c"]
@@ -34,7 +34,7 @@ class TestSqliteMemories(MemoriesSuite):
     durable = True
 
     def make(self, tmp_path: Path) -> Memories:
-        return SqliteJournal(tmp_path / "segue.db").memories
+        return SqliteStore(tmp_path / "segue.db").memories
 
 
 @st.composite
@@ -82,7 +82,7 @@ def test_neither_does_it_on_sqlite(
     tmp_path_factory, rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
     folder = tmp_path_factory.mktemp("leaks")
-    stores = [SqliteJournal(folder / f"{name}.db") for name in ("full", "own")]
+    stores = [SqliteStore(folder / f"{name}.db") for name in ("full", "own")]
     try:
         assert leaks([store.memories for store in stores], rows, reader, query) == []
     finally:
@@ -95,7 +95,7 @@ def test_neither_does_it_on_sqlite(
 def test_the_same_query_gives_the_same_on_every_store(
     tmp_path_factory, rows: list[Memory], reader: MemoryReader, query: str
 ) -> None:
-    journal = SqliteJournal(tmp_path_factory.mktemp("same") / "segue.db")
+    journal = SqliteStore(tmp_path_factory.mktemp("same") / "segue.db")
     stores: list[Memories] = [journal.memories, VolatileMemories()]
     for store in stores:
         add(store, *rows)

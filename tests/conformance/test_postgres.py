@@ -89,10 +89,10 @@ def ids(scored: list[tuple[str, float]]) -> list[str]:
 
 
 def test_words_that_thousands_hold_are_found_as_on_sqlite(tmp_path: Path) -> None:
-    from segue.stores.sqlite import SqliteJournal
+    from segue.stores.sqlite import SqliteStore
 
     rows = [memory(f"m{n}", f"pool {'rare' if n % 400 == 0 else 'usual'} number {n}") for n in range(1500)]
-    sqlite = SqliteJournal(tmp_path / "segue.db")
+    sqlite = SqliteStore(tmp_path / "segue.db")
     stores: list[Memories] = [journal_for(tmp_path).memories, sqlite.memories]
     for store in stores:
         add(store, *rows)
@@ -144,7 +144,7 @@ def test_what_is_written_in_one_namespace_is_in_no_other(plan: list[tuple[int, s
 
 
 def _learnt(side: int, number: int):
-    from segue.stores.base import MemoryChange
+    from segue.stores.memory_changes import MemoryChange
 
     return MemoryChange(adds=[kept(memory(f"m{number}", f"fact {number} of side {side}"))])
 

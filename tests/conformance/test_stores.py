@@ -5,30 +5,30 @@ from __future__ import annotations
 from pathlib import Path
 
 from segue.stores.base import Journal, Runs
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory.store import VolatileStore
+from segue.stores.sqlite import SqliteStore
 from segue.testing import JournalSuite, RunsSuite
 
 
 class TestVolatile(JournalSuite):
     def make(self, tmp_path: Path) -> Journal:
-        return VolatileJournal()
+        return VolatileStore()
 
 
 class TestSqlite(JournalSuite):
     durable = True
 
     def make(self, tmp_path: Path) -> Journal:
-        return SqliteJournal(tmp_path / "segue.db")
+        return SqliteStore(tmp_path / "segue.db")
 
 
 class TestVolatileRuns(RunsSuite):
     def make(self, tmp_path: Path) -> Runs:
-        return VolatileJournal().runs
+        return VolatileStore().runs
 
 
 class TestSqliteRuns(RunsSuite):
     durable = True
 
     def make(self, tmp_path: Path) -> Runs:
-        return SqliteJournal(tmp_path / "segue.db").runs
+        return SqliteStore(tmp_path / "segue.db").runs

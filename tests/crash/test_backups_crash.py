@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.crash.proof import Lines, child, open_segue, wait_until_longer
 
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
 
@@ -33,7 +33,7 @@ def holds(path: Path, lines: Lines) -> None:
     """Assert that a backup is whole and holds what these lines acknowledge."""
     lines.more()
     assert len(lines.acknowledged) > 2
-    copy = SqliteJournal(path)
+    copy = SqliteStore(path)
     assert integrity(copy.database) == []
     streams = {name: copy.read(name) for name, _ in copy.streams()}
     copy.close()

@@ -12,7 +12,7 @@ from tests.support.crash.work import agent_value
 from segue.core.sessions.state import SessionState
 from segue.errors import DamagedError, SegueError
 from segue.services.sessions.repository import fold_all, snapshot_of
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 
 SEED = 20260104
 
@@ -57,7 +57,7 @@ def test_a_changed_byte_of_an_event_is_named_with_stream_and_version(tmp_path: P
 
 def test_a_changed_byte_of_a_snapshot_is_not_believed(tmp_path: Path) -> None:
     session, states = filled(tmp_path)
-    journal = SqliteJournal(tmp_path / "segue.db")
+    journal = SqliteStore(tmp_path / "segue.db")
     stream = f"session/{session}"
     journal.keep(snapshot_of(session, states[-1]))
     [kept] = journal.snapshots([stream]).values()

@@ -26,7 +26,7 @@ from segue.services.resume.scenes import kept
 from segue.services.runs.observed import runs_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.rebuild import rebuild
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.testing import all_failpoints, armed, recording, spawn
 from segue.testing.stores import verify_chain
 
@@ -129,7 +129,7 @@ def test_an_erasure_that_a_kill_interrupts_happened_wholly_or_not_at_all(
     when: str, erased: bool, tmp_path: Path
 ) -> None:
     die(Death(f"store.erase.{when}_commit", 1, "erase"), tmp_path)
-    journal = SqliteJournal(tmp_path / "segue.db")
+    journal = SqliteStore(tmp_path / "segue.db")
     [(stream, version)] = journal.streams("session/")
     events = journal.read(stream)
     assert (events[2].erased, version) == ((True, 6) if erased else (False, 5))
@@ -173,7 +173,7 @@ def test_a_backup_that_a_kill_interrupts_is_whole_or_not_counted(
         backups = seg.workspace.backups.list()
         assert len(backups) == kept
         for backup in backups:
-            copy = SqliteJournal(backup.path)
+            copy = SqliteStore(backup.path)
             streams = copy.streams()
             assert sum(version for _, version in streams) == backup.events
             for stream, _ in streams:

@@ -23,7 +23,7 @@ from segue.effects.files.spool import Spool
 from segue.services.hooks import hook_file
 from segue.services.hooks.spool_drain import drain
 from segue.services.workspace.data_folder import DataFolder
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing import spawn
 from segue.testing.stores import verify_chain
@@ -159,7 +159,7 @@ def test_many_sessions_with_hooks_that_are_killed_lose_nothing_that_was_acknowle
     acknowledged = {one for lane in lanes for one in lane.acknowledged}
     killed = sum(lane.killed for lane in lanes)
     stored(data.path)
-    journal = SqliteJournal(data.path / "segue.db")
+    journal = SqliteStore(data.path / "segue.db")
     assert integrity(journal.database) == []
     found = []
     for stream, _ in journal.streams("run/"):

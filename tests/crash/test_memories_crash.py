@@ -12,7 +12,7 @@ from tests.support.crash.proof import child, finish
 from segue.api.segue import Segue
 from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 
 # A tenth of what is promised, so that `make test` stays short; `make soak` runs all of it.
@@ -37,7 +37,7 @@ def test_after_a_kill_every_memory_that_was_acknowledged_is_there_once(death: De
         for text in there:
             assert seg.recall(text, top_k=1)[0].content == text
         seg.remember("and on it goes", scope="global")
-    assert integrity(SqliteJournal(tmp_path / "segue.db").database) == []
+    assert integrity(SqliteStore(tmp_path / "segue.db").database) == []
 
 
 @pytest.mark.timeout(900)

@@ -18,9 +18,10 @@ from segue.services.runs.observed import runs_of
 from segue.services.upkeep.migrate import Migrated, migrate
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
-from segue.stores.base import Journal, MemoryChange
-from segue.stores.postgres import PostgresJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.base import Journal
+from segue.stores.memory_changes import MemoryChange
+from segue.stores.postgres import PostgresStore
+from segue.stores.sqlite import SqliteStore
 from segue.testing import spawn
 from segue.testing.runs import row
 from segue.testing.stores import verify_chain
@@ -50,9 +51,7 @@ def fill(home: Path, store: str, seed: int = 7) -> None:
 
 def opened(where: str) -> Journal:
     return (
-        SqliteJournal(where.removeprefix("sqlite://"))
-        if where.startswith("sqlite")
-        else PostgresJournal(where)
+        SqliteStore(where.removeprefix("sqlite://")) if where.startswith("sqlite") else PostgresStore(where)
     )
 
 

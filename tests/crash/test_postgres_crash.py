@@ -23,8 +23,9 @@ from tests.support.postgres_store import needs_postgres, shared, url_for
 
 from segue.core.memories.model import MemoryAudit, MemoryFilter
 from segue.errors import SchemaTooNew, StaleVersion, StoreUnavailable
-from segue.stores.base import Append, MemoryChange, Rewrite
-from segue.stores.postgres import PostgresJournal
+from segue.stores.base import Append, Rewrite
+from segue.stores.memory_changes import MemoryChange
+from segue.stores.postgres import PostgresStore
 from segue.stores.postgres.schema import SCHEMA
 from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, THEN, kept, memory
@@ -129,11 +130,11 @@ def wire(remote: PostgresServer) -> Iterator[Wire]:
     one.close()
 
 
-def through(wire: Wire, remote: PostgresServer) -> tuple[PostgresJournal, PostgresJournal]:
+def through(wire: Wire, remote: PostgresServer) -> tuple[PostgresStore, PostgresStore]:
     """A journal through the wire, and one that is not in danger, on the same namespace."""
     direct = remote.url(namespace=uuid4().hex, sslmode="disable")
     cut = direct.replace(f":{remote.port}/", f":{wire.port}/")
-    return PostgresJournal(cut), PostgresJournal(direct)
+    return PostgresStore(cut), PostgresStore(direct)
 
 
 CUTS = pytest.mark.parametrize("how", ["lose_answer", "lose_request", "delay_request"])
@@ -220,14 +221,14 @@ def _settled(how: str, wire: Wire) -> None:
 OPEN = """
 import sys
 from pathlib import Path
-from segue.stores.postgres import PostgresJournal
+from segue.stores.postgres import PostgresStore
 from segue.stores.postgres.schema import SCHEMA
 from segue.stores.base import Append
 from segue.testing.stores import drafts
 Path(sys.argv[3] + ".here").touch()
 while not Path(sys.argv[2]).exists():
     pass
-PostgresJournal(sys.argv[1]).append(Append(sys.argv[3].rpartition("/")[2], 0, drafts("x")))
+PostgresStore(sys.argv[1]).append(Append(sys.argv[3].rpartition("/")[2], 0, drafts("x")))
 """
 
 
@@ -247,7 +248,7 @@ def test_processes_that_migrate_an_empty_database_at_once_all_find_it_ready(tmp_
     for process in children:
         _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
-    journal = PostgresJournal(url)
+    journal = PostgresStore(url)
     assert journal.streams() == [(f"p{n}", 1) for n in range(4)]
     [(schema,)] = journal.database.fetch("SELECT value FROM segue.meta WHERE key = 'schema'")
     assert schema == str(SCHEMA)
@@ -255,16 +256,16 @@ def test_processes_that_migrate_an_empty_database_at_once_all_find_it_ready(tmp_
 
 def test_a_store_of_a_newer_schema_is_read_if_it_says_so_and_never_written(tmp_path: Path) -> None:
     url = shared().database(f"newer{uuid4().hex}")
-    PostgresJournal(url).append(Append("s", 0, drafts("a")))
+    PostgresStore(url).append(Append("s", 0, drafts("a")))
     name = url.rpartition("/")[2]
     shared().query("UPDATE segue.meta SET value = '99' WHERE key = 'schema'", name)
-    newer = PostgresJournal(url)
+    newer = PostgresStore(url)
     assert len(newer.read("s")) == 1
     with pytest.raises(SchemaTooNew):
         newer.append(Append("s", 1, drafts("b")))
     shared().query("UPDATE segue.meta SET value = '99' WHERE key = 'readable_from'", name)
     with pytest.raises(SchemaTooNew):
-        PostgresJournal(url).read("s")
+        PostgresStore(url).read("s")
 
 
 def test_a_database_that_gets_pgvector_later_uses_it_and_finds_what_was_there() -> None:
@@ -274,11 +275,11 @@ def test_a_database_that_gets_pgvector_later_uses_it_and_finds_what_was_there() 
     server.query(f"CREATE ROLE {name} LOGIN PASSWORD 'other'")
     server.query(f"GRANT CREATE ON DATABASE {name} TO {name}")
     weak = server.url(name, user=name, password="other")
-    plain = PostgresJournal(weak).memories
+    plain = PostgresStore(weak).memories
     plain.write(MemoryChange(adds=[kept(memory("m1"))]))
     assert not plain._database.vector
     before = plain.near(HERE, "test", kept(memory("m1")).vector, MemoryFilter(), 5)
-    later = PostgresJournal(url)
+    later = PostgresStore(url)
     assert later.memories.near(HERE, "test", kept(memory("m1")).vector, MemoryFilter(), 5) == before
     assert later.database.vector
     late = kept(memory("m2", "written by one who does not know of it"))
@@ -287,7 +288,7 @@ def test_a_database_that_gets_pgvector_later_uses_it_and_finds_what_was_there() 
 
 
 def test_a_forked_child_and_its_parent_both_write(tmp_path: Path) -> None:
-    journal = PostgresJournal(url_for(tmp_path))
+    journal = PostgresStore(url_for(tmp_path))
     journal.append(Append("parent", 0, drafts("a")))
     pid = os.fork()
     if not pid:
@@ -305,7 +306,7 @@ def test_a_commit_in_doubt_is_settled_though_the_server_is_away_for_longer_than_
 ) -> None:
     server = PostgresServer(tcp=True).start()
     try:
-        journal = PostgresJournal(server.url(), busy_timeout_ms=2500)
+        journal = PostgresStore(server.url(), busy_timeout_ms=2500)
         journal.append(Append("s", 0, drafts("a")))
         with suppress(psycopg.OperationalError), psycopg.connect(server.url()) as holder:
             holder.execute("LOCK TABLE segue.streams IN ACCESS EXCLUSIVE MODE")
@@ -326,12 +327,12 @@ def test_a_newcomer_waits_for_a_server_that_is_starting(tmp_path: Path) -> None:
     """It answers, though it takes nobody in yet: for longer than a server that does not answer is given."""
     server = PostgresServer(tcp=True).start()
     try:
-        with closing(PostgresJournal(server.url())) as first:
+        with closing(PostgresStore(server.url())) as first:
             first.append(Append("s", 0, drafts("a")))
         server.kill()
         with Starting(server.port, seconds=4.5) as starting:
             began = time.monotonic()
-            newcomer = PostgresJournal(server.url(), busy_timeout_ms=30_000)
+            newcomer = PostgresStore(server.url(), busy_timeout_ms=30_000)
             with ThreadPoolExecutor() as pool:
                 back = pool.submit(starting.wait)
                 back.add_done_callback(lambda _: server.start() and None)
@@ -343,7 +344,7 @@ def test_a_newcomer_waits_for_a_server_that_is_starting(tmp_path: Path) -> None:
 
 
 def test_a_pool_of_one_serves_many_threads(tmp_path: Path) -> None:
-    journal = PostgresJournal(url_for(tmp_path) + "&pool=1")
+    journal = PostgresStore(url_for(tmp_path) + "&pool=1")
     threads = [
         threading.Thread(target=lambda n=n: journal.append(Append(f"s{n}", 0, drafts("a")))) for n in range(8)
     ]
@@ -357,14 +358,14 @@ def test_a_pool_of_one_serves_many_threads(tmp_path: Path) -> None:
 def test_a_server_that_is_gone_is_said_so_soon_and_found_again(tmp_path: Path) -> None:
     server = PostgresServer(tcp=True).start()
     try:
-        journal = PostgresJournal(server.url(), busy_timeout_ms=1500)
+        journal = PostgresStore(server.url(), busy_timeout_ms=1500)
         journal.append(Append("s", 0, drafts("a")))
         server.kill()
         with pytest.raises(StoreUnavailable) as caught:
             journal.read("s")
         assert server.password not in str(caught.value) + caught.value.hint
         with pytest.raises(StoreUnavailable):
-            PostgresJournal(server.url(), busy_timeout_ms=500).streams()
+            PostgresStore(server.url(), busy_timeout_ms=500).streams()
         server.start()
         journal.append(Append("s", 1, drafts("b")))
         verify_chain(journal.read("s"))

@@ -13,7 +13,7 @@ from tests.support.crash.work import agent_value
 
 from segue.api.segue import Segue
 from segue.errors import SegueError
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
 
@@ -31,7 +31,7 @@ def recorder(request: pytest.FixtureRequest) -> Iterator[Recorder]:
 def work(recorder: Recorder, home: Path, *, synchronous: str = "") -> Acknowledged:
     """Sessions, agents and snapshots, with many checkpoints of the log; the heads at every mark."""
     home.mkdir()
-    journal = SqliteJournal(home / "segue.db", vfs=recorder.vfs_name)
+    journal = SqliteStore(home / "segue.db", vfs=recorder.vfs_name)
     db = journal.database.connection()
     db.wal_autocheckpoint(25)
     if synchronous:
@@ -68,7 +68,7 @@ def survivors(ops: list[Op], rng: random.Random, folder: Path) -> dict[str, int]
     folder.mkdir()
     for name, body in image(ops, rng).items():
         (folder / name).write_bytes(body)
-    journal = SqliteJournal(folder / "segue.db")
+    journal = SqliteStore(folder / "segue.db")
     assert integrity(journal.database) == []
     heads = dict(journal.streams())
     for stream in heads:

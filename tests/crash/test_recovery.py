@@ -20,7 +20,7 @@ from segue.services.upkeep.recover.ladder import inspect, recover
 from segue.services.upkeep.recover.result import OF_A_STATE, Recovery
 from segue.services.workspace.data_folder import DataFolder
 from segue.settings import resolve
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.schema import SCHEMA
 
 SETTINGS = resolve(flags={})
@@ -167,7 +167,7 @@ def test_a_store_that_was_begun_anew_gets_back_what_the_backup_knows(
     home, states = store
     for path in home.path.glob("segue.db*"):
         path.unlink()
-    with Segue(SqliteJournal(home.database), home=home.path, folder=tmp_path / "project") as seg:
+    with Segue(SqliteStore(home.database), home=home.path, folder=tmp_path / "project") as seg:
         seg.start("new work", id="delta")
     outcome = recover(home, SETTINGS)
     assert outcome.changed and outcome.sessions == 4
@@ -397,7 +397,7 @@ def test_a_recovered_store_is_private(store: tuple[DataFolder, dict[str, Session
     outcome = recover(home, SETTINGS)
     wide = [p for p in (home.path, home.database, *Path(outcome.kept).iterdir()) if p.stat().st_mode & 0o077]
     assert wide == []
-    journal = SqliteJournal(home.database)
+    journal = SqliteStore(home.database)
     assert journal.database.connection().pragma("user_version") == SCHEMA
     journal.close()
 
@@ -454,7 +454,7 @@ def test_a_store_that_is_only_busy_is_not_taken_for_damaged(
 def inspect_quickly(home: DataFolder) -> None:
     code = "import sys; from pathlib import Path;"
     code += "from segue.services.upkeep.recover import ladder as r; from segue.errors import StoreBusy\n"
-    code += "r.SqliteJournal.__init__.__kwdefaults__['busy_timeout_ms'] = 100\n"
+    code += "r.SqliteStore.__init__.__kwdefaults__['busy_timeout_ms'] = 100\n"
     code += "try:\n    r.inspect(Path(sys.argv[1]))\nexcept StoreBusy:\n    sys.exit(3)"
     done = subprocess.run([sys.executable, "-c", code, str(home.database)], capture_output=True, check=False)
     if done.returncode == 3:

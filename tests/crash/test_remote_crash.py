@@ -19,8 +19,9 @@ from tests.support.remote import KEY, Cutting
 from tests.support.server import SegueServer
 
 from segue.core.memories.model import MemoryAudit
-from segue.stores.base import Append, MemoryChange
-from segue.stores.remote import RemoteJournal
+from segue.stores.base import Append
+from segue.stores.memory_changes import MemoryChange
+from segue.stores.remote import RemoteStore
 from segue.testing import spawn
 from segue.testing.memories import HERE, NOW, kept, memory
 from segue.testing.stores import drafts, verify_chain
@@ -109,7 +110,7 @@ def team(tmp_path: Path, url: str, token: str) -> Path:
 @pytest.mark.parametrize("streams", [1, 2])
 def test_a_server_that_dies_at_a_commit_does_it_once(server: Server, failpoint: str, streams: int) -> None:
     server.start(failpoint, count=2)
-    journal = RemoteJournal(server.url, KEY, busy_timeout_ms=30_000)
+    journal = RemoteStore(server.url, KEY, busy_timeout_ms=30_000)
     names = [f"s{place}" for place in range(streams)]
     journal.append(*(Append(name, 0, drafts("first")) for name in names))
     reborn = threading.Thread(target=server.revive)
@@ -125,7 +126,7 @@ def test_a_server_that_dies_at_a_commit_does_it_once(server: Server, failpoint: 
 @pytest.mark.parametrize("failpoint", ["store.memories.before_commit", "store.memories.after_commit"])
 def test_a_server_that_dies_at_a_change_of_memories_does_it_once(server: Server, failpoint: str) -> None:
     server.start(failpoint)
-    journal = RemoteJournal(server.url, KEY, busy_timeout_ms=30_000)
+    journal = RemoteStore(server.url, KEY, busy_timeout_ms=30_000)
     journal.head("s")
     store = journal.memories
     reborn = threading.Thread(target=server.revive)

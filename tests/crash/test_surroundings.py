@@ -15,7 +15,7 @@ from tests.support.other_user import linux, run_as_anybody
 from tests.support.server import SegueServer
 
 from segue.errors import SchemaTooNew
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.schema import SCHEMA
 
 FULL = ("StoreFull", "StoreUnavailable")
@@ -157,7 +157,7 @@ def test_a_store_of_a_newer_schema_is_refused_on_every_call_and_not_touched(
 ) -> None:
     filled(tmp_path)
     before = alter(tmp_path, *statements)
-    journal = SqliteJournal(tmp_path / "segue.db")
+    journal = SqliteStore(tmp_path / "segue.db")
     for call in (journal.streams, journal.streams, lambda: journal.read("s"), lambda: journal.head("s")):
         with pytest.raises(SchemaTooNew) as raised:
             call()

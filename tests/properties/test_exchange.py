@@ -23,8 +23,8 @@ from segue.errors import BadImport, RefusedError, UsageError
 from segue.services.handoff.export import export_session, import_session, pack, unpack
 from segue.services.handoff.safe_yaml import read_yaml
 from segue.stores.base import Append, Journal
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory.store import VolatileStore
+from segue.stores.sqlite import SqliteStore
 
 kinds = pytest.mark.parametrize("kind", ["volatile", "sqlite"])
 
@@ -42,7 +42,7 @@ class Stores:
         return self._open[0], self._open[1]
 
     def _journal(self, path: Path) -> Journal:
-        return SqliteJournal(path) if self._kind == "sqlite" else VolatileJournal()
+        return SqliteStore(path) if self._kind == "sqlite" else VolatileStore()
 
     def __exit__(self, *_: object) -> None:
         for seg in self._open:
@@ -72,7 +72,7 @@ def worked(seg: Segue, work: list[list[Command]]) -> Session:
 @examples(60)
 @given(journals)
 def test_a_packed_journal_is_unpacked_as_it_was(events: list[ev.Event]) -> None:
-    journal = VolatileJournal()
+    journal = VolatileStore()
     plant(journal, events)
     data = pack("s", events, journal)
     parcel = unpack(data)

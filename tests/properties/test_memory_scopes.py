@@ -19,9 +19,10 @@ from segue.effects.vectors.embedder import HashEmbedder
 from segue.errors import SegueError
 from segue.services.memories import curation as upkeep
 from segue.services.memories.service import MemoryService
-from segue.stores.base import Memories, MemoryChange
+from segue.stores.base import Memories
 from segue.stores.memory.memories import VolatileMemories
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory_changes import MemoryChange
+from segue.stores.sqlite import SqliteStore
 
 NAMES = ["a", "b"]
 TEXTS = ["the pool is small", "the pool is not small", "JWT_SECRET is set", "tests fail on CI", "retry twice"]
@@ -146,7 +147,7 @@ def test_neither_does_any_on_sqlite(
     tmp_path_factory: pytest.TempPathFactory, given_rows: Any, reader: MemoryReader, query: str
 ) -> None:
     folder = tmp_path_factory.mktemp("scopes")
-    full, own = (SqliteJournal(folder / f"{name}.db") for name in ("full", "own"))
+    full, own = (SqliteStore(folder / f"{name}.db") for name in ("full", "own"))
     try:
         assert differences((full.memories, own.memories), given_rows, reader, query) == []
     finally:

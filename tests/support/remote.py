@@ -25,23 +25,21 @@ from typing import Any
 
 from tests.support.server import SegueServer, temporary
 
-from segue.core.base.values import Value
+from segue.core.server import access
 from segue.errors import SegueError
 from segue.services.server import store_over_http
 from segue.stores.base import Journal
-from segue.stores.remote import RemoteJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.remote import RemoteStore
+from segue.stores.sqlite import SqliteStore
 
 KEY = "test-key-of-an-admin"
 
 
-class Access(Value):
+class Access(access.Access):
     """What a key gives."""
 
-    key: str
     role: str = "admin"
     project: str = "default"
-    agent: str = ""
 
 
 class _Server(ThreadingHTTPServer):
@@ -70,7 +68,7 @@ class Portal:
     def __init__(
         self, folder: Path, *, port: int = 0, journal: Journal | None = None, tls: SSLContext | None = None
     ) -> None:
-        self.journal: Any = journal or SqliteJournal(folder / "server.db")
+        self.journal: Any = journal or SqliteStore(folder / "server.db")
         self.keys = {KEY: Access("admin")}
         self.calls: list[str] = []
         self.answer: Callable[[str, Callable[[], bytes]], bytes] = lambda _, call: call()
@@ -83,9 +81,9 @@ class Portal:
             self.url = f"https://localhost:{self.port}"
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
-    def store(self, key: str = KEY, **more: Any) -> RemoteJournal:
+    def store(self, key: str = KEY, **more: Any) -> RemoteStore:
         """A client of it."""
-        return RemoteJournal(self.url, key, **more)
+        return RemoteStore(self.url, key, **more)
 
     def stop(self) -> None:
         """No longer there."""
@@ -219,11 +217,11 @@ def shared() -> SegueServer:
     return server
 
 
-def journal_for(place: Path | str) -> RemoteJournal:
+def journal_for(place: Path | str) -> RemoteStore:
     """A store on the real server that this test alone has."""
     project = "t" + hashlib.sha256(str(place).encode()).hexdigest()[:20]
     server = shared()
-    return RemoteJournal(f"{server.url}?project={project}", server.token)
+    return RemoteStore(f"{server.url}?project={project}", server.token)
 
 
 def serve(folder: str, port: str) -> None:

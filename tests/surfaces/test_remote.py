@@ -23,7 +23,7 @@ from segue.errors import StoreUnavailable
 from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.offline_queue import QueuedCommand
 from segue.stores.remote import client
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.testing import armed
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -58,7 +58,7 @@ class There:
         return self.server
 
     def events(self, session: str) -> list[ev.Event]:
-        journal = SqliteJournal(self.folder / "server.db")
+        journal = SqliteStore(self.folder / "server.db")
         try:
             return journal.read(f"session/{session}")
         finally:
@@ -352,7 +352,8 @@ def test_a_drain_whose_answers_are_lost_brings_nothing_twice(
     cuts = iter(["answer", "", "answer", "request"])
     way = Cutting(there.port, lambda path: next(cuts, "") if path.endswith("append") else "")
     [client_of] = there.clients
-    client_of.address.port, client_of._pool = way.port, type(client_of._pool)(client_of.address)
+    client_of.close()
+    client_of.address.port = way.port
     seg.session("jwt").note("after")
     way.stop()
     assert way.cut == 3 and there.texts("jwt") == ["user model", "n0", "n1", "n2", "after"]

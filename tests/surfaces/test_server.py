@@ -156,14 +156,16 @@ def test_what_is_done_to_keys_stands_in_the_audit(server: SegueServer, cli: Cli)
 def test_the_audit_keeps_as_many_days_as_it_is_told(tmp_path: Path) -> None:
     with SegueServer(tmp_path, options=["--audit-days", "30"]) as running:
         home = Projects(tmp_path)
-        home.desk.note([AuditLine(f"2020-01-0{day}", "k", "web", "old", 200) for day in (1, 2)])
+        home.server_tables.note([AuditLine(f"2020-01-0{day}", "k", "web", "old", 200) for day in (1, 2)])
         assert running.ask("POST", "/v1/sessions", {"goal": "x"})[0] == 201
         deadline = time.monotonic() + 20
-        while any(line.act == "old" for _, line in home.desk.audit()) and time.monotonic() < deadline:
+        while (
+            any(line.act == "old" for _, line in home.server_tables.audit()) and time.monotonic() < deadline
+        ):
             time.sleep(0.1)
-        assert [line.act for _, line in home.desk.audit() if line.act.startswith(("old", "POST"))] == [
-            "POST /v1/sessions"
-        ]
+        assert [
+            line.act for _, line in home.server_tables.audit() if line.act.startswith(("old", "POST"))
+        ] == ["POST /v1/sessions"]
         home.close()
 
 

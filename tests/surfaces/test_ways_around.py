@@ -113,7 +113,7 @@ def test_an_admin_that_is_an_agent_makes_and_sees_keys_of_that_agent_only(server
     assert {one["agent"] for one in done(server.ask("GET", "/v1/keys", token=bo))["keys"]} == {"bo"}
     assert server.ask("POST", f"/v1/keys/{other}/rotate", {}, token=bo)[0] == 404
     status, _, _ = raw(
-        server, "POST", "/v1/store/memories/everything", wire.encode(wire.NameAsk()),
+        server, "POST", "/v1/store/memories/everything", wire.encode({}),
         Authorization=f"Bearer {bo}",
     )  # fmt: skip
     assert status == 403
@@ -124,7 +124,7 @@ def test_an_admin_that_is_an_agent_makes_and_sees_keys_of_that_agent_only(server
 
 def test_looks_are_not_in_the_audit_and_answers_to_readers_are_not_kept(server: SegueServer) -> None:
     writer, reader = (server.key(role=role, project="quiet") for role in ("writer", "reader"))
-    path, read = "/v1/store/journal/read", wire.encode(wire.ReadAsk("session/x"))
+    path, read = "/v1/store/journal/read", wire.encode({"stream": "session/x"})
     for token in (writer, reader):
         assert raw(server, "POST", path, read, Authorization=f"Bearer {token}")[0] == 200
     for _ in range(2):
@@ -154,14 +154,14 @@ def test_an_idempotency_key_is_of_one_actor(server: SegueServer) -> None:
 def test_numbers_and_pieces_that_cannot_be_are_refused_and_no_fault(server: SegueServer) -> None:
     assert server.ask("GET", f"/v1/audit?before={10**20}")[0] == 400
     for pieces in ({"no hex": b"x"}, {"00" * 16: b"x"}):
-        body = wire.encode(wire.AppendAsk([], pieces))
+        body = wire.encode({"appends": [], "pieces": pieces})
         assert raw(server, "POST", "/v1/store/journal/append", body)[0] == 400, pieces
 
 
 @pytest.mark.parametrize("name", ["../x", "", "a b", "a/b", "\0", "x" * 500])
 def test_a_stream_with_a_name_that_no_session_has_breaks_no_list(server: SegueServer, name: str) -> None:
     draft = Draft("session.created", b"{}", "2026-11-15T00:00:00.000000Z", "user", "", 1)
-    body = wire.encode(wire.AppendAsk([Append(f"session/{name}", 0, [draft])]))
+    body = wire.encode({"appends": [Append(f"session/{name}", 0, [draft])]})
     assert raw(server, "POST", "/v1/store/journal/append", body)[0] == 200
     for path in ("/v1/sessions", "/v1/handoffs", "/memories/ace/features", "/memories/ace/dashboard/stats"):
         assert server.ask("GET", path)[0] == 200, path
@@ -174,7 +174,8 @@ def test_bytes_that_no_command_would_write_break_no_list(server: SegueServer) ->
     for stream in streams:
         for kind in ("item.done", "no.such"):
             draft = Draft(kind, b"not json", "never", "user", "", 1)
-            body = wire.encode(wire.AppendAsk([Append(stream, 0 if kind == "item.done" else 1, [draft])]))
+            wish = Append(stream, 0 if kind == "item.done" else 1, [draft])
+            body = wire.encode({"appends": [wish]})
             path = "/v1/store/journal/append"
             assert raw(server, "POST", path, body, Authorization=f"Bearer {token}")[0] == 200
     for path in (

@@ -21,7 +21,7 @@ from ..services.workspace.open_session import (
 )
 from ..services.workspace.open_workspace import open_workspace
 from ..services.workspace.workspace import Workspace
-from ..stores.base import Journal, MemoryChange
+from ..stores.base import Journal
 from .session import Session
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..services.upkeep.archive_sessions import Cleanup
     from ..services.upkeep.scrub import Scrubbed
     from ..services.workspace.data_folder import DataFolder
+    from ..stores.memory_changes import MemoryChange
     from .memories import Memories
 
     Runs = list[Run]

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..core.base.values import Value
 from ..core.journal.event import Draft, Event
-from ..errors import StaleVersion
 
 if TYPE_CHECKING:  # most commands have nothing to do with memories, or with keys
-    from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader, Vote
-    from ..core.memories.ranking import Placed, Texts
+    from ..core.memories.model import Audience, Memory, MemoryAudit, MemoryFilter, MemoryReader
+    from ..core.memories.ranking import SessionNeighbours, Texts
     from ..core.server.access import AuditLine, KeptResponse, KeyRecord
+    from .memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 
 
 class Append(Value):
@@ -98,39 +98,6 @@ class Runs(Protocol):
         ...
 
 
-class StoredMemory(Value):
-    """A memory as it is kept: with its words for full text, and its vector if there is one."""
-
-    memory: Memory
-    words: str = ""
-    model: str = ""
-    """What made the vector."""
-    vector: bytes = b""
-
-
-class Carried(Value):
-    """A memory with all that is kept of it, for moving it to another store."""
-
-    no: int
-    kept: StoredMemory
-    votes: Sequence[Vote] = ()
-    trail: Sequence[MemoryAudit] = ()
-
-
-class MemoryChange(Value):
-    """What happens to memories, all or nothing."""
-
-    adds: Sequence[StoredMemory] = ()
-    puts: Sequence[StoredMemory] = ()
-    """In the place of the one with this id, which must be of the revision before."""
-    votes: Sequence[Vote] = ()
-    recalls: Sequence[tuple[str, int, str]] = ()
-    """(id, how often more, when last)."""
-    vectors: Sequence[StoredMemory] = ()
-    """Only the vector, of memories that are as they were."""
-    trail: Sequence[MemoryAudit] = ()
-
-
 class Memories(Protocol):
     """What was learnt. Every read is by a reader, who sees what ``core.memory.may_read`` allows; a
     memory that may not be read is not there. Raises as a journal does."""
@@ -162,7 +129,9 @@ class Memories(Protocol):
         """Memories by the numbers that ``match`` and ``near`` gave."""
         ...
 
-    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
+    def places(
+        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
+    ) -> dict[int, SessionNeighbours]:
         """Of memories by their numbers: the session, if they have one, and so many live neighbours on each
         side in it that the reader may see, by distance."""
         ...
@@ -185,7 +154,7 @@ class Memories(Protocol):
         """All memories, dead ones too, without vectors. For upkeep, recovery and scrub: not for showing."""
         ...
 
-    def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
+    def carried(self, after: int = 0, limit: int = 500) -> list[MemoryWithHistory]:
         """Memories behind a number, dead ones too, in order, with vectors, votes and trail, without words.
         For moving them to another store: not for showing."""
         ...
@@ -195,7 +164,7 @@ class Memories(Protocol):
         ...
 
 
-class Desk(Protocol):
+class ServerTables(Protocol):
     """What a server keeps for itself: its keys, what was done with them, and what it answered.
     Raises as a journal does."""
 
@@ -296,18 +265,8 @@ class Journal(Protocol):
         ...
 
 
-def check_beside(journal: Journal, dropped: Sequence[Append], beside: Mapping[str, int] | None) -> None:
-    """StaleVersion unless the sessions that stay are exactly these; for stores, inside their transaction."""
-    if beside is None:
-        return
-    gone = {wish.stream for wish in dropped}
-    found = {name: version for name, version in journal.streams("session/") if name not in gone}
-    if found != dict(beside):
-        raise StaleVersion("session/", sum(beside.values()), sum(found.values()))
-
-
 class Store(Journal, Protocol):
-    """A journal, and what stands beside it in the same place."""
+    """All that Segue needs of one place: a journal, and in the same place what was observed and learnt."""
 
     machine: str
     """Part of the names of streams that belong to this machine, where machines share the store; else
@@ -315,7 +274,7 @@ class Store(Journal, Protocol):
 
     @property
     def runs(self) -> Runs:
-        """What was observed."""
+        """What was observed of runs."""
 
     @property
     def memories(self) -> Memories:

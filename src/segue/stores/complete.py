@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from ..core.journal.event import Event
-from .base import Append, Journal, Memories, MemoryChange, Runs, Store
-from .memory.journal import VolatileRuns
+from .base import Append, Journal, Memories, Runs, Store
 from .memory.memories import VolatileMemories
+from .memory.store import VolatileRuns
+from .memory_changes import MemoryChange
 
 
 class _Completed:

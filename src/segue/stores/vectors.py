@@ -26,6 +26,9 @@ Bodies = Callable[[Sequence[int]], dict[int, bytes]]
 class VectorIndex(Protocol):
     """The vectors of one model."""
 
+    needs_rows: bool
+    """Whether it finds only what was added to it."""
+
     def add(self, rows: Iterable[tuple[int, int, bytes]]) -> None:
         """(number, group, bits) of more vectors."""
         ...
@@ -84,6 +87,8 @@ def index(count: int, asked: int = 0) -> VectorIndex:
 class PlainIndex:
     """In Python alone."""
 
+    needs_rows = True
+
     def __init__(self) -> None:
         self._rows: list[tuple[int, int, int]] = []
 
@@ -114,6 +119,8 @@ def by_bytes(vector: bytes, numbers: Sequence[int], most: int, bodies: Bodies) -
 
 class NumpyIndex:
     """With numpy: the bits of all vectors in one matrix."""
+
+    needs_rows = True
 
     def __init__(self) -> None:
         self._numpy = numpy_or_none()

@@ -28,7 +28,8 @@ from ..core.memories.model import (
 from ..core.memories.ranking import lent, rank
 from ..core.memories.words import asked, words
 from ..errors import StaleVersion
-from ..stores.base import Memories, MemoryChange, StoredMemory
+from ..stores.base import Memories
+from ..stores.memory_changes import MemoryChange, StoredMemory
 from ..stores.vectors import packed
 
 NOW = "2026-06-01T00:00:00.000000Z"

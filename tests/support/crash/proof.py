@@ -35,7 +35,7 @@ from segue.services.sessions.repository import fold_all
 from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.open_store import open_store
 from segue.stores.base import Journal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import verify_chain
 
@@ -87,7 +87,7 @@ def open_journal(home: Path, database: Path | None = None) -> Journal:
     if where.exists():
         key = key_in(home).get("api_key", "")
         return open_store(DataFolder(home).for_store(where.read_text()), where.read_text(), key=key)
-    journal = SqliteJournal(database or home / "segue.db")
+    journal = SqliteStore(database or home / "segue.db")
     assert integrity(journal.database) == []
     return journal
 

@@ -18,8 +18,8 @@ from segue.services.handoff.export import export_session, import_session
 from segue.services.sessions.repository import stream_of
 from segue.services.upkeep.scrub import scrub_document
 from segue.stores.base import Append, Journal, Rewrite
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory.store import VolatileStore
+from segue.stores.sqlite import SqliteStore
 
 Opener = Callable[[str], Segue]
 STATE = {"plan": [f"step {i}" for i in range(400)], "mode": "edit"}
@@ -30,9 +30,9 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
     opened: list[Segue] = []
 
     def make(name: str) -> Segue:
-        journal: Journal = VolatileJournal()
+        journal: Journal = VolatileStore()
         if request.param == "sqlite":
-            journal = SqliteJournal(tmp_path / f"{name}.db")
+            journal = SqliteStore(tmp_path / f"{name}.db")
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         opened.append(Segue(journal, home=folder, folder=folder))
@@ -45,7 +45,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
 
 @pytest.fixture
 def seg(tmp_path: Path) -> Segue:
-    return Segue(VolatileJournal(), home=tmp_path / "home", folder=tmp_path)
+    return Segue(VolatileStore(), home=tmp_path / "home", folder=tmp_path)
 
 
 def worked(seg: Segue, id: str = "s-1") -> str:
@@ -179,7 +179,7 @@ def first_body(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
 def test_what_does_not_verify_is_refused_with_version_and_reason(
     seg: Segue, tmp_path: Path, change: Callable[[dict[str, Any]], object], reason: str
 ) -> None:
-    there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
+    there = Segue(VolatileStore(), home=tmp_path / "there", folder=tmp_path)
     data = tampered(export_session(seg.workspace, worked(seg)), change)
     with pytest.raises(BadImport, match=reason):
         import_session(there.workspace, data)
@@ -188,7 +188,7 @@ def test_what_does_not_verify_is_refused_with_version_and_reason(
 
 def test_every_flipped_byte_of_an_export_is_noticed(seg: Segue, tmp_path: Path) -> None:
     data = export_session(seg.workspace, worked(seg))
-    there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
+    there = Segue(VolatileStore(), home=tmp_path / "there", folder=tmp_path)
     for place in range(0, len(data), 97):
         broken = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
         with pytest.raises(BadImport):
@@ -198,7 +198,7 @@ def test_every_flipped_byte_of_an_export_is_noticed(seg: Segue, tmp_path: Path) 
 
 def test_half_a_file_is_refused(seg: Segue, tmp_path: Path) -> None:
     data = export_session(seg.workspace, worked(seg))
-    there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
+    there = Segue(VolatileStore(), home=tmp_path / "there", folder=tmp_path)
     with pytest.raises(BadImport):
         import_session(there.workspace, data[: len(data) // 2])
 
@@ -207,7 +207,7 @@ def test_an_export_with_control_characters_is_refused(seg: Segue, tmp_path: Path
     stream = stream_of(worked(seg))
     draft = ev.draft(ev.Noted("\x1b[31mred"), at="2026-01-01T00:00:00Z", actor="x")
     seg.workspace.store.append(Append(stream, seg.workspace.store.head(stream).version, [draft]))
-    there = Segue(VolatileJournal(), home=tmp_path / "there", folder=tmp_path)
+    there = Segue(VolatileStore(), home=tmp_path / "there", folder=tmp_path)
     with pytest.raises(BadImport, match="control characters"):
         import_session(there.workspace, export_session(seg.workspace, "s-1"))
 

@@ -27,7 +27,7 @@ from segue.errors import (
 from segue.services.memories import curation as upkeep
 from segue.services.upkeep.recover.ladder import recover
 from segue.settings import resolve
-from segue.stores.base import MemoryChange
+from segue.stores.memory_changes import MemoryChange
 from segue.stores.vectors import NumpyIndex, PlainIndex, bits_of, cosine, numpy_or_none, packed
 
 

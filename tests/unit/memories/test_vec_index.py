@@ -11,7 +11,7 @@ import pytest
 from segue.api.segue import Segue
 from segue.core.memories.model import MemoryFilter
 from segue.effects.vectors.embedder import HashEmbedder
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite import memories as ours
 from segue.stores.sqlite.vec_index import SqliteVecIndex, extension, loaded
 from segue.stores.vectors import packed
@@ -44,7 +44,7 @@ def fresh(
     """What a process that asks for the first time finds: by the extension, or by the scan."""
     monkeypatch.setattr(ours, "PLAIN_ROWS_MAX", 20)
     monkeypatch.setattr(ours, "asks_once", lambda asked: vec)
-    store = SqliteJournal(seg.workspace.home.database).memories
+    store = SqliteStore(seg.workspace.home.database).memories
 
     def near(text: str, agent: str, where: MemoryFilter) -> list[int]:
         vector = packed(HashEmbedder().embed([text])[0])
@@ -77,7 +77,7 @@ def test_an_extension_that_does_not_load_is_done_without(
     broken = tmp_path / "vec0.so"
     broken.write_bytes(b"not a library")
     monkeypatch.setattr("segue.stores.sqlite.vec_index.extension", lambda: str(broken))
-    connection = SqliteJournal(seg.workspace.home.database).database.connection()
+    connection = SqliteStore(seg.workspace.home.database).database.connection()
     assert not loaded(connection)
     assert seg.recall("widget gear")
 
@@ -85,7 +85,7 @@ def test_an_extension_that_does_not_load_is_done_without(
 def test_nothing_else_can_be_loaded_into_a_connection_afterwards(seg: Segue):
     import apsw
 
-    connection = SqliteJournal(seg.workspace.home.database).database.connection()
+    connection = SqliteStore(seg.workspace.home.database).database.connection()
     assert loaded(connection) and extension()
     with pytest.raises(apsw.SQLError):
         connection.execute("SELECT load_extension(?)", (extension(),)).fetchall()

@@ -15,7 +15,7 @@ import pytest
 from segue import Segue, StoreBusy
 from segue.api.session import Session
 from segue.services.resume import emergency
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 
 CHILD = """
 import os, signal, sys, time
@@ -127,8 +127,8 @@ def test_a_guard_that_ends_well_leaves_nothing(seg: Segue, session: Session) -> 
 
 
 def test_commands_that_the_store_did_not_take_come_back(seg: Segue, session: Session) -> None:
-    assert isinstance(seg.workspace.store, SqliteJournal)
-    locked = SqliteJournal(seg.workspace.home.database)
+    assert isinstance(seg.workspace.store, SqliteStore)
+    locked = SqliteStore(seg.workspace.home.database)
     other = locked.database.connection()
     other.execute("BEGIN IMMEDIATE")
     seg.workspace.store.database.connection().set_busy_timeout(10)
@@ -186,8 +186,8 @@ def test_a_forked_child_writes_no_file_for_its_parent(seg: Segue, session: Sessi
 
 
 def test_a_command_that_was_tried_again_with_success_is_not_done_twice(seg: Segue, session: Session) -> None:
-    assert isinstance(seg.workspace.store, SqliteJournal)
-    other = SqliteJournal(seg.workspace.home.database).database.connection()
+    assert isinstance(seg.workspace.store, SqliteStore)
+    other = SqliteStore(seg.workspace.home.database).database.connection()
     seg.workspace.store.database.connection().set_busy_timeout(10)
     with session.guard():
         other.execute("BEGIN IMMEDIATE")

@@ -65,9 +65,9 @@ def test_pausing_twice_is_pausing_once(session: Session) -> None:
 
 
 def test_the_library_leaves_nothing_on_the_disk_where_its_store_is_not(tmp_path: Path) -> None:
-    from segue.stores.memory.journal import VolatileJournal
+    from segue.stores.memory.store import VolatileStore
 
-    with Segue(VolatileJournal(), home=tmp_path / "home", folder=tmp_path) as seg:
+    with Segue(VolatileStore(), home=tmp_path / "home", folder=tmp_path) as seg:
         seg.start("Use tokens").pause()
     assert not (tmp_path / "home").exists()
 

@@ -16,7 +16,7 @@ from segue.effects.files.archive import Copy, CopyOwner
 from segue.errors import DamagedError
 from segue.services.runs import shared_copies
 from segue.services.upkeep.scrub import mask_all, scrub_journal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.testing import armed
 
 KEY = "0123456789abcdef0123"
@@ -25,8 +25,8 @@ COPY = Copy(CopyOwner(KEY, "codex", "run-1", "/there/run-1.jsonl"), "s", 0.0, ()
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> Iterator[SqliteJournal]:
-    made = SqliteJournal(tmp_path / "segue.db")
+def journal(tmp_path: Path) -> Iterator[SqliteStore]:
+    made = SqliteStore(tmp_path / "segue.db")
     yield made
     made.close()
 
@@ -37,15 +37,15 @@ def lines(count: int, seed: int = 1) -> bytes:
     return b"".join(b'{"n": "%s"}\n' % chance.randbytes(400).hex().encode() for _ in range(count))
 
 
-def share(journal: SqliteJournal, text: bytes) -> bool:
+def share(journal: SqliteStore, text: bytes) -> bool:
     return shared_copies.share(journal, COPY, text, actor="user")
 
 
-def told(journal: SqliteJournal) -> list[TranscriptShared]:
+def told(journal: SqliteStore) -> list[TranscriptShared]:
     return shared_copies.bodies(journal.read(STREAM))
 
 
-def whole(journal: SqliteJournal) -> bytes:
+def whole(journal: SqliteStore) -> bytes:
     return b"".join(shared_copies.SharedCopies(journal).read(KEY))
 
 
@@ -64,7 +64,7 @@ def test_a_text_is_cut_where_it_was_cut_before_and_evenly_behind_that() -> None:
     assert lengths([], 0) == []
 
 
-def test_a_copy_that_grew_sends_only_what_is_new_and_reads_as_it_is(journal: SqliteJournal) -> None:
+def test_a_copy_that_grew_sends_only_what_is_new_and_reads_as_it_is(journal: SqliteStore) -> None:
     text = lines(1000)
     assert share(journal, text[:400_000]) and share(journal, text) and not share(journal, text)
     first, second = told(journal)
@@ -78,7 +78,7 @@ def test_a_copy_that_grew_sends_only_what_is_new_and_reads_as_it_is(journal: Sql
     assert b"".join(blocks) == text and all(block.endswith(b"\n") for block in blocks)
 
 
-def test_of_a_copy_that_was_rewritten_the_same_pieces_stay(journal: SqliteJournal) -> None:
+def test_of_a_copy_that_was_rewritten_the_same_pieces_stay(journal: SqliteStore) -> None:
     text = lines(1000)
     share(journal, text)
     other = text[:600_000] + b"x" + text[600_001:-50_000]
@@ -89,7 +89,7 @@ def test_of_a_copy_that_was_rewritten_the_same_pieces_stay(journal: SqliteJourna
 
 
 def test_a_large_copy_comes_in_commits_and_an_interruption_leaves_a_whole_beginning(
-    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+    journal: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shared_copies, "BATCH_BYTES", 200_000)
     text = lines(3000)
@@ -101,7 +101,7 @@ def test_a_large_copy_comes_in_commits_and_an_interruption_leaves_a_whole_beginn
     assert all(body.stays for body in told(journal)[1:])
 
 
-def test_a_secret_that_an_old_copy_holds_is_masked_before_it_is_shared(journal: SqliteJournal) -> None:
+def test_a_secret_that_an_old_copy_holds_is_masked_before_it_is_shared(journal: SqliteStore) -> None:
     secret = b"ghp_wJk3Zt9QmX5rVb2LcN8sYd4FhG7aPeT1uKo0"
     share(journal, lines(3))
     text = lines(3) + b'{"token": "' + secret + b'"}\n'
@@ -109,7 +109,7 @@ def test_a_secret_that_an_old_copy_holds_is_masked_before_it_is_shared(journal: 
     assert secret not in whole(journal) and whole(journal).startswith(lines(3))
 
 
-def test_a_piece_that_is_gone_or_of_another_run_is_said(journal: SqliteJournal) -> None:
+def test_a_piece_that_is_gone_or_of_another_run_is_said(journal: SqliteStore) -> None:
     share(journal, lines(1000))
     gone = told(journal)[0].pieces[1][0]
     journal.drop(pieces=[gone])
@@ -120,7 +120,7 @@ def test_a_piece_that_is_gone_or_of_another_run_is_said(journal: SqliteJournal) 
 
 
 def test_a_text_is_scrubbed_from_every_copy_even_across_a_cut_and_from_one_that_was_replaced(
-    journal: SqliteJournal,
+    journal: SqliteStore,
 ) -> None:
     text = lines(1000)
     at = PIECE_BYTES - 4

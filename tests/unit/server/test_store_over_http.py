@@ -12,8 +12,9 @@ from tests.support.remote import KEY, Access, Portal
 from segue.core.journal.event import Draft
 from segue.core.memories.model import MemoryAudit, MemoryFilter, Vote
 from segue.errors import AccessError, NotAllowed, UsageError
-from segue.stores.base import Append, MemoryChange
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.base import Append
+from segue.stores.memory_changes import MemoryChange
+from segue.stores.sqlite import SqliteStore
 from segue.testing.memories import HERE, NOW, kept, memory
 from segue.testing.stores import AT
 
@@ -89,7 +90,7 @@ def test_every_method_of_the_ports_has_a_role() -> None:
 def test_bytes_that_are_no_request_are_refused(body: bytes, tmp_path: Path) -> None:
     from segue.services.server import store_over_http
 
-    journal = SqliteJournal(tmp_path / "segue.db")
+    journal = SqliteStore(tmp_path / "segue.db")
     for port, method in (("journal", "append"), ("memories", "write"), ("runs", "put")):
         with pytest.raises(UsageError):
             store_over_http.call(journal, Access("a"), port, method, body)
@@ -102,7 +103,7 @@ def test_a_packed_body_is_unpacked_by_the_gate_alone(tmp_path: Path) -> None:
 
     from segue.services.server import store_over_http
 
-    journal = SqliteJournal(tmp_path / "segue.db")
+    journal = SqliteStore(tmp_path / "segue.db")
     with pytest.raises(UsageError, match="cannot be read"):
         store_over_http.call(journal, Access("a"), "journal", "append", gzip.compress(bytes(4 << 20)))
     journal.close()

@@ -17,7 +17,7 @@ from segue.effects.processes.identity import host_name, start_of
 from segue.errors import Paused, SessionHeld
 from segue.services.sessions.holds import hold_stream
 from segue.stores.base import Append
-from segue.stores.memory.journal import VolatileJournal
+from segue.stores.memory.store import VolatileStore
 
 NOW = "2026-01-01T12:00:00.000000Z"
 LATER = "2026-01-01T13:00:00.000000Z"
@@ -25,7 +25,7 @@ LATER = "2026-01-01T13:00:00.000000Z"
 
 @pytest.fixture
 def seg(tmp_path: Path) -> Segue:
-    return Segue(VolatileJournal(), home=tmp_path / "home", folder=tmp_path)
+    return Segue(VolatileStore(), home=tmp_path / "home", folder=tmp_path)
 
 
 @pytest.fixture

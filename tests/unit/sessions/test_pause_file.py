@@ -8,7 +8,7 @@ import pytest
 
 from segue.api.segue import Segue
 from segue.errors import Paused
-from segue.stores.memory.journal import VolatileJournal
+from segue.stores.memory.store import VolatileStore
 
 
 @pytest.mark.parametrize("where", ["project", "home", "configured", "dangling link"])
@@ -16,7 +16,7 @@ def test_every_write_is_refused_and_every_read_works(tmp_path: Path, where: str)
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     home.mkdir()
-    seg = Segue(VolatileJournal(), home=home, folder=project, pause_file="stop/here")
+    seg = Segue(VolatileStore(), home=home, folder=project, pause_file="stop/here")
     session = seg.start("braked", items=["a"])
     session.checkpoint("mark", done="a")
     session.save_agent("agent", {"x": 1})

@@ -23,18 +23,18 @@ from segue.errors import (
 )
 from segue.services.sessions.repository import SNAPSHOT_EVENTS_READ, fold_all, stream_of
 from segue.stores.base import Append, Snapshot
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory.store import VolatileStore
+from segue.stores.sqlite import SqliteStore
 from segue.testing.stores import draft
 
 
 @pytest.fixture
-def journal() -> VolatileJournal:
-    return VolatileJournal()
+def journal() -> VolatileStore:
+    return VolatileStore()
 
 
 @pytest.fixture
-def two(journal: VolatileJournal, tmp_path: Path) -> tuple[Segue, Segue]:
+def two(journal: VolatileStore, tmp_path: Path) -> tuple[Segue, Segue]:
     """Two programs on one store, each with caches of its own."""
     first, second = (Segue(journal, home=tmp_path / "home", folder=tmp_path, actor=a) for a in ("a", "b"))
     first.start("shared", id="s", items=["one", "two"])
@@ -58,7 +58,7 @@ def test_the_same_item_finished_by_two_is_finished_once(two: tuple[Segue, Segue]
     assert (a.done("one").events, b.done("one").events) == (1, 0)
 
 
-def test_a_command_that_does_not_commute_is_told(two: tuple[Segue, Segue], journal: VolatileJournal) -> None:
+def test_a_command_that_does_not_commute_is_told(two: tuple[Segue, Segue], journal: VolatileStore) -> None:
     a, b = (seg.session("s") for seg in two)
     append = journal.append
     faster = iter([lambda: b.note("in between")])
@@ -150,7 +150,7 @@ def test_a_secret_is_masked_before_it_is_stored(two: tuple[Segue, Segue]) -> Non
 
 
 def test_whoever_folds_much_leaves_a_snapshot_and_a_wrong_one_is_not_believed(
-    two: tuple[Segue, Segue], journal: VolatileJournal, tmp_path: Path
+    two: tuple[Segue, Segue], journal: VolatileStore, tmp_path: Path
 ) -> None:
     session = two[0].session("s")
     for place in range(SNAPSHOT_EVENTS_READ + 1):
@@ -283,7 +283,7 @@ def test_two_threads_that_save_one_agents_state_leave_one_of_their_values(two: t
 
 
 def test_the_same_version_of_another_history_is_another_state(tmp_path: Path) -> None:
-    journal = VolatileJournal()
+    journal = VolatileStore()
     a, b = (Segue(journal, home=tmp_path, folder=tmp_path) for _ in range(2))
     a.start("first", id="x").done("i")
     version = a.session("x").state.version
@@ -341,7 +341,7 @@ def test_what_is_made_of_a_state_is_made_anew_if_somebody_was_faster(tmp_path: P
 
 
 def test_threads_that_write_wait_their_turn_and_no_longer_than_they_may(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "segue.db", busy_timeout_ms=100)
+    journal = SqliteStore(tmp_path / "segue.db", busy_timeout_ms=100)
     journal.append(Append("s", 0, [draft("first")]))
     faults: list[BaseException] = []
 

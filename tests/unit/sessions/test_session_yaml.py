@@ -12,7 +12,7 @@ from segue import Segue, Session
 from segue.errors import BadImport, ConflictError, TextTooLong
 from segue.services.handoff.export import export_session, import_session
 from segue.services.handoff.safe_yaml import read_yaml
-from segue.stores.memory.journal import VolatileJournal
+from segue.stores.memory.store import VolatileStore
 
 FULL = """\
 session:
@@ -70,7 +70,7 @@ ID = "2026-01-15-strategic-launch-001"
 
 @pytest.fixture
 def seg(tmp_path: Path) -> Segue:
-    return Segue(VolatileJournal(), home=tmp_path / "home", folder=tmp_path)
+    return Segue(VolatileStore(), home=tmp_path / "home", folder=tmp_path)
 
 
 def minimal(**more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from segue.services.server.aegis import progress
 from segue.services.server.idempotency import IdempotentSqlite
 from segue.services.server.projects import Projects
 from segue.stores.base import Append
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.surfaces.http.app import application
 from segue.surfaces.http.server.commit_queue import TOGETHER_MAX, CommitQueue
 from segue.surfaces.http.server.context import ServerContext, ServerOptions
@@ -29,18 +29,18 @@ T = TypeVar("T")
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> SqliteJournal:
-    made = SqliteJournal(tmp_path / "segue.db")
+def journal(tmp_path: Path) -> SqliteStore:
+    made = SqliteStore(tmp_path / "segue.db")
     made.append(Append("a", 0, drafts("first")))
     return made
 
 
-def beside(journal: SqliteJournal) -> dict[str, int]:
+def beside(journal: SqliteStore) -> dict[str, int]:
     """The streams as another connection sees them."""
-    return dict(SqliteJournal(journal.database.path).streams())
+    return dict(SqliteStore(journal.database.path).streams())
 
 
-def test_nothing_is_seen_by_others_before_the_end_and_then_all_is(journal: SqliteJournal) -> None:
+def test_nothing_is_seen_by_others_before_the_end_and_then_all_is(journal: SqliteStore) -> None:
     with journal.together():
         journal.append(Append("a", 1, drafts("x", "y")))
         journal.append(Append("b", 0, drafts("z")))
@@ -51,8 +51,8 @@ def test_nothing_is_seen_by_others_before_the_end_and_then_all_is(journal: Sqlit
     verify_chain(journal.read("b"))
 
 
-def test_what_is_stale_takes_nothing_from_the_others(journal: SqliteJournal) -> None:
-    other = SqliteJournal(journal.database.path)
+def test_what_is_stale_takes_nothing_from_the_others(journal: SqliteStore) -> None:
+    other = SqliteStore(journal.database.path)
     other.append(Append("a", 1, drafts("theirs")))
     with journal.together():
         journal.append(Append("b", 0, drafts("mine")))
@@ -66,7 +66,7 @@ def test_what_is_stale_takes_nothing_from_the_others(journal: SqliteJournal) -> 
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_a_fault_of_the_disk_ends_it_for_all(journal: SqliteJournal, again: bool) -> None:
+def test_a_fault_of_the_disk_ends_it_for_all(journal: SqliteStore, again: bool) -> None:
     db = journal.database.connection()
     most = db.pragma("max_page_count", db.pragma("page_count") + 4)
     with pytest.raises(StoreFull), journal.together():
@@ -88,7 +88,7 @@ def test_a_fault_of_the_disk_ends_it_for_all(journal: SqliteJournal, again: bool
 
 
 def test_a_store_that_others_hold_is_waited_for_once(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "segue.db", busy_timeout_ms=300)
+    journal = SqliteStore(tmp_path / "segue.db", busy_timeout_ms=300)
     journal.append(Append("a", 0, drafts("first")))
     other = apsw.Connection(str(tmp_path / "segue.db"))
     other.execute("BEGIN IMMEDIATE")
@@ -104,7 +104,7 @@ def test_a_store_that_others_hold_is_waited_for_once(tmp_path: Path) -> None:
     journal.append(Append("a", 1, drafts("x")))
 
 
-def test_an_append_dies_after_the_commit_that_it_shares_and_not_before(journal: SqliteJournal) -> None:
+def test_an_append_dies_after_the_commit_that_it_shares_and_not_before(journal: SqliteStore) -> None:
     with pytest.raises(KeyboardInterrupt), armed("store.append.after_commit", KeyboardInterrupt(), count=2):
         with journal.together():
             journal.append(Append("a", 1, drafts("x")))

@@ -13,7 +13,7 @@ from segue.errors import AccessError, BadSettings, StoreUnavailable
 from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.open_store import open_store, shown
 from segue.stores.base import Append
-from segue.stores.postgres import Address, PostgresJournal
+from segue.stores.postgres import Address, PostgresStore
 from segue.testing.stores import drafts
 
 SECRET = "s3cr3t%2Fpw"
@@ -68,9 +68,9 @@ def test_without_a_postgres_store_the_driver_is_not_loaded() -> None:
 def test_a_missing_driver_is_said_with_what_to_install() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "from segue.stores.postgres import PostgresJournal\n"
+        "from segue.stores.postgres import PostgresStore\n"
         "from segue.errors import NotInstalled\n"
-        "try:\n    PostgresJournal('postgresql://db/x').streams()\n"
+        "try:\n    PostgresStore('postgresql://db/x').streams()\n"
         "except NotInstalled as fault:\n    sys.exit('.[postgres]' not in fault.hint)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -82,7 +82,7 @@ class TestFaults:
 
     def fault(self, where: str) -> tuple[type[Exception], str]:
         with pytest.raises((AccessError, StoreUnavailable, BadSettings)) as caught:
-            PostgresJournal(where, busy_timeout_ms=500).streams()
+            PostgresStore(where, busy_timeout_ms=500).streams()
         return caught.type, f"{caught.value} {caught.value.hint} {caught.value!r} {caught.value.__cause__}"
 
     def test_a_wrong_password_is_an_access_error(self) -> None:
@@ -114,7 +114,7 @@ def test_commits_are_durable_also_where_the_server_is_set_otherwise() -> None:
     server = shared()
     url = server.database("hasty")
     server.query("ALTER DATABASE hasty SET synchronous_commit = off")
-    journal = PostgresJournal(url)
+    journal = PostgresStore(url)
     assert journal.database.fetch("SHOW synchronous_commit") == [("on",)]
 
 
@@ -143,6 +143,6 @@ def test_two_machines_share_sessions_and_not_what_is_current_or_trusted(
 def test_a_store_opens_nothing_before_it_is_used(tmp_path: Path) -> None:
     where = "postgresql://nobody@127.0.0.1:1/x"
     journal = open_store(DataFolder(tmp_path).for_store(where), where)
-    assert isinstance(journal, PostgresJournal)
+    assert isinstance(journal, PostgresStore)
     with pytest.raises(StoreUnavailable):
-        PostgresJournal(where, busy_timeout_ms=200).append(Append("s", 0, drafts("a")))
+        PostgresStore(where, busy_timeout_ms=200).append(Append("s", 0, drafts("a")))

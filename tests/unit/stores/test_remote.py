@@ -31,8 +31,9 @@ from segue.errors import (
 )
 from segue.services.workspace.data_folder import DataFolder
 from segue.services.workspace.open_store import open_store, shown
-from segue.stores.base import Append, MemoryChange, Rewrite
-from segue.stores.remote import Address, RemoteJournal, client
+from segue.stores.base import Append, Rewrite
+from segue.stores.memory_changes import MemoryChange
+from segue.stores.remote import Address, RemoteStore, client
 from segue.testing.memories import HERE, NOW, kept, memory
 from segue.testing.stores import AT, drafts, verify_chain
 
@@ -120,7 +121,7 @@ def test_an_append_whose_answer_was_lost_happens_once(
 ) -> None:
     if restarted:
         fresh_attempts(monkeypatch)
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     journal.append(Append("s", 0, drafts("before")))
     way.cuts = losing("journal/append", times=3)
     events = journal.append(Append("s", 1, drafts("one", "two")), pieces={address(b"p"): b"p"})
@@ -133,7 +134,7 @@ def test_an_append_to_several_streams_whose_answer_was_lost_happens_once(
     server: Portal, way: Cutting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh_attempts(monkeypatch)
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     journal.append(Append("b", 0, drafts("before")))
     way.cuts = losing("journal/append")
     events = journal.append(Append("b", 1), Append("a", 0, drafts("1")), Append("b", 1, drafts("2", "3")))
@@ -142,7 +143,7 @@ def test_an_append_to_several_streams_whose_answer_was_lost_happens_once(
 
 
 def test_an_append_that_somebody_else_was_faster_with_stays_refused(server: Portal, way: Cutting) -> None:
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     way.cuts = losing("journal/append")
     server.answer = lambda name, call: _overtaken(server, name, call)
     with pytest.raises(StaleVersion) as caught:
@@ -159,7 +160,7 @@ def _overtaken(server: Portal, name: str, call: Callable[[], bytes]) -> bytes:
 
 
 def test_a_request_that_never_arrived_is_sent_again(server: Portal, way: Cutting) -> None:
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     cuts = iter(["request", "", "request"])
     way.cuts = lambda path: next(cuts, "") if path.endswith("journal/append") else ""
     for version in range(3):
@@ -173,7 +174,7 @@ def test_changes_of_memories_whose_answers_were_lost_happen_once(
 ) -> None:
     if restarted:
         fresh_attempts(monkeypatch)
-    store = RemoteJournal(way.url, KEY).memories
+    store = RemoteStore(way.url, KEY).memories
     one, same = memory("m1"), memory("m2", "tests run with -n 2")
     server.journal.memories.write(MemoryChange([kept(memory("m0", same.content))]))
     way.cuts = losing("memories/write")
@@ -201,7 +202,7 @@ def test_an_append_with_memories_alone_happens_once(
     server: Portal, way: Cutting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh_attempts(monkeypatch)
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     journal.append(Append("s", 0, drafts("x")))
     way.cuts = losing("journal/append")
     change = MemoryChange([kept(memory("m1"))], trail=[MemoryAudit("m1", "add", NOW, "user")])
@@ -213,7 +214,7 @@ def test_an_erasure_and_a_drop_whose_answers_were_lost_happen_once(
     server: Portal, way: Cutting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh_attempts(monkeypatch)
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     journal.append(Append("s", 0, drafts("secret")))
     way.cuts = losing("journal/erase")
     journal.erase([Rewrite("s", 1, b"{}")], {}, Append("s", 1, drafts("erased")))
@@ -225,7 +226,7 @@ def test_an_erasure_and_a_drop_whose_answers_were_lost_happen_once(
 
 
 def test_a_write_that_comes_twice_while_the_first_is_under_way_is_done_once(server: Portal) -> None:
-    store = server.store().memories
+    remote = server.store()
     real: Callable[[MemoryChange], list[str]] = server.journal.memories.write
     counted: list[int] = []
 
@@ -236,9 +237,7 @@ def test_a_write_that_comes_twice_while_the_first_is_under_way_is_done_once(serv
 
     server.journal.memories.write = write
     body = client_body(MemoryChange([kept(memory("m1"))], trail=[MemoryAudit("m1", "add", NOW, "user")]))
-    threads = [
-        threading.Thread(target=store._calls.client.call, args=("memories/write", body)) for _ in range(4)
-    ]
+    threads = [threading.Thread(target=remote.client.call, args=("memories/write", body)) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -334,17 +333,17 @@ GOOD = (200, {"Content-Type": "application/msgpack"}, b"\x90")
 def test_one_that_asks_too_often_comes_back_when_it_is_told() -> None:
     with Odd((429, {"Retry-After": "0.2"}, b""), GOOD) as odd:
         begun = time.monotonic()
-        assert RemoteJournal(odd.url, KEY).streams() == []
+        assert RemoteStore(odd.url, KEY).streams() == []
         assert time.monotonic() - begun >= 0.2
     with Odd((429, {"Retry-After": "60"}, b"")) as odd, pytest.raises(RateLimited) as caught:
-        RemoteJournal(odd.url, KEY).streams()
+        RemoteStore(odd.url, KEY).streams()
     assert caught.value.retryable and caught.value.retry_after_seconds == 60
 
 
 def test_a_gateway_that_cannot_reach_the_server_is_asked_again() -> None:
     html = {"Content-Type": "text/html"}
     with Odd((502, html, b"<p>"), (503, html, b"<p>"), (504, html, b"<p>"), GOOD) as odd:
-        assert RemoteJournal(odd.url, KEY).streams() == []
+        assert RemoteStore(odd.url, KEY).streams() == []
 
 
 @pytest.mark.parametrize(
@@ -358,7 +357,7 @@ def test_a_gateway_that_cannot_reach_the_server_is_asked_again() -> None:
 def test_what_is_no_segue_server_is_unavailable_at_once(answer: tuple[int, dict[str, str], bytes]) -> None:
     with Odd(answer) as odd, pytest.raises(StoreUnavailable) as caught:
         begun = time.monotonic()
-        RemoteJournal(odd.url, KEY).streams()
+        RemoteStore(odd.url, KEY).streams()
     assert time.monotonic() - begun < 1 and KEY not in str(caught.value)
 
 
@@ -369,12 +368,12 @@ def test_an_odd_answer_to_a_write_leaves_a_doubt(server: Portal) -> None:
         ((307, {}, b""), False), ((200, {"Content-Type": "application/msgpack"}, b"\xc1"), True),
     ):  # fmt: skip
         with Odd(answer) as odd, pytest.raises(StoreUnavailable) as caught:
-            RemoteJournal(odd.url, KEY).append(Append("s", 0, drafts("x")))
+            RemoteStore(odd.url, KEY).append(Append("s", 0, drafts("x")))
         assert caught.value.doubt is doubt, answer
 
 
 def test_a_server_that_is_gone_while_a_doubt_is_looked_up_leaves_it(server: Portal, way: Cutting) -> None:
-    journal = RemoteJournal(way.url, KEY)
+    journal = RemoteStore(way.url, KEY)
     journal.append(Append("s", 0, drafts("before")))
     journal.client.busy_timeout_ms = 900
     lost = iter(["answer"])
@@ -389,7 +388,7 @@ def test_a_server_that_is_gone_while_a_doubt_is_looked_up_leaves_it(server: Port
 
 
 def test_nobody_there_is_said_soon_and_the_second_time_at_once() -> None:
-    journal = RemoteJournal("http://127.0.0.1:9", KEY, busy_timeout_ms=300)
+    journal = RemoteStore("http://127.0.0.1:9", KEY, busy_timeout_ms=300)
     times = []
     for _ in range(3):
         begun = time.monotonic()
@@ -403,9 +402,9 @@ def test_a_connection_that_met_itself_leaves_no_doubt(monkeypatch: pytest.Monkey
     with socket.socket() as probe:  # nobody listens there: whoever asks from this port finds itself
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    journal = RemoteJournal(f"http://127.0.0.1:{port}", KEY, busy_timeout_ms=200)
+    journal = RemoteStore(f"http://127.0.0.1:{port}", KEY, busy_timeout_ms=200)
     here = ("127.0.0.1", port)
-    monkeypatch.setattr(journal.client._pool, "_new", lambda: HTTPConnection(*here, source_address=here))
+    monkeypatch.setattr(journal.client, "_new", lambda: HTTPConnection(*here, source_address=here))
     with pytest.raises(StoreUnavailable, match=r"refused|in use") as caught:
         journal.append(Append("s", 0, drafts("x")))
     assert not caught.value.doubt

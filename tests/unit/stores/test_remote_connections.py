@@ -16,7 +16,7 @@ from tests.support.remote import KEY, Portal
 from segue.core.journal.event import Draft
 from segue.errors import StoreUnavailable
 from segue.stores.base import Append
-from segue.stores.remote import RemoteJournal
+from segue.stores.remote import RemoteStore
 from segue.testing.stores import AT, drafts
 
 
@@ -69,7 +69,7 @@ def test_a_certificate_must_be_trusted(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv("SSL_CERT_FILE", str(pem))
         journal = server.store()
         assert journal.append(Append("s", 0, drafts("x")))[0].version == 1
-        other = RemoteJournal(server.url.replace("localhost", "127.0.0.1"), KEY)
+        other = RemoteStore(server.url.replace("localhost", "127.0.0.1"), KEY)
         with pytest.raises(StoreUnavailable, match="certificate is not trusted"):
             other.streams()
     finally:

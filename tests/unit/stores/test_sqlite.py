@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import apsw
@@ -22,7 +23,7 @@ from segue.errors import (
     StoreUnavailable,
 )
 from segue.stores.base import Append
-from segue.stores.sqlite import Database, SqliteJournal
+from segue.stores.sqlite import Database, SqliteStore
 from segue.stores.sqlite.database import is_network, wal_is_safe
 from segue.stores.sqlite.upkeep import back_up, compact, integrity
 from segue.testing import armed
@@ -30,8 +31,8 @@ from segue.testing.stores import drafts, verify_chain
 
 
 @pytest.fixture
-def journal(tmp_path: Path) -> SqliteJournal:
-    return SqliteJournal(tmp_path / "store" / "segue.db")
+def journal(tmp_path: Path) -> SqliteStore:
+    return SqliteStore(tmp_path / "store" / "segue.db")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_a_network_file_system_is_known_by_its_mount(path: str, mounts: str, net
     assert is_network(Path(path), mounts) is network
 
 
-def test_a_store_is_private_synced_fully_and_in_wal_mode(journal: SqliteJournal) -> None:
+def test_a_store_is_private_synced_fully_and_in_wal_mode(journal: SqliteStore) -> None:
     db = journal.database.connection()
     assert (db.pragma("journal_mode"), db.pragma("synchronous")) == ("wal", 2)
     assert journal.database.path.stat().st_mode & 0o777 == 0o600
@@ -85,7 +86,7 @@ def test_a_store_is_private_synced_fully_and_in_wal_mode(journal: SqliteJournal)
 
 
 def test_on_a_network_file_system_a_store_leaves_wal_mode(
-    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+    journal: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal.append(Append("s", 0, drafts("a")))
     journal.close()
@@ -119,7 +120,7 @@ def test_each_fault_of_sqlite_is_one_of_ours_with_a_hint(
 
 
 def test_a_store_that_others_lock_is_busy_after_the_timeout(tmp_path: Path) -> None:
-    slow = SqliteJournal(tmp_path / "segue.db", busy_timeout_ms=50)
+    slow = SqliteStore(tmp_path / "segue.db", busy_timeout_ms=50)
     slow.append(Append("s", 0, drafts("a")))
     other = apsw.Connection(str(tmp_path / "segue.db"))
     other.execute("BEGIN IMMEDIATE")
@@ -131,9 +132,9 @@ def test_a_store_that_others_lock_is_busy_after_the_timeout(tmp_path: Path) -> N
     slow.append(Append("s", 1, drafts("b")))
 
 
-def test_a_file_that_was_replaced_is_opened_anew(journal: SqliteJournal, tmp_path: Path) -> None:
+def test_a_file_that_was_replaced_is_opened_anew(journal: SqliteStore, tmp_path: Path) -> None:
     journal.append(Append("s", 0, drafts("old")))
-    other = SqliteJournal(tmp_path / "other.db")
+    other = SqliteStore(tmp_path / "other.db")
     other.append(Append("t", 0, drafts("new", "new")))
     other.close()
     os.replace(tmp_path / "other.db", journal.database.path)
@@ -145,7 +146,18 @@ def test_a_file_that_was_replaced_is_opened_anew(journal: SqliteJournal, tmp_pat
         journal.append(Append("s", 1, drafts("late")))
 
 
-def test_a_fault_in_the_middle_of_an_append_keeps_nothing(journal: SqliteJournal) -> None:
+def test_whoever_came_too_late_sees_what_others_write_from_then_on(journal: SqliteStore) -> None:
+    other = SqliteStore(journal.database.path)
+    journal.append(Append("s", 0, drafts("a", "b")))
+    for version in range(2, 6):
+        other.append(Append("s", version, drafts("theirs")))
+        with pytest.raises(StaleVersion), journal.together() if version % 2 else nullcontext():
+            journal.append(Append("s", version, drafts("late")), Append("t", 0))
+        other.append(Append(f"t{version}", 0, drafts("theirs")))
+        assert journal.head("s").version == version + 1 and journal.head(f"t{version}").version == 1
+
+
+def test_a_fault_in_the_middle_of_an_append_keeps_nothing(journal: SqliteStore) -> None:
     journal.append(Append("s", 0, drafts("a")))
     with armed("store.append.between", RuntimeError("planted"), count=2), pytest.raises(RuntimeError):
         journal.append(Append("s", 1, drafts("b", "c", "d")), Append("new", 0, drafts("e")))
@@ -154,7 +166,7 @@ def test_a_fault_in_the_middle_of_an_append_keeps_nothing(journal: SqliteJournal
     verify_chain(journal.read("s"))
 
 
-def test_every_thread_has_a_connection_of_its_own(journal: SqliteJournal) -> None:
+def test_every_thread_has_a_connection_of_its_own(journal: SqliteStore) -> None:
     seen = [journal.database.connection(), journal.database.connection()]
     thread = threading.Thread(target=lambda: seen.append(journal.database.connection()))
     thread.start()
@@ -163,7 +175,7 @@ def test_every_thread_has_a_connection_of_its_own(journal: SqliteJournal) -> Non
 
 
 def test_a_backup_is_a_whole_private_store_and_tells_its_progress(
-    journal: SqliteJournal, tmp_path: Path
+    journal: SqliteStore, tmp_path: Path
 ) -> None:
     journal.append(Append("s", 0, drafts("a", "b")))
     told: list[tuple[int, int]] = []
@@ -171,16 +183,16 @@ def test_a_backup_is_a_whole_private_store_and_tells_its_progress(
     assert told[-1][0] == told[-1][1] > 0
     assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["copy.db"]
     assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
-    copy = SqliteJournal(tmp_path / "copy.db")
+    copy = SqliteStore(tmp_path / "copy.db")
     assert copy.read("s") == journal.read("s")
 
 
 def test_a_backup_ends_although_others_write_between_all_of_its_steps(
-    journal: SqliteJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    journal: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("segue.stores.sqlite.upkeep.PAGES_A_STEP", 1)
     journal.append(Append("s", 0, drafts(*("x" * 3000 for _ in range(20)))))
-    other = SqliteJournal(journal.database.path)
+    other = SqliteStore(journal.database.path)
     steps = []
 
     def write(done: int, total: int) -> None:
@@ -189,12 +201,12 @@ def test_a_backup_ends_although_others_write_between_all_of_its_steps(
         other.append(Append("s", other.head("s").version, drafts("more")))
 
     back_up(journal.database, tmp_path / "copy.db", write)
-    assert len(SqliteJournal(tmp_path / "copy.db").read("s")) == 20
+    assert len(SqliteStore(tmp_path / "copy.db").read("s")) == 20
     assert journal.head("s").version == 20 + len(steps)
 
 
 def test_what_a_killed_backup_left_behind_is_removed_by_a_later_one(
-    journal: SqliteJournal, tmp_path: Path
+    journal: SqliteStore, tmp_path: Path
 ) -> None:
     journal.append(Append("s", 0, drafts("a")))
     old, young = tmp_path / ".copy.db.1.partial", tmp_path / ".copy.db.2.partial"
@@ -205,7 +217,7 @@ def test_what_a_killed_backup_left_behind_is_removed_by_a_later_one(
     assert not old.exists() and young.exists()
 
 
-def test_what_was_erased_is_not_in_the_file_after_compacting(journal: SqliteJournal) -> None:
+def test_what_was_erased_is_not_in_the_file_after_compacting(journal: SqliteStore) -> None:
     from segue.stores.base import Rewrite
 
     journal.append(Append("s", 0, drafts("hunter2 is the secret")))
@@ -217,7 +229,7 @@ def test_what_was_erased_is_not_in_the_file_after_compacting(journal: SqliteJour
     assert integrity(journal.database) == []
 
 
-def test_a_broken_tree_is_found(journal: SqliteJournal) -> None:
+def test_a_broken_tree_is_found(journal: SqliteStore) -> None:
     journal.append(Append("s", 0, drafts(*("x" * 3000 for _ in range(20)))))
     journal.close()
     body = bytearray(journal.database.path.read_bytes())
@@ -227,7 +239,7 @@ def test_a_broken_tree_is_found(journal: SqliteJournal) -> None:
 
 
 def test_a_thread_that_ends_leaves_no_connection_behind(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "segue.db")
+    journal = SqliteStore(tmp_path / "segue.db")
     journal.append(Append("session/a", 0, drafts("x")))
     for _ in range(20):
         thread = threading.Thread(target=journal.head, args=("session/a",))
@@ -241,11 +253,11 @@ FORKS_BESIDE_A_THREAD = """
 import gc, os, sys, threading
 from pathlib import Path
 from segue.stores.base import Append
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.sqlite import SqliteStore
 from segue.stores.sqlite.upkeep import integrity
 from segue.testing.stores import drafts
 
-journal = SqliteJournal(Path(sys.argv[1]))
+journal = SqliteStore(Path(sys.argv[1]))
 journal.append(Append("session/a", 0, drafts("x")))
 here, done, found = threading.Event(), threading.Event(), []
 
@@ -277,7 +289,7 @@ def test_a_child_that_is_forked_beside_a_thread_leaves_the_parents_connections_a
 
 
 def test_what_is_remembered_of_streams_has_a_bound_and_none_is_taken_for_another(
-    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+    journal: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("segue.stores.sqlite.journal._SEEN_MAX", 5)
     for round in range(3):

@@ -30,17 +30,17 @@ from segue.services.handoff.export import export_session, unpack
 from segue.services.sessions.repository import stream_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.stores.base import Append, Head, Journal
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory.store import VolatileStore
+from segue.stores.sqlite import SqliteStore
 
 STATE = {"plan": [f"step {i}" for i in range(300)]}
 
 
 @pytest.fixture(params=["volatile", "sqlite"])
 def seg(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Segue]:
-    journal: Journal = VolatileJournal()
+    journal: Journal = VolatileStore()
     if request.param == "sqlite":
-        journal = SqliteJournal(tmp_path / "segue.db")
+        journal = SqliteStore(tmp_path / "segue.db")
     with Segue(journal, home=tmp_path / "home", folder=tmp_path) as segue:
         yield segue
 

@@ -11,8 +11,8 @@ import pytest
 
 from segue.api.segue import Segue
 from segue.errors import StoreUnavailable
-from segue.stores.memory.journal import VolatileJournal
-from segue.stores.sqlite import SqliteJournal
+from segue.stores.memory.store import VolatileStore
+from segue.stores.sqlite import SqliteStore
 
 
 def at(tmp_path: Path, **options: Any) -> Segue:
@@ -36,7 +36,7 @@ def test_a_backup_holds_what_its_name_says(tmp_path: Path) -> None:
         session = seg.start("backed up", items=["a"])
         backup = seg.workspace.backups.make()
         session.done("a")
-    copy = SqliteJournal(backup.path)
+    copy = SqliteStore(backup.path)
     assert sum(version for _, version in copy.streams()) == backup.events == 5
     assert backup.size == backup.path.stat().st_size
     copy.close()
@@ -83,7 +83,7 @@ def test_foreign_files_among_the_backups_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_store_without_a_file_has_no_backups(tmp_path: Path) -> None:
-    seg = Segue(VolatileJournal(), home=tmp_path, folder=tmp_path)
+    seg = Segue(VolatileStore(), home=tmp_path, folder=tmp_path)
     seg.start("in memory")
     with pytest.raises(StoreUnavailable):
         seg.workspace.backups.make()

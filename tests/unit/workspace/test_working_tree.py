@@ -11,24 +11,24 @@ import pytest
 
 from segue.api.segue import Segue
 from segue.errors import UnknownSession, UsageError
-from segue.stores.memory.journal import VolatileJournal
+from segue.stores.memory.store import VolatileStore
 
 
 @pytest.fixture
-def journal() -> VolatileJournal:
-    return VolatileJournal()
+def journal() -> VolatileStore:
+    return VolatileStore()
 
 
 def run(folder: Path, *arguments: str) -> None:
     subprocess.run(["git", "-C", str(folder), *arguments], check=True, capture_output=True)
 
 
-def at(folder: Path, journal: VolatileJournal, **options: Any) -> Segue:
+def at(folder: Path, journal: VolatileStore, **options: Any) -> Segue:
     folder.mkdir(parents=True, exist_ok=True)
     return Segue(journal, home=folder / "unused", folder=folder, **options)
 
 
-def test_the_current_session_is_that_of_the_working_tree(tmp_path: Path, journal: VolatileJournal) -> None:
+def test_the_current_session_is_that_of_the_working_tree(tmp_path: Path, journal: VolatileStore) -> None:
     one, two = at(tmp_path / "one", journal), at(tmp_path / "two", journal)
     first, second = one.start("first"), two.start("second")
     assert one.session().id == first.id and two.session().id == second.id
@@ -38,7 +38,7 @@ def test_the_current_session_is_that_of_the_working_tree(tmp_path: Path, journal
 
 
 def test_a_given_id_beats_the_environment_beats_the_working_tree(
-    tmp_path: Path, journal: VolatileJournal
+    tmp_path: Path, journal: VolatileStore
 ) -> None:
     seg = at(tmp_path, journal)
     a, b, c = (seg.start(goal) for goal in "abc")
@@ -47,7 +47,7 @@ def test_a_given_id_beats_the_environment_beats_the_working_tree(
 
 
 def test_the_key_is_the_setting_else_the_remote_else_the_first_commit_else_the_path(
-    tmp_path: Path, journal: VolatileJournal
+    tmp_path: Path, journal: VolatileStore
 ) -> None:
     def key(**options: str) -> str:
         seg = at(tmp_path / "shop", journal, **options)
@@ -64,7 +64,7 @@ def test_the_key_is_the_setting_else_the_remote_else_the_first_commit_else_the_p
 
 
 def test_a_remote_that_is_added_later_does_not_hide_older_sessions(
-    tmp_path: Path, journal: VolatileJournal
+    tmp_path: Path, journal: VolatileStore
 ) -> None:
     before = at(tmp_path / "shop", journal).start("before")
     run(tmp_path / "shop", "init", "-q")
@@ -75,7 +75,7 @@ def test_a_remote_that_is_added_later_does_not_hide_older_sessions(
     assert after.id.endswith("-coding-shop-002")
 
 
-def test_sessions_of_another_project_are_not_listed_here(tmp_path: Path, journal: VolatileJournal) -> None:
+def test_sessions_of_another_project_are_not_listed_here(tmp_path: Path, journal: VolatileStore) -> None:
     at(tmp_path / "other", journal).start("theirs")
     mine = at(tmp_path / "mine", journal)
     session = mine.start("mine")
@@ -83,9 +83,7 @@ def test_sessions_of_another_project_are_not_listed_here(tmp_path: Path, journal
     assert len(mine.list(everywhere=True)) == 2
 
 
-def test_a_projects_file_counts_once_its_content_is_accepted(
-    tmp_path: Path, journal: VolatileJournal
-) -> None:
+def test_a_projects_file_counts_once_its_content_is_accepted(tmp_path: Path, journal: VolatileStore) -> None:
     (tmp_path / "segue.toml").write_text('organization = "acme"')
     seg = at(tmp_path, journal)
     assert (
@@ -97,9 +95,7 @@ def test_a_projects_file_counts_once_its_content_is_accepted(
     assert at(tmp_path, journal).workspace.settings.text("organization") == "personal"
 
 
-def test_switching_pauses_one_session_and_takes_the_other_up(
-    tmp_path: Path, journal: VolatileJournal
-) -> None:
+def test_switching_pauses_one_session_and_takes_the_other_up(tmp_path: Path, journal: VolatileStore) -> None:
     seg = at(tmp_path, journal)
     a, b = seg.start("a"), seg.start("b")
     before, after = seg.switch(a.id)
@@ -109,7 +105,7 @@ def test_switching_pauses_one_session_and_takes_the_other_up(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: other systems have no such names")
-def test_a_folder_whose_path_is_no_utf8_is_refused_in_words(tmp_path: Path, journal: VolatileJournal) -> None:
+def test_a_folder_whose_path_is_no_utf8_is_refused_in_words(tmp_path: Path, journal: VolatileStore) -> None:
     with pytest.raises(UsageError, match="no UTF-8") as refused:
         at(tmp_path / "caf\udce9", journal)
     assert "rename" in refused.value.hint

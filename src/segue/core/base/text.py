@@ -51,6 +51,12 @@ def clean_text(
     return mask(text) if mask and text else text
 
 
+def encodable(text: str) -> str:
+    """A text that can be written as UTF-8: halves of surrogate pairs, which are no text, become question
+    marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
 def clean_name(name: str, *, what: str = "id") -> str:
     """A name that can stand in a path on any platform, or BadName."""
     if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT or ".." in name or name.endswith("."):

@@ -61,12 +61,12 @@ class Texts(Value):
     length_mean: float = 1.0
 
 
-class Placed(Value):
-    """Where a memory stands: its session, and which of it that the reader may see stand beside."""
+class SessionNeighbours(Value):
+    """The session that a memory is of, and its neighbours there, as far as the reader may see them."""
 
     session: str
     beside: Sequence[Sequence[int]] = ()
-    """The neighbours, before and behind; then those behind them."""
+    """The numbers of the nearest, before and behind; then of those behind them."""
 
 
 class ScoredMemory(Value):
@@ -140,7 +140,7 @@ def with_priors(score: float, memory: Memory, age_days: float) -> float:
 
 
 def lent(
-    ranked: Sequence[ScoredMemory], places: Mapping[int, Placed], least: float = 0.0
+    ranked: Sequence[ScoredMemory], places: Mapping[int, SessionNeighbours], least: float = 0.0
 ) -> list[ScoredMemory]:
     """The ranking with what neighbours lend; ``places`` of the best. Who is not ranked has ``least``."""
     gifts: dict[int, list[float]] = {}

@@ -13,7 +13,6 @@ from ..features.checks import Check
 from .commands import Command, Create, Rewind, SaveAgent
 
 C = TypeVar("C", bound=Command)
-WORD_CHARS = 14
 
 _MAY_BE_EMPTY = {
     "reason",
@@ -37,16 +36,6 @@ _MAY_BE_EMPTY = {
     "notes",
     "source",
 }
-
-
-def are_harmless(words: list[str], text: str) -> bool:
-    """Whether a text of these words is plainly nothing to clean. False says nothing: ask the pattern."""
-    return (
-        0 < len(text) <= HARMLESS_CHARS
-        and text.isascii()
-        and "".join(words).isalnum()
-        and len(max(words, key=len)) <= WORD_CHARS
-    )
 
 
 def clean_command(command: C, mask: Mask | None = None) -> C:

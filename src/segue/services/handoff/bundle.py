@@ -25,7 +25,7 @@ from ...effects.clock import moment, now
 from ...effects.redaction.redact import redact, secrets_in
 from ...errors import BadImport, RefusedError
 from ...stores.base import Append
-from ...stores.memory.journal import VolatileJournal
+from ...stores.memory.store import VolatileStore
 from ..memories import curation
 from ..memories.service import memories_of
 from ..sessions.repository import stream_of
@@ -95,7 +95,7 @@ def pack(
     events = workspace.store.read(stream_of(session))
     bundle = Bundle(
         FORMAT, session, offer.id, now(), workspace.repository.actor, offer.to, offer.note,
-        base64.b64encode(export_events(session, events, VolatileJournal())).decode(),
+        base64.b64encode(export_events(session, events, VolatileStore())).decode(),
         _memories(workspace, session, offer.to), handoffs.restoration(offer),
     )  # fmt: skip
     whole = msgspec.structs.replace(bundle, sha256=_sum(bundle))

@@ -28,7 +28,8 @@ from ...effects.clock import moment, now
 from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
 from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
-from ...stores.base import Append, MemoryChange
+from ...stores.base import Append
+from ...stores.memory_changes import MemoryChange
 from ..brief.brief import written
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
@@ -221,7 +222,7 @@ class Handoffs:
 
     def _memory(self, session: str, to: str, note: str) -> Memory | None:
         """A memory of the handoff that the taker may read."""
-        if to == ANYONE or not hasattr(type(self._workspace.store), "memories"):
+        if to == ANYONE:
             return None
         state = self._workspace.repository.state(session)
         left = [state.items[place].text for place in (*state.active, *state.next)]

@@ -26,7 +26,7 @@ from .offers import Handoffs
 
 if TYPE_CHECKING:
     from ...core.handover.events import Offer
-    from ...stores.base import MemoryChange
+    from ...stores.memory_changes import MemoryChange
     from ..sessions.repository import Saved
     from ..workspace.session_handle import SessionHandle
 
@@ -129,7 +129,7 @@ def _forgotten(
     if not (texts or shared) or session.workspace.repository.learnt is None:
         return None
     from ...core.memories.model import MemoryFilter
-    from ...stores.base import MemoryChange, StoredMemory
+    from ...stores.memory_changes import MemoryChange, StoredMemory
 
     service, at = memories_of(session.workspace), now()
     reader = service.reader(session=session.id)

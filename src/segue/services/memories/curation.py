@@ -23,7 +23,7 @@ from ...core.memories.dates import moment_of
 from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance
 from ...effects.clock import days_between, moment, now
 from ...errors import BadImport, StaleVersion, UnknownSession, UsageError
-from ...stores.base import MemoryChange, StoredMemory
+from ...stores.memory_changes import MemoryChange, StoredMemory
 
 if TYPE_CHECKING:
     from .service import MemoryService

@@ -33,7 +33,8 @@ from ...core.memories.words import asked, exact_words, words
 from ...effects.clock import days_between, moment, now
 from ...effects.pause_file import PauseFile
 from ...errors import AccessError, RefusedError, StoreError, UnknownMemory, UsageError
-from ...stores.base import Memories, MemoryChange, StoredMemory
+from ...stores.base import Memories
+from ...stores.memory_changes import MemoryChange, StoredMemory
 from ...stores.vectors import packed
 from ..features.features import declarer
 from ..workspace.workspace import Workspace

@@ -16,9 +16,10 @@ from typing import Any
 from ...core import event_kinds as ev
 from ...effects.clock import moment, now
 from ...errors import AlreadyDone, SegueError, StaleVersion
-from ...stores.base import Append, MemoryChange
-from ...stores.postgres import PostgresJournal
-from ...stores.sqlite import SqliteJournal
+from ...stores.base import Append
+from ...stores.memory_changes import MemoryChange
+from ...stores.postgres import PostgresStore
+from ...stores.sqlite import SqliteStore
 
 PREFIX = "once/"
 KEPT_HOURS = 24
@@ -64,15 +65,15 @@ class _Idempotent:
         return [event for event in events if event.stream != mark.stream]
 
 
-class IdempotentSqlite(_Idempotent, SqliteJournal):
+class IdempotentSqlite(_Idempotent, SqliteStore):
     """The embedded store of a server."""
 
 
-class IdempotentPostgres(_Idempotent, PostgresJournal):
+class IdempotentPostgres(_Idempotent, PostgresStore):
     """The Postgres store of a server."""
 
 
-def left_by(journal: SqliteJournal | PostgresJournal, stream: str) -> list[tuple[str, int]]:
+def left_by(journal: SqliteStore | PostgresStore, stream: str) -> list[tuple[str, int]]:
     """(stream, version) of what a request that took effect left behind."""
     for event in journal.read(stream, limit=1):
         body = ev.read_body(event)
@@ -81,7 +82,7 @@ def left_by(journal: SqliteJournal | PostgresJournal, stream: str) -> list[tuple
     return []
 
 
-def forget_marks(journal: SqliteJournal | PostgresJournal) -> int:
+def forget_marks(journal: SqliteStore | PostgresStore) -> int:
     """Drop marks that are old enough that nobody sends the request again; says how many."""
     before, dropped = moment(-3600 * KEPT_HOURS), 0
     for stream, version in journal.streams(PREFIX)[:_DROPPED_AT_ONCE]:

@@ -13,7 +13,7 @@ from ...core.server import access as core
 from ...core.server.access import ALL_PROJECTS, Access, AuditLine, KeyRecord
 from ...effects.clock import moment, now
 from ...errors import UnknownKey, UsageError
-from ...stores.base import Desk
+from ...stores.base import ServerTables
 
 LOCAL = "local"
 """Whoever has the store itself, as in the audit."""
@@ -34,8 +34,8 @@ class NewKey(Value):
 class Keys:
     """The keys that a server knows."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, tables: ServerTables) -> None:
+        self.tables = tables
 
     def create(
         self, *, project: str = "", role: str = "writer", agent: str = "", name: str = "",
@@ -50,17 +50,17 @@ class Keys:
             clean_name(agent, what="agent") if agent else "", clean_text(name, what="name", limit=100),
             now(), by, moment(core.seconds_of(expires)) if expires else "",
         )  # fmt: skip
-        self.desk.put_key(record)
+        self.tables.put_key(record)
         self._note(record, f"create key {id}", by)
         return NewKey(token, id, record.role, record.project, record.agent, record.name, record.expires)
 
     def list(self) -> list[KeyRecord]:
         """All keys, also those that have expired or were revoked."""
-        return self.desk.keys()
+        return self.tables.keys()
 
     def get(self, id: str) -> KeyRecord:
         """A key by its id, or by its token."""
-        found = self.desk.key(core.id_in(id) if id.startswith(f"{core.PREFIX}_") else id)
+        found = self.tables.key(core.id_in(id) if id.startswith(f"{core.PREFIX}_") else id)
         if found is None:
             raise UnknownKey(f"there is no key {id[:12]!r}", hint="`segue key list` names them")
         return found
@@ -70,7 +70,7 @@ class Keys:
         record = self.get(id)
         if not record.revoked or record.revoked > now():
             record = replace(record, revoked=now())
-            self.desk.put_key(record)
+            self.tables.put_key(record)
             self._note(record, f"revoke key {record.id}", by)
         return record
 
@@ -85,20 +85,20 @@ class Keys:
             project=old.project, role=old.role, agent=old.agent, name=old.name, expires=expires, by=by
         )
         until = moment(core.seconds_of(grace)) if grace else now()
-        self.desk.put_key(replace(old, revoked=until))
+        self.tables.put_key(replace(old, revoked=until))
         self._note(old, f"rotate key {old.id} to {made.id}", by)
         return made
 
     def audit(self, *, project: str = "", limit: int = 100) -> builtins.list[AuditLine]:
         """What was done with keys, the newest first."""
-        return [line for _, line in self.desk.audit(project=project, limit=limit)]
+        return [line for _, line in self.tables.audit(project=project, limit=limit)]
 
     def check(self, token: str, project: str = "") -> Access:
         """What a token gives; NotKnown or NotAllowed."""
-        record = self.desk.key(core.id_in(token)) if token else None
+        record = self.tables.key(core.id_in(token)) if token else None
         return core.granted(record, token, project, now())
 
     def _note(self, record: KeyRecord, act: str, by: str) -> None:
-        self.desk.note(
+        self.tables.note(
             [AuditLine(now(), by, record.project, act, about=f"{record.role} {record.agent}".strip())]
         )

@@ -19,7 +19,7 @@ from ...core.base.text import clean_name, clean_text
 from ...core.server.access import DEFAULT_PROJECT, Access, clean_project
 from ...errors import BadSettings, DamagedError
 from ...settings import resolve
-from ...stores.base import Desk
+from ...stores.base import ServerTables
 from ...stores.postgres.address import Address, is_postgres, shown
 from ..memories.service import keep_what_is_learnt
 from ..workspace.data_folder import DataFolder
@@ -65,9 +65,9 @@ class Projects:
         """Where the server stands: no project's working tree."""
 
     @property
-    def desk(self) -> Desk:
+    def server_tables(self) -> ServerTables:
         """The server's own tables."""
-        return self.main.desk
+        return self.main.server_tables
 
     def store(self, project: str) -> Store:
         """The store of a project, opened when it is first asked for."""

@@ -8,14 +8,14 @@ from typing import Any
 import msgspec
 
 from ...core.server.access import PREFIX, AuditLine, KeyRecord, id_in
-from ...stores.remote import RemoteJournal
+from ...stores.remote import RemoteStore
 from .keys import NewKey
 
 
 class RemoteKeys:
     """What `Keys` does, on a server that is elsewhere."""
 
-    def __init__(self, journal: RemoteJournal) -> None:
+    def __init__(self, journal: RemoteStore) -> None:
         self._client = journal.client
 
     def create(self, *, project: str = "", **fields: str) -> NewKey:

@@ -76,7 +76,7 @@ def prepared(environment: Mapping[str, str], place: ListenAddress, *, keys: bool
     )  # fmt: skip
     if not keys:
         return ServerReady(projects)
-    known = Keys(projects.desk)
+    known = Keys(projects.server_tables)
     if not place.loopback:
         if not any(key.state(now()) == "live" for key in known.list()):
             raise RefusedError(
@@ -93,17 +93,17 @@ def managing(environment: Mapping[str, str]) -> Iterator[Keys | RemoteKeys]:
     settings = resolve(environment=environment, user_config=user_file(environment))
     where = settings.text("store")
     if is_remote(where):
-        from ...stores.remote import RemoteJournal
+        from ...stores.remote import RemoteStore
         from .remote_keys import RemoteKeys
 
         home = DataFolder(data_folder(environment)).for_store(where)
         journal = open_store(home, where, key=settings.text("api_key"))
-        assert isinstance(journal, RemoteJournal)
+        assert isinstance(journal, RemoteStore)
         yield RemoteKeys(journal)
         journal.close()
         return
     ready = prepared(environment, ListenAddress("127.0.0.1", 0), keys=False)
-    yield Keys(ready.projects.desk)
+    yield Keys(ready.projects.server_tables)
     ready.projects.close()
 
 

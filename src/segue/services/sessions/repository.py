@@ -1,4 +1,4 @@
-"""The book: loads sessions and commits commands. The only writer of session streams.
+"""The repository of sessions: loads their states and commits commands. The only writer of their streams.
 
 Optimistic: a command is decided in the state that is known, and appended with that version.
 If somebody else was faster the new events are folded in and the command is decided again,
@@ -11,26 +11,28 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from ... import errors
-from ...core.base import canonical
 from ...core.base.lazy import json_decoder
 from ...core.base.text import clean_name
 from ...core.base.values import Value
-from ...core.journal.event import Body, Draft, Erased, Event
+from ...core.journal.event import Erased, Event
 from ...core.sessions import snapshot
-from ...core.sessions.apart import apart
 from ...core.sessions.cleaning import clean_command
 from ...core.sessions.commands import Command, Learn, Refusal, decide_all, merges
-from ...core.sessions.fold import fold, fold_body
+from ...core.sessions.fold import fold
 from ...core.sessions.state import SessionState
 from ...core.sessions.status import Card, card_of
 from ...effects.clock import now
 from ...effects.pause_file import PauseFile
 from ...errors import SegueError, StaleVersion, StoreError, UnknownSession
-from ...stores.base import Append, Journal, MemoryChange, Snapshot
+from ...stores.base import Append, Journal, Snapshot
+
+if TYPE_CHECKING:
+    from ...stores.memory_changes import MemoryChange
 
 SNAPSHOT_EVENTS_READ = 64
 """Whoever had to fold more than this leaves a snapshot for the next."""
@@ -38,7 +40,6 @@ SNAPSHOT_EVENTS_WRITTEN = 256
 """So many events of our own, or one for each KB of the state, are worth a snapshot."""
 _CACHED_SESSIONS = 128
 _RETRIES = 1000
-_WAITING_MAX = 63
 
 _cards = json_decoder(Card)
 _ERRORS = {
@@ -49,27 +50,11 @@ _ERRORS = {
 
 
 class _Known(Value):
-    """A session as last seen here: a folded state, and commits of ours that wait to be folded.
-
-    Folding right behind a commit is slow (the disk has emptied the processor's caches) and of
-    no use until somebody looks. Commands that are ``apart`` from the waiting ones are decided
-    without them; all else folds them first.
-    """
+    """A session as last seen here."""
 
     state: SessionState
-    head: bytes = b""
-    """The hash of the last event that was seen, where it is known: the same version of another
-    history is another state."""
-    count: int = 0
-    """How many of ``waiting`` wait."""
-    waiting: list[tuple[Body, int, str]] = msgspec.field(default_factory=list)
-    """(body, version, when); shared with those that follow, which only add to it."""
-    looked: set[str] = msgspec.field(default_factory=set)
-    """The items that the waiting ones look at; maybe more, since a commit adds its own before it is one."""
-
-    @property
-    def version(self) -> int:
-        return self.state.version + self.count
+    head: bytes
+    """The hash of the last event that was seen: the same version of another history is another state."""
 
 
 class Saved(Value):
@@ -102,9 +87,9 @@ def refuse(refusal: Refusal) -> SegueError:
 
 
 Guards = Callable[[], Sequence[Append]]
-Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes]]]
+Make = Callable[[SessionState], tuple[Sequence[Command], Mapping[str, bytes] | None]]
 """What a state gives rise to: commands, and pieces that they name."""
-Learnt = Callable[[str, Sequence[str]], MemoryChange]
+Learnt = Callable[[str, Sequence[str]], "MemoryChange"]
 """What a session learnt, as memories."""
 
 
@@ -133,35 +118,21 @@ class SessionRepository:
 
     def state(self, session: str) -> SessionState:
         """The state as of now; raises UnknownSession."""
-        state = self._refresh(session)
-        if not state.version:
-            raise UnknownSession(
-                f"there is no session {session!r}", hint="`segue list --all` names those that exist"
-            )
-        return state
+        return _begun(session, self._refresh(session))
 
     def cached(self, session: str) -> SessionState | None:
         """The state as last seen here, without asking the store."""
         known = self._known.get(session)
-        if known is None or not known.count:
-            return known.state if known else None
-        state = known.state
-        for body, version, at in known.waiting[: known.count]:
-            state = fold_body(state, body, version=version, at=at, actor=self.actor)
-        return self._remember(session, state, known.head)
+        return known.state if known else None
 
     def seen(self) -> list[str]:
         """The sessions whose states are cached."""
         return list(self._known)
 
-    def known(self, session: str) -> SessionState:
-        """The state as last seen here: good enough to decide on, since appends are checked."""
-        return self.cached(session) or self.state(session)
-
     def known_version(self, session: str) -> int:
         """The version as last seen here, without asking the store; 0 if it was not seen."""
         known = self._known.get(session)
-        return known.version if known else 0
+        return known.state.version if known else 0
 
     def exists(self, session: str) -> bool:
         """Whether a session of this id was ever begun."""
@@ -249,47 +220,6 @@ class SessionRepository:
 
     # -- writing -------------------------------------------------------------------------------
 
-    def commit_apart(
-        self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None, since: int | None
-    ) -> Saved | None:
-        """``commit`` the short way, for the most common commands; None if this is not one of their cases.
-        Its steps are few: behind the sync of the commit before, each costs three times what it costs in a
-        loop."""
-        known = self._known.get(session)
-        if known is None:
-            return None
-        state, count, looked = known.state, known.count, known.looked
-        version = expect = state.version + count
-        if since is not None and since != version:
-            return None
-        self.pause_file.check()
-        at, drafts, more = now(), [], []
-        for command in commands:
-            outcome = apart(state, command, self._clean)
-            if outcome is None or outcome[1] in looked:
-                return None
-            body, item = outcome
-            if item:
-                looked.add(item)
-            version += 1
-            more.append((body, version, at))
-            drafts.append(Draft(body.KIND, canonical.encode(body), at, self.actor, self.run, body.FORMAT))
-        if not drafts:
-            return None
-        try:
-            events = self.journal.append(Append(stream_of(session), expect, drafts), pieces=pieces)
-        except StaleVersion:
-            return None
-        waiting, added = known.waiting, len(more)
-        if len(waiting) != count:  # another thread added to it, in a history that is gone
-            waiting = waiting[:count]
-        waiting += more
-        self._known[session] = _Known(state, events[-1].hash, count + added, waiting, looked)
-        if count + added > _WAITING_MAX:
-            self.cached(session)
-        self._written(session, added)
-        return Saved(session, version, added)
-
     def commit(
         self, session: str, commands: Sequence[Command], *, pieces: Mapping[str, bytes] | None = None,
         guards: Guards | None = None, since: int | None = None, actor: str = "", exact: bool = False,
@@ -301,93 +231,94 @@ class SessionRepository:
         happens to ``memories`` happens with them."""
         self.pause_file.check()
         commands = tuple(map(self._clean, commands))
-        texts = [command.text for command in commands if type(command) is Learn]
-        if texts and self.learnt is not None:
-            memories = self.learnt(session, texts)
-        return self._commit_merging(
-            session, commands, pieces, guards, since, actor or self.actor, memories, exact
-        )
-
-    def _commit_merging(
-        self, session: str, commands: Sequence[Command], pieces: Mapping[str, bytes] | None,
-        guards: Guards | None, since: int | None, actor: str, memories: MemoryChange | None = None,
-        exact: bool = False,
-    ) -> Saved:  # fmt: skip
-        stream = stream_of(session)
-        more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
-        optimistic = all(c.MERGES and not c.LOOKS for c in commands)
-        cached = self.cached(session) if optimistic else None
+        if self.learnt is not None:
+            texts = [command.text for command in commands if type(command) is Learn]
+            memories = self.learnt(session, texts) if texts else memories
+        cached = None if any(map(_needs_newest, commands)) else self.cached(session)
         if cached is not None and since is not None and cached.version < since:
             cached = None  # a thread that was slower put back what it knew: the caller has seen more
-        state = cached or self._refresh(session)
-        for _ in range(_RETRIES):
-            if since is not None and state.version != since:
-                between = self.journal.read(stream, after=since)
-                if exact or state.version < since or not all(merges(c, e) for c in commands for e in between):
-                    raise StaleVersion(stream, since, state.version)
-            outcome = decide_all(state, commands, at=now(), actor=actor, run=self.run)
-            if isinstance(outcome, Refusal) or not outcome.drafts:
-                if cached is not None:
-                    cached, state = None, self._refresh(session)
-                    continue
-                if isinstance(outcome, Refusal):
-                    raise refuse(outcome)
-                return Saved(session, state.version, 0)
-            try:
-                own = Append(stream, state.version, outcome.drafts)
-                events = self.journal.append(own, *(guards() if guards else ()), pieces=pieces, **more)
-            except StaleVersion as stale:
-                if stale.stream != stream:
-                    if guards is None:
-                        raise
-                    continue
-                theirs = self.journal.read(stream, after=state.version)
-                if not all(merges(command, event) for command in commands for event in theirs):
-                    raise
-                cached, state = None, self._refresh(session)
-                continue
-            head = next(e.hash for e in reversed(events) if e.stream == stream)
-            self._remember(session, outcome.state, head)
-            self._written(session, len(outcome.drafts))
-            return Saved(session, outcome.state.version, len(outcome.drafts))
-        raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
+        saved, _ = self._commit(
+            session, cached, actor or self.actor, commands, pieces, guards=guards, since=since, exact=exact,
+            memories=memories,
+        )  # fmt: skip
+        return saved
 
     def commit_made(self, session: str, make: Make, *, look: bool = False) -> tuple[Saved, SessionState]:
         """Make durable what ``make`` wishes for in the state that it is given, all or none; and the state
         then. If somebody else was faster it is made anew, in what is there by now: so it merges with
         anything. ``look`` begins with the newest state; else the last one seen is tried first."""
         self.pause_file.check()
-        stream, cached = stream_of(session), None if look else self.cached(session)
-        state = cached or self.state(session)
+        return self._commit(session, None if look else self.cached(session), self.actor, make=make)
+
+    def _commit(
+        self, session: str, cached: SessionState | None, actor: str, commands: Sequence[Command] = (),
+        pieces: Mapping[str, bytes] | None = None, *, make: Make | None = None, guards: Guards | None = None,
+        since: int | None = None, exact: bool = False, memories: MemoryChange | None = None,
+    ) -> tuple[Saved, SessionState]:  # fmt: skip
+        """Decide and append, until nobody was faster: commands that are made for each state anew, or these
+        as long as they merge with what others wrote. The ``cached`` state is tried first; what comes to
+        nothing in it is decided once more in the newest one."""
+        stream = stream_of(session)
+        more: dict[str, MemoryChange] = {} if memories is None else {"memories": memories}
+        state, newest = (self._refresh(session), True) if cached is None else (cached, False)
         for _ in range(_RETRIES):
-            wishes, pieces = make(state)
-            commands = tuple(map(self._clean, wishes))
-            outcome = decide_all(state, commands, at=now(), actor=self.actor, run=self.run)
+            if make is not None:
+                wishes, pieces = make(_begun(session, state))
+                commands = tuple(map(self._clean, wishes))
+            elif since is not None and state.version != since:
+                behind = exact or state.version < since
+                if behind or not self._all_merge(commands, stream, since):
+                    raise StaleVersion(stream, since, state.version)
+            outcome = decide_all(state, commands, at=now(), actor=actor, run=self.run)
             if isinstance(outcome, Refusal) or not outcome.drafts:
-                if cached is not None:
-                    cached, state = None, self.state(session)
+                if not newest:
+                    state, newest = self._refresh(session), True
                     continue
                 if isinstance(outcome, Refusal):
                     raise refuse(outcome)
                 return Saved(session, state.version, 0), state
+            own = Append(stream, state.version, outcome.drafts)
             try:
-                events = self.journal.append(Append(stream, state.version, outcome.drafts), pieces=pieces)
+                events = self.journal.append(own, *(guards() if guards else ()), pieces=pieces, **more)
             except StaleVersion as stale:
-                if stale.stream != stream:
+                if stale.stream == stream:
+                    if make is None and not self._all_merge(commands, stream, state.version):
+                        raise
+                    state, newest = self._refresh(session), True
+                elif guards is None:
                     raise
-                cached, state = None, self.state(session)
                 continue
-            self._remember(session, outcome.state, events[-1].hash)
-            self._written(session, len(outcome.drafts))
-            return Saved(session, outcome.state.version, len(outcome.drafts)), outcome.state
+            state, count = outcome.state, len(outcome.drafts)
+            self._remember(session, state, events[count - 1].hash)
+            self._written(session, state, count)
+            return Saved(session, state.version, count), state
         raise errors.StoreBusy(f"session {session} changed {_RETRIES} times while writing", hint="try again")
 
-    def _written(self, session: str, count: int) -> None:
+    def _all_merge(self, commands: Sequence[Command], stream: str, after: int) -> bool:
+        """Whether commands may be decided again behind what others wrote since a version."""
+        theirs = self.journal.read(stream, after=after)
+        return all(merges(command, event) for command in commands for event in theirs)
+
+    def _written(self, session: str, state: SessionState, count: int) -> None:
         unsnapped = self._unsnapped[session] = self._unsnapped.get(session, 0) + count
         if unsnapped >= SNAPSHOT_EVENTS_WRITTEN:
-            self._snap(session, self.known(session))
+            self._snap(session, state)
         if self._after_write is not None:
             self._after_write(count)
+
+
+def _needs_newest(command: Command) -> bool:
+    """Whether a command must not be decided in a state that may be an old one."""
+    return command.LOOKS or not command.MERGES
+
+
+def _begun(session: str, state: SessionState) -> SessionState:
+    """The state, if it is of a session that was ever begun; else UnknownSession."""
+    if not state.version:
+        raise UnknownSession(
+            f"there is no session {session!r}", hint="`segue list --all` names those that exist"
+        )
+    return state
 
 
 def _card_in(kept: Snapshot) -> Card | None:

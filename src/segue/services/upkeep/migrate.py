@@ -25,7 +25,8 @@ from ...core.runs.shared_copies import PREFIX
 from ...effects.pause_file import PauseFile
 from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ...settings import Settings
-from ...stores.base import Append, Memories, MemoryChange, Runs, Store
+from ...stores.base import Append, Memories, Runs, Store
+from ...stores.memory_changes import MemoryChange
 from ..handoff.export import named_pieces
 from ..memories.service import searched
 from ..runs.shared_copies import named
@@ -87,9 +88,9 @@ def migrate(
     _must_exist(places[0], source)
     there = open_store(places[0], source, busy_timeout_ms=timeout_ms, key=settings.text("api_key"))
     if dry_run and not places[1].has_store():
-        from ...stores.memory.journal import VolatileJournal
+        from ...stores.memory.store import VolatileStore
 
-        here: Store = VolatileJournal()
+        here: Store = VolatileStore()
     else:
         here = open_store(places[1], target, busy_timeout_ms=timeout_ms)
     try:
@@ -301,31 +302,31 @@ def _port(journal: Store, name: str) -> Any:
 
 
 def _copy_in(target: Store, stream: str, after: int, events: Sequence[Event]) -> None:
-    from ...stores.sqlite import SqliteJournal
+    from ...stores.sqlite import SqliteStore
 
-    if isinstance(target, SqliteJournal):
+    if isinstance(target, SqliteStore):
         from ...stores.sqlite.upkeep import copy_in
 
         copy_in(target, stream, after, events)
         return
-    from ...stores.postgres import PostgresJournal
+    from ...stores.postgres import PostgresStore
     from ...stores.postgres.upkeep import copy_in as copy_to_server
 
-    if not isinstance(target, PostgresJournal):
+    if not isinstance(target, PostgresStore):
         raise UsageError("this kind of store cannot be migrated to", hint=KINDS)
     copy_to_server(target, stream, after, events)
 
 
 def _copy_pieces(target: Store, pieces: Mapping[str, bytes]) -> None:
-    from ...stores.sqlite import SqliteJournal
+    from ...stores.sqlite import SqliteStore
 
-    if isinstance(target, SqliteJournal):
+    if isinstance(target, SqliteStore):
         from ...stores.sqlite.upkeep import copy_pieces
 
         copy_pieces(target, pieces)
         return
-    from ...stores.postgres import PostgresJournal
+    from ...stores.postgres import PostgresStore
     from ...stores.postgres.upkeep import copy_pieces as copy_to_server
 
-    assert isinstance(target, PostgresJournal)
+    assert isinstance(target, PostgresStore)
     copy_to_server(target, pieces)

@@ -28,8 +28,9 @@ from ...effects.clock import now
 from ...effects.files.atomic import write_whole
 from ...effects.files.check_outputs import Outputs
 from ...errors import SegueError, StaleVersion, UsageError
-from ...stores.base import Append, Carried, Journal, Memories, MemoryChange, Rewrite, RunRow, Runs
-from ...stores.sqlite import SqliteJournal
+from ...stores.base import Append, Journal, Memories, Rewrite, RunRow, Runs
+from ...stores.memory_changes import MemoryChange, MemoryWithHistory
+from ...stores.sqlite import SqliteStore
 from ...stores.sqlite.upkeep import compact
 from ..memories.service import memories_of
 from ..resume import emergency
@@ -103,13 +104,13 @@ def scrub(
 
 def _compact(workspace: Workspace, found_any: bool) -> None:
     """What was erased is gone from the store's own files, too."""
-    if isinstance(workspace.store, SqliteJournal):
+    if isinstance(workspace.store, SqliteStore):
         compact(workspace.store.database)
     elif workspace.home.elsewhere and found_any:
-        from ...stores.postgres import PostgresJournal
+        from ...stores.postgres import PostgresStore
         from ...stores.postgres.upkeep import compact as compact_server
 
-        if isinstance(workspace.store, PostgresJournal):
+        if isinstance(workspace.store, PostgresStore):
             compact_server(workspace.store.database)
 
 
@@ -273,7 +274,7 @@ def scrub_memories(memories: Memories, text: str, dry_run: bool) -> int:
     raise AssertionError("unreachable")
 
 
-def _carried(memories: Memories) -> Iterator[Carried]:
+def _carried(memories: Memories) -> Iterator[MemoryWithHistory]:
     after = 0
     while page := memories.carried(after):
         yield from page
@@ -332,7 +333,7 @@ def _escaped(text: str) -> bytes:
 
 
 def _scrub_backup(path: Path, text: str, actor: str, dry_run: bool) -> bool:
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         events, pieces, _ = scrub_journal(journal, text, actor, dry_run)
         runs = scrub_runs(journal.runs, text, dry_run)
@@ -372,10 +373,10 @@ def _scrub_emergency(path: Path, text: str) -> bytes:
 
 def scrub_document(data: bytes, text: str, *, actor: str = "user") -> bytes:
     """A JSON export without a text: bodies rewritten, hashes kept, and the rewriting on record."""
-    from ...stores.memory.journal import VolatileJournal
+    from ...stores.memory.store import VolatileStore
     from ..handoff.export import append_missing, pack, unpack
 
-    parcel, journal = unpack(data), VolatileJournal()
+    parcel, journal = unpack(data), VolatileStore()
     append_missing(journal, parcel.session, parcel)
     events, pieces, _ = scrub_journal(journal, text, actor, False)
     return (

@@ -92,7 +92,7 @@ class Backups:
 
     def make(self) -> Backup:
         """A backup now; the oldest beyond those that are kept goes."""
-        from ...stores.sqlite import SqliteJournal
+        from ...stores.sqlite import SqliteStore
 
         if self._home.elsewhere:
             own = "is made on the server" if is_remote(self._home.elsewhere) else "with pg_dump"
@@ -100,7 +100,7 @@ class Backups:
                 f"{self._home.elsewhere} is no file here, and its server keeps its backups",
                 hint=f"a backup {own}; `segue migrate --to sqlite:///copy.db` makes a copy here",
             )
-        if not isinstance(self._journal, SqliteJournal):
+        if not isinstance(self._journal, SqliteStore):
             raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")
         self._pause_file.check()
         events = self._count()

@@ -25,21 +25,21 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
     """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``),
     ``key`` the one for a Segue server."""
     if is_remote(where):
-        from ...stores.remote import Address, RemoteJournal
+        from ...stores.remote import Address, RemoteStore
 
         home.make()
         address = Address(where)
-        remote = RemoteJournal(address, key or token_here(home, address), busy_timeout_ms=busy_timeout_ms)
+        remote = RemoteStore(address, key or token_here(home, address), busy_timeout_ms=busy_timeout_ms)
         remote.machine = this_machine()
         remote.client.told = lambda reached: _note_reached(home, reached)
         if _was_down(home):
             remote.client.first_seconds = DOWN_FIRST_SECONDS
         return remote
     if home.elsewhere:
-        from ...stores.postgres import PostgresJournal
+        from ...stores.postgres import PostgresStore
 
         home.make()
-        journal = PostgresJournal(where, busy_timeout_ms=busy_timeout_ms)
+        journal = PostgresStore(where, busy_timeout_ms=busy_timeout_ms)
         journal.machine = this_machine()
         return journal
     check_kind(where)
@@ -47,9 +47,9 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
     if lost:
         raise DamagedError("the store", str(home.database), lost)
     home.make()
-    from ...stores.sqlite import SqliteJournal
+    from ...stores.sqlite import SqliteStore
 
-    return SqliteJournal(home.database, busy_timeout_ms=busy_timeout_ms, lock=True)
+    return SqliteStore(home.database, busy_timeout_ms=busy_timeout_ms, lock=True)
 
 
 def check_kind(where: str) -> None:

@@ -84,8 +84,8 @@ def without_store(
     folder: Path, environment: Mapping[str, str], last: LastSeenSession | None = None
 ) -> Workspace:
     """A workspace with nothing stored, whatever is on the disk; ``last`` is what is known of its session."""
-    from ...stores.memory.journal import VolatileJournal
+    from ...stores.memory.store import VolatileStore
 
-    opened = open_workspace(VolatileJournal(), folder=folder, environment=environment)
+    opened = open_workspace(VolatileStore(), folder=folder, environment=environment)
     opened.last = last
     return opened

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.sessions.commands import Command, Create
 from ...errors import StoreError, StoreUnavailable
-from ...stores.base import MemoryChange
 from ..sessions.repository import Guards, Saved
 from .last_seen import Brought, LastSeen, LastSeenSession
 from .offline_queue import OfflineQueue
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from ...stores.memory_changes import MemoryChange
 
 
 class RemoteWorkspace(Workspace):

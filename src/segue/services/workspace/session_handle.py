@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...core import event_kinds as ev
 from ...core.sessions.commands import Command
 from ...core.sessions.state import SessionState
 from ...errors import UsageError
-from ...stores.base import MemoryChange
 from ..sessions.holds import Hold, new_run
 from ..sessions.repository import Guards, Saved, stream_of
 from .workspace import Workspace
+
+if TYPE_CHECKING:
+    from ...stores.memory_changes import MemoryChange
 
 
 class UnsavedKeeper(Protocol):

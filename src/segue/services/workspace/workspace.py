@@ -17,7 +17,7 @@ from ...effects.pause_file import PauseFile
 from ...effects.redaction.redact import redact
 from ...errors import StoreUnavailable
 from ...settings import Settings
-from ...stores.base import MemoryChange, Store
+from ...stores.base import Store
 from ..sessions.agent_states import AgentStates
 from ..sessions.holds import Holds
 from ..sessions.repository import Guards, Saved, SessionRepository
@@ -27,6 +27,7 @@ from .working_tree import WorkingTree
 
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
+    from ...stores.memory_changes import MemoryChange
     from .last_seen import Brought, LastSeenSession
 
 _HOLD_LOOK_SECONDS = 1.0

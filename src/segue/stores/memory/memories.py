@@ -19,9 +19,9 @@ from ...core.memories.model import (
     hash_of,
     may_read,
 )
-from ...core.memories.ranking import Hit, Placed, Texts, length_of
+from ...core.memories.ranking import Hit, SessionNeighbours, Texts, length_of
 from ...errors import StaleVersion
-from ..base import Carried, MemoryChange, StoredMemory
+from ..memory_changes import MemoryChange, MemoryWithHistory, StoredMemory
 from ..vectors import bits_of, index
 
 _ANYTIME = ""
@@ -175,7 +175,9 @@ class VolatileMemories:
             made.add((no, 0, bits_of(body)) for no, body in bodies.items())
             return made.near(vector, {0}, None, limit, lambda numbers: {no: bodies[no] for no in numbers})
 
-    def places(self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0) -> dict[int, Placed]:
+    def places(
+        self, numbers: Sequence[int], reader: MemoryReader, reach: int = 0
+    ) -> dict[int, SessionNeighbours]:
         with self._lock:
             rows: dict[str, list[int]] = {}
             live = {no: kept.memory.session for no, kept in self._seen(reader) if kept.memory.live}
@@ -190,7 +192,7 @@ class VolatileMemories:
                         [row[place] for place in (at - far, at + far) if 0 <= place < len(row)]
                         for far in range(1, reach + 1)
                     ]
-                    found[no] = Placed(session, beside)
+                    found[no] = SessionNeighbours(session, beside)
             return found
 
     def trail(self, reader: MemoryReader, id: str = "", limit: int = 100) -> list[MemoryAudit]:
@@ -211,11 +213,11 @@ class VolatileMemories:
         with self._lock:
             return [replace(kept, memory=self._whole(no), vector=b"") for no, kept in self._rows.items()]
 
-    def carried(self, after: int = 0, limit: int = 500) -> list[Carried]:
+    def carried(self, after: int = 0, limit: int = 500) -> list[MemoryWithHistory]:
         with self._lock:
             numbers = [no for no in self._rows if no > after][:limit]
             return [
-                Carried(
+                MemoryWithHistory(
                     no,
                     replace(self._rows[no], memory=self._whole(no), words=""),
                     [vote for (of, _), vote in sorted(self._votes.items()) if of == no],

@@ -13,10 +13,12 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID, uuid4
 
+from ...core.base.text import encodable
 from ...errors import (
     AccessError,
     BadSettings,
@@ -30,15 +32,15 @@ from ...errors import (
     StoreUnavailable,
     extra,
 )
+from ..pool import Pool
+from ..sql import Row
 from . import schema
 from .address import Address
-from .pool import Pool
 
 if TYPE_CHECKING:
     from psycopg import Connection, Error
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
 BUSY_TIMEOUT_MS = 10_000
 _ABANDONED_MS = 30_000
 """A transaction whose client is gone holds its locks no longer than this."""
@@ -67,7 +69,8 @@ class Database:
         self.busy_timeout_ms = busy_timeout_ms
         self.ready: schema.Ready | None = None
         self._preparing = threading.Lock()
-        self._pool = Pool(address.pool_max)
+        hint = "try again, or allow more with ?pool=N in SEGUE_STORE"
+        self._pool: Pool[Connection[Any]] = Pool(address.pool_max, "the store", hint)
 
     def beside(self, namespace: str) -> Database:
         """The same database, for another namespace; both share their connections."""
@@ -86,6 +89,17 @@ class Database:
         return self.ready.vector if self.ready else ""
 
     # -- connections ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _connection(self, deadline: float) -> Iterator[Connection[Any]]:
+        """A connection for this block alone; StoreBusy if none is to be had before the deadline."""
+        with self._pool.lease(deadline) as lease:
+            db = lease.connection = lease.connection or self._open(deadline)
+            try:
+                yield db
+            finally:
+                lease.broken = db.closed or db.broken
+                lease.usable = lease.broken or not db.info.transaction_status  # none is left open
 
     def _open(self, deadline: float) -> Connection[Any]:
         psycopg = driver()
@@ -158,7 +172,7 @@ class Database:
         while True:
             begun = False
             try:
-                with self._pool.connection(self._open, deadline) as db:
+                with self._connection(deadline) as db:
                     if done is not None:
                         self._refuse_newer()
                         found = done(db) if doubt else None
@@ -257,7 +271,7 @@ def changed(db: Connection[Any], sql: str, values: Row | dict[str, Any] = ()) ->
     return db.execute(sql, values or None).rowcount
 
 
-def many(db: Connection[Any], sql: str, values: list[Row]) -> None:
+def many(db: Connection[Any], sql: str, values: Sequence[Row | dict[str, Any]]) -> None:
     """A statement for each row, sent together."""
     if values:
         with db.cursor() as cursor:
@@ -266,9 +280,27 @@ def many(db: Connection[Any], sql: str, values: list[Row]) -> None:
 
 def plain(text: str) -> str:
     """A text as Postgres can keep it: without NUL and halves of surrogate pairs."""
-    if text.isascii():
-        return text.replace("\0", "\ufffd") if "\0" in text else text
-    return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+    return encodable(text.replace("\0", "\ufffd") if "\0" in text else text)
+
+
+# -- attempts --------------------------------------------------------------------------------------
+
+
+def remember(db: Connection[Any], namespace: str, attempt: UUID) -> None:
+    """Note an attempt with what it does; one that is under way is waited for."""
+    changed(db, "INSERT INTO segue.attempts (namespace, attempt) VALUES (%s, %s)", (namespace, attempt))
+    if attempt.int % 64 == 0:  # now and then: nobody is in doubt about what is a day old
+        sql = "DELETE FROM segue.attempts WHERE namespace = %s AND at < now() - interval '1 day'"
+        changed(db, sql, (namespace,))
+
+
+def tried(db: Connection[Any], namespace: str, attempt: UUID) -> bool:
+    """Whether an attempt is there."""
+    sql = "SELECT 1 FROM segue.attempts WHERE namespace = %s AND attempt = %s"
+    return bool(rows(db, sql, (namespace, attempt)))
+
+
+# -- faults ----------------------------------------------------------------------------------------
 
 
 def _is_lost(fault: Error) -> bool:

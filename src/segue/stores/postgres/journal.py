@@ -11,30 +11,25 @@ a drop holds it alone, so that nobody names a piece while it is removed.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Self
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
-
-import msgspec
 
 from ..._failpoints import trip
 from ...core.base import canonical
 from ...core.journal.chain import linked
-from ...core.journal.event import Event, read_event, seal_rows
-from ...core.journal.pieces import address as address_of
-from ...errors import DamagedError, StaleVersion
+from ...core.journal.event import Event, seal_rows
+from ...errors import StaleVersion
 from ..base import Append, Head, Rewrite, Snapshot
-from .address import Address
-from .database import BUSY_TIMEOUT_MS, Database, Row, changed, many, plain, rows
+from ..proofs import check_beside, proven_event, proven_piece
+from .database import Database, changed, many, plain, remember, rows, tried
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-    from ..base import MemoryChange
-    from .desk import PostgresDesk
-    from .memories import PostgresMemories
-    from .runs import PostgresRuns
+    from ..memory_changes import MemoryChange
 
 _MOVE = """
     moved AS (UPDATE segue.streams SET version = %(new)s, hash = %(hash)s WHERE namespace = %(namespace)s
@@ -81,45 +76,18 @@ def _appending(count: int, *, new: bool, pieces: bool) -> str:
     return "WITH" + (_BEGIN if new else _MOVE) + (_PIECES if pieces else "") + _EVENTS + events
 
 
-class PostgresJournal:
+class PostgresJournal(ABC):
     """A journal in a namespace of a Postgres database."""
 
-    def __init__(self, where: Address | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
-        address = Address(where) if isinstance(where, str) else where
-        self.database = Database(address, busy_timeout_ms=busy_timeout_ms)
-        self.namespace = address.namespace
-        self.machine = ""
-        """Set by whoever shares the store with other machines: part of the names of streams of its own."""
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.namespace = database.namespace
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
 
-    @cached_property
-    def runs(self) -> PostgresRuns:
-        """What was observed of runs, in the same namespace."""
-        from .runs import PostgresRuns
-
-        return PostgresRuns(self.database)
-
-    @cached_property
-    def memories(self) -> PostgresMemories:
-        """What was learnt, in the same namespace."""
-        from .memories import PostgresMemories
-
-        return PostgresMemories(self.database)
-
-    @property
-    def desk(self) -> PostgresDesk:
-        """What a server keeps for itself, in the same namespace."""
-        from .desk import PostgresDesk
-
-        return PostgresDesk(self.database)
-
-    def beside(self, namespace: str) -> Self:
-        """The journal of another namespace of this database; both share their connections."""
-        journal = type(self)(self.database.address)
-        journal.database = self.database.beside(namespace)
-        journal.namespace, journal.machine = namespace, self.machine
-        return journal
+    @abstractmethod
+    def _learn(self, db: Connection[Any], change: MemoryChange, attempt: UUID) -> None:
+        """Make what happens to memories a part of an append."""
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -164,11 +132,11 @@ class PostgresJournal:
         def work(db: Connection[Any], attempt: UUID) -> list[Event]:
             trip("postgres.append.before_commit")
             if not changed(db, sql, {**values, "attempt": attempt}):
-                raise StaleVersion(wish.stream, wish.expect, self._head(db, wish.stream).version)
+                raise StaleVersion(wish.stream, wish.expect, self.head_in(db, wish.stream).version)
             return events
 
         return self.database.writing(
-            work, lambda db, at: events if self._is_there(db, events[0], at) else None
+            work, lambda db, at: events if self.is_there(db, events[0], at) else None
         )
 
     def _prev(self, wish: Append) -> bytes:
@@ -183,7 +151,8 @@ class PostgresJournal:
             return head.hash
         return seen[1]
 
-    def _is_there(self, db: Connection[Any], event: Event, attempt: UUID) -> bool:
+    def is_there(self, db: Connection[Any], event: Event, attempt: UUID) -> bool:
+        """Whether an event was written by this attempt."""
         sql = (
             "SELECT 1 FROM segue.events"
             " WHERE namespace = %s AND stream = %s AND version = %s AND attempt = %s"
@@ -203,13 +172,13 @@ class PostgresJournal:
                 found = [(self.namespace, bytes.fromhex(a), False, body) for a, body in pieces.items()]
                 many(db, _INSERT_PIECE, found)
             if memories is not None:
-                self.memories.apply(db, memories, attempt)
+                self._learn(db, memories, attempt)
             trip("postgres.append.before_commit")
             return list(made)
 
         def done(db: Connection[Any], attempt: UUID) -> list[Event] | None:
             if made:
-                return list(made) if self._is_there(db, made[0], attempt) else None
+                return list(made) if self.is_there(db, made[0], attempt) else None
             return [] if tried(db, self.namespace, attempt) else None
 
         return self.database.transaction(work, done)
@@ -257,18 +226,19 @@ class PostgresJournal:
             " WHERE namespace = %s AND stream = %s AND version > %s ORDER BY version LIMIT %s"
         )
         found = self.database.fetch(sql, (self.namespace, stream, after, limit or None))
-        events = [_event(stream, row) for row in found]
+        events = [proven_event(stream, *row) for row in found]
         linked(stream, after, events)
         if events and not limit:
             self._saw(stream, events[-1].version, events[-1].hash)
         return events
 
     def head(self, stream: str) -> Head:
-        head = self.database.reading(lambda db: self._head(db, stream))
+        head = self.database.reading(lambda db: self.head_in(db, stream))
         self._saw(stream, head.version, head.hash)
         return head
 
-    def _head(self, db: Connection[Any], stream: str) -> Head:
+    def head_in(self, db: Connection[Any], stream: str) -> Head:
+        """Where a stream ends, as a transaction sees it."""
         sql = "SELECT version, hash FROM segue.streams WHERE namespace = %s AND name = %s"
         found = rows(db, sql, (self.namespace, plain(stream)))
         return Head(*found[0]) if found else Head(0, canonical.GENESIS)
@@ -289,14 +259,8 @@ class PostgresJournal:
         if not wanted:
             return {}
         sql = "SELECT address, body, erased FROM segue.pieces WHERE namespace = %s AND address = ANY(%s)"
-        found: dict[str, bytes] = {}
-        for raw, body, erased in self.database.fetch(
-            sql, (self.namespace, [bytes.fromhex(a) for a in wanted])
-        ):
-            address = raw.hex()
-            if not erased and address_of(body) != address:
-                raise DamagedError("a piece", address, "its bytes do not have its address")
-            found[address] = body
+        fetched = self.database.fetch(sql, (self.namespace, [bytes.fromhex(a) for a in wanted]))
+        found = {raw.hex(): proven_piece(raw.hex(), body, erased=erased) for raw, body, erased in fetched}
         return {address: found[address] for address in wanted if address in found}
 
     # -- the cache -----------------------------------------------------------------------------
@@ -357,10 +321,10 @@ class PostgresJournal:
             remember(db, self.namespace, attempt)
             rows(db, "SELECT 1 FROM segue.namespaces WHERE namespace = %s FOR UPDATE", (self.namespace,))
             heads = self._locked(db, [wish for wish in streams if wish.expect])
-            self._check_beside(db, names, beside)
+            check_beside(self._streams(db, "session/"), names, beside)
             for wish in streams:
                 version = (
-                    heads[wish.stream][0] if wish.stream in heads else self._head(db, wish.stream).version
+                    heads[wish.stream][0] if wish.stream in heads else self.head_in(db, wish.stream).version
                 )
                 if version != wish.expect:
                     raise StaleVersion(wish.stream, wish.expect, version)
@@ -376,49 +340,6 @@ class PostgresJournal:
         for name in names:
             self._seen.pop(name, None)
 
-    def _check_beside(
-        self, db: Connection[Any], dropped: Sequence[str], beside: Mapping[str, int] | None
-    ) -> None:
-        if beside is None:
-            return
-        found = {name: version for name, version in self._streams(db, "session/") if name not in dropped}
-        if found != dict(beside):
-            raise StaleVersion("session/", sum(beside.values()), sum(found.values()))
-
     def close(self) -> None:
         self.database.close()
         self._seen = {}
-
-
-# -- attempts --------------------------------------------------------------------------------------
-
-
-def remember(db: Connection[Any], namespace: str, attempt: UUID) -> None:
-    """Note an attempt with what it does; one that is under way is waited for."""
-    changed(db, "INSERT INTO segue.attempts (namespace, attempt) VALUES (%s, %s)", (namespace, attempt))
-    if attempt.int % 64 == 0:  # now and then: nobody is in doubt about what is a day old
-        sql = "DELETE FROM segue.attempts WHERE namespace = %s AND at < now() - interval '1 day'"
-        changed(db, sql, (namespace,))
-
-
-def tried(db: Connection[Any], namespace: str, attempt: UUID) -> bool:
-    """Whether an attempt is there."""
-    sql = "SELECT 1 FROM segue.attempts WHERE namespace = %s AND attempt = %s"
-    return bool(rows(db, sql, (namespace, attempt)))
-
-
-# -- reading a row ---------------------------------------------------------------------------------
-
-
-def _event(stream: str, row: Row) -> Event:
-    version, header, body, own, erased = row
-    try:
-        event = read_event(header, body, own, erased=erased)
-        reason = "" if event.intact() else "the body does not have the hash that it was stored with"
-        if canonical.digest(header) != own or (event.stream, event.version) != (stream, version):
-            reason = "the envelope does not have the hash of the event"
-        if not reason:
-            return event
-    except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
-        reason = "the row is not one of ours"
-    raise DamagedError("the journal", f"{stream} version {version}", reason)

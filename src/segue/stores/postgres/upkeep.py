@@ -91,7 +91,7 @@ def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[
         last = events[-1]
         moved = changed(db, sql, (last.version, last.hash, namespace, stream, after, events[0].prev))
         if not moved:
-            raise StaleVersion(stream, after, journal._head(db, stream).version)
+            raise StaleVersion(stream, after, journal.head_in(db, stream).version)
         sql = "INSERT INTO segue.events VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
         found = [
             (namespace, stream, e.version, e.header(), e.body, e.hash, attempt, e.erased) for e in events
@@ -101,7 +101,7 @@ def copy_in(journal: PostgresJournal, stream: str, after: int, events: Sequence[
         return True
 
     def done(db: Connection[Any], attempt: UUID) -> bool | None:
-        return journal._is_there(db, events[0], attempt) or None
+        return journal.is_there(db, events[0], attempt) or None
 
     journal.database.transaction(work, done)
     trip("postgres.copy.after_commit")

@@ -12,12 +12,15 @@ from __future__ import annotations
 import gzip
 import http.client
 import random
+import select
 import socket
 import ssl
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -32,8 +35,8 @@ from ...errors import (
     StoreBusy,
     StoreUnavailable,
 )
+from ..pool import Pool
 from .address import Address
-from .pool import Pool
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -48,6 +51,9 @@ _FIRST_SECONDS = 3.0
 _QUIET_SECONDS = 3.0
 _IMPATIENT_MS = 1_000
 """Whoever waits no longer than this, as a hook does, waits once: then the server counts as not reached."""
+CONNECTIONS_MAX = 8
+IDLE_SECONDS_MAX = 50.0
+"""Servers close what is idle; asking on a connection that is being closed costs a second try."""
 _AGAIN = (429, 502, 503, 504)
 _unreached: dict[str, tuple[float, str]] = {}
 """When a server last did not answer at all, and why, by its address."""
@@ -80,7 +86,13 @@ class Client:
         self._key = key.strip()
         if not (self._key.isascii() and self._key.isprintable()):
             raise BadSettings("the key for the server cannot be one", hint=_KEY_HINT)
-        self._pool = Pool(address)
+        self._pool: Pool[HTTPConnection] = Pool(
+            CONNECTIONS_MAX,
+            address.shown,
+            idle_seconds_max=IDLE_SECONDS_MAX,
+            alive=lambda one: not _hung_up(one),
+        )
+        self._tls: ssl.SSLContext | None = None
         self._reached = False
         self._within = threading.local()
         """Until when this thread may take, while it finds out about a doubt."""
@@ -181,17 +193,29 @@ class Client:
 
     def _once(self, name: str, body: bytes, deadline: float) -> bytes:
         """One request and its answer."""
-        connection = self._pool.take(deadline)
-        broken = True
-        try:
-            self._connect(connection, deadline)
+        with self._connection(deadline) as connection:
             response, content = self._ask(connection, name, body)
-            broken = False
-        finally:
-            self._pool.give(connection, broken=broken)
         return self._read(response, content)
 
-    def _connect(self, connection: http.client.HTTPConnection, deadline: float) -> None:
+    @contextmanager
+    def _connection(self, deadline: float) -> Iterator[HTTPConnection]:
+        """A connection for this block alone, to be used until the deadline; broken if the block fails."""
+        with self._pool.lease(deadline) as lease:
+            lease.connection = lease.connection or self._new()
+            lease.broken = True
+            self._connect(lease.connection, deadline)
+            yield lease.connection
+            lease.broken = False
+            lease.usable = lease.connection.sock is not None
+
+    def _new(self) -> HTTPConnection:
+        if not self.address.tls:
+            return HTTPConnection(self.address.host, self.address.port)
+        if self._tls is None:
+            self._tls = ssl.create_default_context()
+        return http.client.HTTPSConnection(self.address.host, self.address.port, context=self._tls)
+
+    def _connect(self, connection: HTTPConnection, deadline: float) -> None:
         left = deadline - time.monotonic()
         if left <= 0:
             raise Unsent(_OVER)
@@ -218,9 +242,7 @@ class Client:
         except OSError as fault:
             raise Unsent(fault.strerror or str(fault) or type(fault).__name__) from None
 
-    def _ask(
-        self, connection: http.client.HTTPConnection, name: str, body: bytes
-    ) -> tuple[HTTPResponse, bytes]:
+    def _ask(self, connection: HTTPConnection, name: str, body: bytes) -> tuple[HTTPResponse, bytes]:
         headers = {**self._headers(MSGPACK), "Accept-Encoding": "gzip"}
         if len(body) >= GZIP_BYTES_MIN:
             body, headers["Content-Encoding"] = gzip.compress(body, 3, mtime=0), "gzip"
@@ -239,21 +261,15 @@ class Client:
 
     def ask(self, method: str, path: str, value: Any = None) -> Any:
         """The decoded answer of a route of the described API; sent once."""
-        deadline = time.monotonic() + self._patience_seconds()
-        connection = self._pool.take(deadline)
         headers = self._headers("application/json")
-        broken = True
         try:
-            self._connect(connection, deadline)
-            body = msgspec.json.encode(value) if value is not None else None
-            connection.request(method, f"{self.address.prefix}{path}", body, headers)
-            response = connection.getresponse()
-            content = response.read()
-            broken = False
+            with self._connection(time.monotonic() + self._patience_seconds()) as connection:
+                body = msgspec.json.encode(value) if value is not None else None
+                connection.request(method, f"{self.address.prefix}{path}", body, headers)
+                response = connection.getresponse()
+                content = response.read()
         except (http.client.HTTPException, OSError, Unsent) as fault:
             raise self._unreachable(str(fault) or type(fault).__name__) from None
-        finally:
-            self._pool.give(connection, broken=broken)
         if not 200 <= response.status < 300:
             raise self._error(response, _problem(content))
         try:
@@ -330,6 +346,16 @@ class Client:
 
 
 _KEY_HINT = "check SEGUE_API_KEY"
+
+
+def _hung_up(connection: HTTPConnection) -> bool:
+    """Whether the other side has closed it: nothing is expected, so whatever can be read is its end."""
+    try:
+        waiting = select.poll()
+        waiting.register(connection.sock, select.POLLIN | select.POLLHUP)
+        return bool(waiting.poll(0))
+    except (AttributeError, OSError, ValueError, TypeError):  # no poll on this platform: asking will tell
+        return False
 
 
 def _seconds(text: str) -> float:

@@ -1,10 +1,11 @@
 """The embedded store: one SQLite file, many processes.
 
-``schema`` the tables and how they came to be · ``database`` connections and their safety ·
-``journal`` the port · ``upkeep`` backups, checks, vacuum · ``salvage`` reading what is broken.
+``schema`` the tables and how they came to be · ``database`` connections and their safety · ``sql`` shared SQL
+· ``journal``, ``memories`` the ports, and ``store`` all of them · ``upkeep`` backups, checks,
+vacuum · ``salvage`` reading what is broken.
 """
 
 from .database import Database, alone
-from .journal import SqliteJournal
+from .store import SqliteStore
 
-__all__ = ["Database", "SqliteJournal", "alone"]
+__all__ = ["Database", "SqliteStore", "alone"]

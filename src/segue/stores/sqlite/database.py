@@ -12,10 +12,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import apsw
 
@@ -28,40 +28,20 @@ from ...errors import (
     StoreFull,
     StoreUnavailable,
 )
+from .. import forks
 from . import schema
 
 if TYPE_CHECKING:
     from _thread import RLock
 
 T = TypeVar("T")
+Bindings = tuple[Any, ...] | Mapping[str, Any]
+Executor = apsw.Connection | apsw.Cursor
+"""What runs statements."""
 BUSY_TIMEOUT_MS = 10_000
-_NETWORK = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "afs",
-    "ceph",
-    "glusterfs",
-    "lustre",
-    "webdav",
-    "afpfs",
-}
+_NETWORK = frozenset("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs lustre webdav afpfs".split())
 _LOST = "the commit that this was part of could not be made"
-_orphans: list[object] = []
 _kept_open: list[int] = []
-_forks = 0
-
-
-def _forked() -> None:
-    global _forks
-    _forks += 1
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
 
 
 def wal_is_safe(version: str) -> bool:
@@ -177,7 +157,7 @@ class _Kept:
 
     def __del__(self) -> None:
         if os.getpid() != self._process:
-            _orphans.append(self._db)
+            forks.leave_open(self._db)
             return
         with suppress(ValueError):
             self._among.remove(self._db)
@@ -193,10 +173,6 @@ class SharedCommit:
         self.begun = False
         self.fault: SegueError | None = None
         """Why it cannot be made any more: nothing that was part of it is there."""
-
-
-def _connection(db: apsw.Connection | apsw.Cursor) -> apsw.Connection:
-    return db if isinstance(db, apsw.Connection) else db.connection
 
 
 class Database:
@@ -220,26 +196,35 @@ class Database:
         self.free_turn = threading.RLock()
         """Whose turn it is to write; `turn` waits for it."""
         self._open: list[apsw.Connection] = []
-        self._forks = _forks
+        self._forks = forks.count
         self._inode = 0
+        """The file that is open; 0 while none is."""
+        self.generation = 0
+        """Counts how often it was closed: what was read of another one may be of another file."""
         self.writable = True
         self.journal_mode = ""
 
     def connection(self) -> apsw.Connection:
-        """This thread's connection of this process."""
-        if self._forks != _forks:
-            self._forget()
-        db: apsw.Connection | None = getattr(self._local, "db", None)
-        if db is None:
-            db = self._local.db = self._connect()
-            self._local.writer, self._local.shared = db.cursor(), None
-            self._local.kept = _Kept(db, self._open)
-        return db
+        """This thread's connection of this process, to the file that has our path now."""
+        try:
+            if self._forks == forks.count and os.stat(self._name).st_ino == self._inode:
+                db: apsw.Connection = self._local.db
+                return db
+        except (FileNotFoundError, AttributeError):  # the file is gone, or this thread has no connection yet
+            pass
+        return self._opened()
 
-    @property
-    def inode(self) -> int:
-        """The file that is open; 0 while none is."""
-        return self._inode
+    def _opened(self) -> apsw.Connection:
+        if self._forks != forks.count:
+            self._forget()
+        if self.replaced():
+            self.close()
+        if getattr(self._local, "db", None) is None:
+            db = self._connect()
+            self._local.writer, self._local.shared = db.cursor(), None
+            self._local.kept, self._local.db = _Kept(db, self._open), db
+        found: apsw.Connection = self._local.db
+        return found
 
     def replaced(self) -> bool:
         """Whether another file has our path since we opened it."""
@@ -248,23 +233,11 @@ class Database:
         except FileNotFoundError:
             return True
 
-    def writer(self, *, shared: bool = False) -> apsw.Cursor | None:
-        """This thread's cursor for statements that give no rows, kept because a new one costs time;
-        None if there is none yet, or another file has our path by now, or its writes share a commit
-        (unless ``shared``)."""
-        try:
-            if self.writable and self._forks == _forks and os.stat(self._name).st_ino == self._inode:
-                local = self._local
-                return local.writer if shared or local.shared is None else None
-        except (FileNotFoundError, AttributeError):
-            pass
-        return None
-
     def _forget(self) -> None:
         self._lock = threading.Lock()  # whoever held it stayed in the parent
         self.free_turn = threading.RLock()
-        _orphans.extend((*self._open, self._local))
-        self._open, self._local, self._forks = [], threading.local(), _forks
+        forks.leave_open(*self._open, self._local)
+        self._open, self._local, self._forks = [], threading.local(), forks.count
 
     def _connect(self) -> apsw.Connection:
         try:
@@ -346,9 +319,10 @@ class Database:
 
     def close(self) -> None:
         """Close all connections of this process; the next call opens anew."""
-        if self._forks != _forks:
+        if self._forks != forks.count:
             self._forget()
         moved = self.replaced()
+        self.generation += 1
         with self._lock:
             for db in self._open:
                 if moved:  # the log of that name belongs to another file by now: leave it alone
@@ -356,27 +330,63 @@ class Database:
                 db.close()
             self._open, self._local, self._inode = [], threading.local(), 0
 
-    def writing(self, work: Callable[[apsw.Connection], T]) -> T:
-        """Run work in one durable transaction; on any fault nothing of it stays."""
+    def reading(self, look: Callable[[apsw.Connection], T]) -> T:
+        """What a look at the store gives."""
         db = self.connection()
-        self.refuse_newer(db)
-        turn = self.turn()
         try:
-            self.begin(db)
-            if self.shared is None:
-                result = work(db)
-                db.execute("COMMIT")
+            return look(db)
+        except UnicodeDecodeError as fault:
+            raise DamagedError("the store", self._name, "a text is not UTF-8") from fault
+        except apsw.Error as fault:
+            raise self.translate(fault) from fault
+
+    def fetch(self, sql: str, values: Bindings = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement that only reads; none if its table is of a newer schema than the store, and
+        the store may not be written here."""
+
+        def look(db: apsw.Connection) -> list[tuple[Any, ...]]:
+            try:
+                return db.execute(sql, values).fetchall()
+            except apsw.SQLError as fault:
+                if self.writable or not str(fault).startswith("no such table"):
+                    raise
+                return []
+
+        return self.reading(look)
+
+    def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
+        """Run work in one durable transaction, or as a part of the one that this thread's writes share; on
+        any fault nothing of it stays. A thread keeps the cursor for it: a new one costs time."""
+        db = self.connection()
+        if not self.writable:
+            raise schema.too_new(db.pragma("user_version"))
+        turn, local = self.turn(), self._local
+        shared, cursor = local.shared, local.writer
+        try:
+            if shared is None:
+                cursor.execute("BEGIN IMMEDIATE")
+                result = work(cursor)
+                cursor.execute("COMMIT")
             else:
-                result = self._part(db, work)
+                self._begin_shared(db, shared)
+                result = self._part(db, cursor, work)
         except BaseException as fault:
-            if self.shared is None or db.get_autocommit():
-                self.undo(db, fault)
+            self._renew_writer(db, cursor)
+            if shared is None or db.get_autocommit():
+                self._undo(db, fault)
             if isinstance(fault, apsw.Error):
                 raise self.translate(fault) from fault
             raise
         finally:
             turn.release()
         return result
+
+    def _renew_writer(self, db: apsw.Connection, cursor: apsw.Cursor) -> None:
+        """Take another cursor after a fault: a look that was not at its end would hold this thread to what
+        the store was then."""
+        with suppress(apsw.Error):
+            cursor.close(True)
+            self._local.writer = db.cursor()
 
     # -- several writes in one commit ----------------------------------------------------------
 
@@ -385,46 +395,41 @@ class Database:
         """The commit that this thread's writes share, if they share one."""
         return getattr(self._local, "shared", None)
 
-    def _part(self, db: apsw.Connection, work: Callable[[apsw.Connection], T]) -> T:
+    def _part(self, db: apsw.Connection, cursor: apsw.Cursor, work: Callable[[apsw.Cursor], T]) -> T:
         """Work within a commit that is shared: if it fails, what the others wrote stays."""
-        db.execute("SAVEPOINT part")
+        cursor.execute("SAVEPOINT part")
         try:
-            result = work(db)
-            db.execute("RELEASE part")
+            result = work(cursor)
+            cursor.execute("RELEASE part")
         except BaseException as fault:
             try:
-                db.execute("ROLLBACK TO part; RELEASE part")
+                cursor.execute("ROLLBACK TO part; RELEASE part")
             except apsw.Error:  # there is nothing left to go back to
-                self.undo(db, fault)
+                self._undo(db, fault)
             raise
         return result
 
-    def begin(self, db: apsw.Connection | apsw.Cursor) -> None:
-        """Begin a transaction, or go on with the one that is shared."""
-        shared = self.shared
-        if shared is None or not shared.begun:
+    @staticmethod
+    def _begin_shared(db: apsw.Connection, shared: SharedCommit) -> None:
+        """Begin the transaction that is shared, or go on with it."""
+        if not shared.begun:
             db.execute("BEGIN IMMEDIATE")
-            if shared is not None:
-                shared.begun = True
+            shared.begun = True
         elif shared.fault is not None:
             raise shared.fault
-        elif _connection(db).get_autocommit():  # what was written before is gone: this must not be kept alone
+        elif db.get_autocommit():  # what was written before is gone: this must not be kept alone
             shared.fault = StoreUnavailable(_LOST, hint="try again")
             raise shared.fault
 
-    def undo(self, db: apsw.Connection | apsw.Cursor, fault: BaseException) -> None:
-        """Leave a transaction that failed; one that is shared has failed for all. Raises our error for one
-        of SQLite's, but for a constraint that does not hold."""
-        connection = _connection(db)
-        if not connection.get_autocommit():
-            connection.execute("ROLLBACK")
-        ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
+    def _undo(self, db: apsw.Connection, fault: BaseException) -> None:
+        """Leave a transaction that failed; one that is shared has failed for all."""
+        if not db.get_autocommit():
+            db.execute("ROLLBACK")
         shared = self.shared
         if shared is not None and shared.fault is None:
+            ours = self.translate(fault) if isinstance(fault, apsw.Error) else None
             shared.begun = True
             shared.fault = ours or StoreUnavailable(_LOST, hint="try again")
-        if ours is not None and not isinstance(fault, apsw.ConstraintError):
-            raise ours from fault
 
     @contextmanager
     def together(self) -> Iterator[SharedCommit]:
@@ -451,7 +456,7 @@ class Database:
         """Wait for the turn of this thread to write; the caller releases it. Among the threads of a process
         that is short and fair, while SQLite looks again after ever longer sleeps."""
         turn = self.free_turn
-        if not turn.acquire(blocking=False) and not turn.acquire(timeout=self.busy_timeout_ms / 1000):
+        if not turn.acquire(False) and not turn.acquire(timeout=self.busy_timeout_ms / 1000):
             raise self._busy()
         return turn
 
@@ -460,11 +465,6 @@ class Database:
             f"the store was busy for {self.busy_timeout_ms / 1000:g} s",
             hint="try again; `segue doctor` names who holds it",
         )
-
-    def refuse_newer(self, db: apsw.Connection) -> None:
-        """SchemaTooNew if this store may only be read here."""
-        if not self.writable:
-            raise schema.too_new(db.pragma("user_version"))
 
     def translate(self, fault: apsw.Error) -> SegueError:
         """Our error for one of SQLite's."""

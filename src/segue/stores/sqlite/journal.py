@@ -1,39 +1,35 @@
 """The journal port on SQLite.
 
-An append is one transaction. The common case, events of one stream behind the head that this journal saw
-last, is one statement: it finds the predecessor that it names and its own places empty, or it is stale.
-A file that was replaced (by a recovery) is noticed by its inode and opened anew. Events are
-verified against their hashes and each other when they are read: what comes out is what went in,
-or DamagedError.
+An append is one transaction. Events behind the head that this journal saw last need no look at the stream: a
+row is inserted only behind the predecessor that it names and in a place that is empty, or it is stale.
+A file that was replaced (by a recovery) is opened anew, and nothing that was known of the other one counts.
+Events are verified against their hashes and each other when they are read: what comes out is what went in, or
+DamagedError.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
-import msgspec
 
 from ..._failpoints import trip
 from ...core.base import canonical
 from ...core.journal.chain import linked
-from ...core.journal.event import Event, read_event, seal_row, seal_rows
-from ...core.journal.pieces import address as address_of
-from ...errors import DamagedError, StaleVersion
-from ..base import Append, Head, Rewrite, Snapshot, check_beside
-from .database import BUSY_TIMEOUT_MS, Database
-from .runs import SqliteRuns
+from ...core.journal.event import Event, seal_rows
+from ...errors import StaleVersion
+from ..base import Append, Head, Rewrite, Snapshot
+from ..proofs import check_beside, proven_event, proven_piece
+from .database import Database, Executor
 from .schema import id_of
 
 if TYPE_CHECKING:
-    from ..base import MemoryChange
-    from .desk import SqliteDesk
-    from .memories import SqliteMemories
+    from ..memory_changes import MemoryChange
 
+T = TypeVar("T")
 _COLUMNS = "id & 0xffffffff, header, body, hash, erased"
 INSERT = "INSERT INTO events (id, header, body, hash, erased) VALUES (?, ?, ?, ?, ?)"
 _INSERT_BEHIND = (
@@ -41,141 +37,30 @@ _INSERT_BEHIND = (
     "VALUES (?1, (SELECT ?2 FROM events WHERE id = ?1 - 1 AND hash = ?5), ?3, ?4, 0)"
 )
 """No header, and so no row, unless the predecessor that it names is there."""
-_BEHIND_MAX = 64
 _SEEN_MAX = 16_384
 _INSERT_PIECE = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, 0, ?)"
+_STREAMS = (
+    "SELECT name, (SELECT id FROM events WHERE id > no << 32 AND id < (no + 1) << 32 "
+    "ORDER BY id DESC LIMIT 1) & 0xffffffff AS head FROM streams "
+    "WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 AND head > 0 ORDER BY name"
+)
 
 
-class SqliteJournal:
+class SqliteJournal(ABC):
     """A journal in one SQLite file."""
 
-    def __init__(
-        self, path: Path | str, *, busy_timeout_ms: int = BUSY_TIMEOUT_MS, vfs: str | None = None,
-        lock: bool = False,
-    ) -> None:  # fmt: skip
-        self.database = Database(Path(path), busy_timeout_ms=busy_timeout_ms, vfs=vfs, lock=lock)
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._generation = database.generation
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, tuple[int, bytes]] = {}
         """The last head of each stream that was read or written here."""
-        self._memories: SqliteMemories | None = None
-        self.machine = ""
 
-    @property
-    def runs(self) -> SqliteRuns:
-        """What was observed of runs, in the same file."""
-        return SqliteRuns(self)
-
-    @property
-    def memories(self) -> SqliteMemories:
-        """What was learnt, in the same file."""
-        if self._memories is None:
-            from .memories import SqliteMemories
-
-            self._memories = SqliteMemories(self)
-        return self._memories
-
-    @property
-    def desk(self) -> SqliteDesk:
-        """What a server keeps for itself, in the same file."""
-        from .desk import SqliteDesk
-
-        return SqliteDesk(self.database)
+    @abstractmethod
+    def _learn(self, db: apsw.Cursor, change: MemoryChange) -> None:
+        """Make what happens to memories a part of an append."""
 
     # -- writing -------------------------------------------------------------------------------
-
-    def append(
-        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
-        memories: MemoryChange | None = None,
-    ) -> list[Event]:  # fmt: skip
-        if len(appends) != 1 or memories is not None:
-            return self._append_some(appends, pieces, memories)
-        wish, database = appends[0], self.database
-        stream, expect, drafts = wish.stream, wish.expect, wish.drafts
-        writer, seen, number = database.writer(), self._seen.get(stream), self._numbers.get(stream)
-        if (
-            writer is None
-            or seen is None
-            or not number
-            or seen[0] != expect
-            or not expect
-            or len(drafts) != 1
-        ):
-            return self._append_some(appends, pieces, memories)
-        # Nearly always, and so in few steps: behind a sync each costs three times what it does in a loop.
-        event, header = seal_row(stream, expect + 1, seen[1], drafts[0])
-        row = (id_of(number, expect + 1), header, event.body, event.hash, seen[1])
-        turn = database.free_turn
-        if not turn.acquire(blocking=False):
-            database.turn()
-        try:
-            if pieces:
-                writer.execute("BEGIN IMMEDIATE")
-            trip("store.append.before_commit")
-            writer.execute(_INSERT_BEHIND, row)
-            if pieces:
-                for address, body in pieces.items():
-                    writer.execute(_INSERT_PIECE, (bytes.fromhex(address), body))
-                writer.execute("COMMIT")
-        except BaseException as fault:
-            database.undo(writer, fault)
-            if isinstance(fault, apsw.ConstraintError):
-                raise StaleVersion(stream, expect, self.head(stream).version) from None
-            raise
-        finally:
-            turn.release()
-        trip("store.append.after_commit")
-        self._seen[stream] = (expect + 1, event.hash)
-        return [event]
-
-    def _append_some(
-        self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None, memories: MemoryChange | None
-    ) -> list[Event]:
-        """Several events of one stream behind the head that was seen last, or one with pieces, or within
-        a commit that is shared; else the long way."""
-        database, writer = self.database, self.database.writer(shared=True)
-        if writer is None or memories is not None or len(appends) != 1:
-            return self._append_all(appends, pieces, memories)
-        wish = appends[0]
-        stream, expect, count = wish.stream, wish.expect, len(wish.drafts)
-        seen, prev = self._seen.get(stream, (0, b""))
-        number = self._numbers.get(stream)
-        if not number or not seen or seen != expect or not 0 < count <= _BEHIND_MAX:
-            return self._append_all(appends, pieces)
-        sealed = seal_rows(stream, expect, prev, wish.drafts)
-        values = _values_behind(number, prev, sealed)
-        turn, shared = database.turn(), database.shared
-        try:
-            if shared is not None:
-                database.begin(writer)
-            elif pieces:
-                writer.execute("BEGIN IMMEDIATE")
-            trip("store.append.before_commit")
-            writer.execute(_insert_behind(count), values)
-            if pieces:
-                writer.executemany(_INSERT_PIECE, _piece_rows(pieces))
-                if shared is None:
-                    writer.execute("COMMIT")
-        except BaseException as fault:
-            stale = isinstance(fault, apsw.ConstraintError)
-            if not (stale and shared is not None):  # then the statement left no trace
-                database.undo(writer, fault)
-            if stale:
-                raise StaleVersion(stream, expect, self.head(stream).version) from None
-            raise
-        finally:
-            turn.release()
-        if shared is None:
-            trip("store.append.after_commit")
-        else:
-            shared.appends += 1
-        self._seen[stream] = (expect + count, sealed[-1][0].hash)
-        return [event for event, _ in sealed]
-
-    def _saw(self, stream: str, version: int, own: bytes) -> None:
-        """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
-        if len(self._seen) >= _SEEN_MAX or len(self._numbers) >= _SEEN_MAX:
-            self._numbers, self._seen = {}, {}
-        self._seen[stream] = (version, own)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -190,24 +75,23 @@ class SqliteJournal:
         for _ in range(shared.appends):
             trip("store.append.after_commit")
 
-    def _append_all(
-        self, appends: Sequence[Append], pieces: Mapping[str, bytes] | None,
+    def append(
+        self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
     ) -> list[Event]:  # fmt: skip
-        """The long way: any number of streams and events."""
-        self._current()
         numbers: dict[str, int] = {}
 
-        def work(db: apsw.Connection) -> list[Event]:
+        def work(db: apsw.Cursor) -> list[Event]:
+            self._notice_another_file()
             for wish in reversed(appends):  # the first one is to grow: it gets the end of the tree
-                numbers[wish.stream] = self._number(db, wish.stream, make=bool(wish.drafts))
+                numbers[wish.stream] = self.number(db, wish.stream, make=bool(wish.drafts))
             events: list[Event] = []
             for wish in appends:
                 events += self._append_many(db, numbers[wish.stream], wish)
             if pieces:
                 db.executemany(_INSERT_PIECE, _piece_rows(pieces))
             if memories is not None:
-                self.memories.apply(db, memories)
+                self._learn(db, memories)
             trip("store.append.before_commit")
             return events
 
@@ -218,19 +102,13 @@ class SqliteJournal:
             shared.appends += 1
         for event in events:
             self._saw(event.stream, event.version, event.hash)
-        self._numbers.update((name, no) for name, no in numbers.items() if no)
+            self._numbers[event.stream] = numbers[event.stream]
         return events
 
-    def _current(self) -> apsw.Connection:
-        """This thread's connection, to the file that has the path now."""
-        if self.database.replaced():
-            self.close()
-        return self.database.connection()
-
-    def _append_many(self, db: apsw.Connection, number: int, wish: Append) -> list[Event]:
+    def _append_many(self, db: apsw.Cursor, number: int, wish: Append) -> list[Event]:
         seen = self._seen.get(wish.stream)
         known = seen is not None and wish.drafts and seen[0] == wish.expect > 0
-        version, head = seen if known and seen else self._head(db, number)
+        version, head = seen if known and seen else self.head_in(db, number)
         if version != wish.expect:
             raise StaleVersion(wish.stream, wish.expect, version)
         events: list[Event] = []
@@ -242,112 +120,117 @@ class SqliteJournal:
                 else:
                     db.execute(INSERT, (*row, 0))
             except apsw.ConstraintError:
-                raise StaleVersion(wish.stream, wish.expect, self._head(db, number)[0]) from None
+                raise StaleVersion(wish.stream, wish.expect, self.head_in(db, number)[0]) from None
             trip("store.append.between")
             events.append(event)
         return events
 
-    def _number(self, db: apsw.Connection, stream: str, *, make: bool) -> int:
-        number = self._numbers.get(stream)
-        if number is None:
-            row = db.execute("SELECT no FROM streams WHERE name = ?", (stream,)).fetchone()
-            if row is not None:
-                number = int(row[0])
-            elif make:
-                db.execute("INSERT INTO streams (name) VALUES (?)", (stream,))
-                number = db.last_insert_rowid()
-        return number or 0
-
     # -- reading -------------------------------------------------------------------------------
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
-        number = self._known(stream)
-        if not number:
-            return []
-        sql = f"SELECT {_COLUMNS} FROM events WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
-        rows = self._fetch(sql, (id_of(number, after), id_of(number + 1, 0), limit or -1))
-        events = [self._event(stream, row) for row in rows]
+        def look(db: apsw.Connection) -> list[tuple[Any, ...]]:
+            number = self._known(db, stream)
+            if not number:
+                return []
+            sql = f"SELECT {_COLUMNS} FROM events WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+            return db.execute(sql, (id_of(number, after), id_of(number + 1, 0), limit or -1)).fetchall()
+
+        events = [proven_event(stream, *row) for row in self._reading(look)]
         linked(stream, after, events)
         if events and not limit:
             self._saw(stream, events[-1].version, events[-1].hash)
         return events
 
-    def _event(self, stream: str, row: tuple) -> Event:  # type: ignore[type-arg]
-        version, header, body, own, erased = row
-        try:
-            event = read_event(header, body, own, erased=bool(erased))
-            reason = "" if event.intact() else "the body does not have the hash that it was stored with"
-            if canonical.digest(header) != own or (event.stream, event.version) != (stream, version):
-                reason = "the envelope does not have the hash of the event"
-            if not reason:
-                return event
-        except (msgspec.MsgspecError, TypeError, ValueError):  # a damaged row may hold anything
-            reason = "the row is not one of ours"
-        raise DamagedError("the journal", f"{stream} version {version}", reason)
-
     def head(self, stream: str) -> Head:
-        number = self._known(stream)
-        if not number:
-            return Head(0, canonical.GENESIS)
-        try:
-            seen = self._head(self._current(), number)
-            self._saw(stream, *seen)
-            return Head(*seen)
-        except apsw.Error as fault:
-            raise self.database.translate(fault) from fault
+        head = Head(*self._reading(lambda db: self.head_in(db, self._known(db, stream))))
+        self._saw(stream, head.version, head.hash)
+        return head
 
     @staticmethod
-    def _head(db: apsw.Connection, number: int) -> tuple[int, bytes]:
+    def head_in(db: Executor, number: int) -> tuple[int, bytes]:
+        """Version and hash of the last event of a stream, by its number."""
         sql = "SELECT id & 0xffffffff, hash FROM events WHERE id > ? AND id < ? ORDER BY id DESC LIMIT 1"
-        row = db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchone() if number else None
-        return (row[0], row[1]) if row else (0, canonical.GENESIS)
+        found: list[Any] = (
+            db.execute(sql, (id_of(number, 0), id_of(number + 1, 0))).fetchall() if number else []
+        )
+        return found[0] if found else (0, canonical.GENESIS)
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
-        sql = (
-            "SELECT name, (SELECT id FROM events WHERE id > no << 32 AND id < (no + 1) << 32 "
-            "ORDER BY id DESC LIMIT 1) & 0xffffffff AS head FROM streams "
-            "WHERE name >= ?1 AND substr(name, 1, length(?1)) = ?1 AND head > 0 ORDER BY name"
-        )
-        return [(str(name), int(head)) for name, head in self._fetch(sql, (prefix,))]
+        return self._reading(lambda db: self._streams(db, prefix))
+
+    @staticmethod
+    def _streams(db: Executor, prefix: str) -> list[tuple[str, int]]:
+        found: list[tuple[Any, ...]] = db.execute(_STREAMS, (prefix,)).fetchall()
+        return [(str(name), int(head)) for name, head in found]
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         for address in addresses:
             sql = "SELECT body, erased FROM pieces WHERE address = ?"
-            for body, erased in self._fetch(sql, (bytes.fromhex(address),)):
-                if not erased and address_of(body) != address:
-                    raise DamagedError("a piece", address, "its bytes do not have its address")
-                found[address] = body
+            for body, erased in self.database.fetch(sql, (bytes.fromhex(address),)):
+                found[address] = proven_piece(address, body, erased=erased)
         return found
 
-    def _known(self, stream: str) -> int:
-        number = self._numbers.get(stream)
-        if number is None:
-            rows = self._fetch("SELECT no FROM streams WHERE name = ?", (stream,))
-            if not rows:
-                return 0
-            number = self._numbers[stream] = int(rows[0][0])
+    # -- what is known of streams --------------------------------------------------------------
+
+    def _reading(self, look: Callable[[apsw.Connection], T]) -> T:
+        def in_this_file(db: apsw.Connection) -> T:
+            self._notice_another_file()
+            return look(db)
+
+        return self.database.reading(in_this_file)
+
+    def writing(self, work: Callable[[apsw.Cursor], T]) -> T:
+        """Run work in one durable transaction, in the file that has our path now."""
+
+        def in_this_file(db: apsw.Cursor) -> T:
+            self._notice_another_file()
+            return work(db)
+
+        return self.database.writing(in_this_file)
+
+    def _notice_another_file(self) -> None:
+        """Forget what is known of streams if it may be of another file than the one that is open."""
+        if self._generation != self.database.generation:
+            self._generation = self.database.generation
+            self._numbers, self._seen = {}, {}
+
+    def _known(self, db: apsw.Connection, stream: str) -> int:
+        """The number of a stream, which is remembered: for reads, since a write may come to nothing."""
+        number = self.number(db, stream)
+        if number:
+            self._numbers[stream] = number
         return number
 
-    def _fetch(self, sql: str, values: tuple) -> list[tuple]:  # type: ignore[type-arg]
-        try:
-            return self._current().execute(sql, values).fetchall()
-        except UnicodeDecodeError as fault:
-            raise DamagedError("the store", str(self.database.path), "a text is not UTF-8") from fault
-        except apsw.Error as fault:
-            raise self.database.translate(fault) from fault
+    def number(self, db: Executor, stream: str, *, make: bool = False) -> int:
+        """The number of a stream; 0 if it has none, unless it is to be made."""
+        number = self._numbers.get(stream)
+        if number is None:
+            sql = "SELECT no FROM streams WHERE name = ?"
+            found: list[Any] = db.execute(sql, (stream,)).fetchall()
+            if not found and make:
+                sql = "INSERT INTO streams (name) VALUES (?) RETURNING no"
+                found = db.execute(sql, (stream,)).fetchall()
+            number = int(found[0][0]) if found else 0
+        return number
+
+    def _saw(self, stream: str, version: int, own: bytes) -> None:
+        """Remember where a stream ends; a server that runs for long sees more streams than are worth it."""
+        if len(self._seen) >= _SEEN_MAX or len(self._numbers) >= _SEEN_MAX:
+            self._numbers, self._seen = {}, {}
+        self._seen[stream] = (version, own)
 
     # -- the cache -----------------------------------------------------------------------------
 
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
-        found: dict[str, Snapshot] = {}
         state_column = "x''" if cards else "state"
-        for stream in streams:
-            number = self._known(stream)
-            sql = f"SELECT version, fold, {state_column}, card FROM snapshots WHERE stream = ?"
-            for version, fold, state, card in self._fetch(sql, (number,)):
-                found[stream] = Snapshot(stream, version, fold, state, card)
-        return found
+        sql = f"SELECT version, fold, {state_column}, card FROM snapshots WHERE stream = ?"
+
+        def look(db: apsw.Connection) -> list[tuple[str, tuple[Any, ...]]]:
+            known = ((stream, self._known(db, stream)) for stream in streams)
+            return [(stream, row) for stream, no in known for row in db.execute(sql, (no,))]
+
+        return {stream: Snapshot(stream, *row) for stream, row in self._reading(look)}
 
     def keep(self, snapshot: Snapshot) -> None:
         sql = (
@@ -356,41 +239,44 @@ class SqliteJournal:
             " state = excluded.state, card = excluded.card"
             " WHERE (snapshots.fold, snapshots.version) <= (excluded.fold, excluded.version)"
         )
-        number = self._known(snapshot.stream)
-        if number:
-            row = (number, snapshot.version, snapshot.fold, snapshot.state, snapshot.card)
-            self.database.writing(lambda db: db.execute(sql, row))
-            trip("store.snapshot.after_commit")
+
+        def work(db: apsw.Cursor) -> None:
+            number = self.number(db, snapshot.stream)
+            if number:
+                db.execute(sql, (number, snapshot.version, snapshot.fold, snapshot.state, snapshot.card))
+
+        self.writing(work)
+        trip("store.snapshot.after_commit")
 
     # -- erasing -------------------------------------------------------------------------------
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
-        def work(db: apsw.Connection) -> None:
+        def work(db: apsw.Cursor) -> None:
             for wish in appends:
-                self._append_many(db, self._number(db, wish.stream, make=False), wish)
+                self._append_many(db, self.number(db, wish.stream), wish)
             for rewrite in rewrites:
-                number = self._number(db, rewrite.stream, make=False)
+                number = self.number(db, rewrite.stream)
                 sql = "UPDATE events SET body = ?, erased = 1 WHERE id = ?"
                 db.execute(sql, (rewrite.body, id_of(number, rewrite.version)))
             for address, body in pieces.items():
                 sql = "UPDATE pieces SET body = ?, erased = 1 WHERE address = ?"
                 db.execute(sql, (body, bytes.fromhex(address)))
             for stream in {r.stream for r in rewrites} | {a.stream for a in appends}:
-                db.execute("DELETE FROM snapshots WHERE stream = ?", (self._number(db, stream, make=False),))
+                db.execute("DELETE FROM snapshots WHERE stream = ?", (self.number(db, stream),))
             trip("store.erase.before_commit")
 
         self.database.connection().pragma("secure_delete", 1)
-        self.database.writing(work)
+        self.writing(work)
         trip("store.erase.after_commit")
 
     def drop(
         self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
     ) -> None:
-        def work(db: apsw.Connection) -> None:
-            check_beside(self, streams, beside)
+        def work(db: apsw.Cursor) -> None:
+            check_beside(self._streams(db, "session/"), [wish.stream for wish in streams], beside)
             for wish in streams:
-                number = self._number(db, wish.stream, make=False)
-                version, _ = self._head(db, number)
+                number = self.number(db, wish.stream)
+                version, _ = self.head_in(db, number)
                 if version != wish.expect:
                     raise StaleVersion(wish.stream, wish.expect, version)
                 span = (id_of(number, 0), id_of(number + 1, 0))
@@ -400,29 +286,12 @@ class SqliteJournal:
             db.executemany("DELETE FROM pieces WHERE address = ?", rows)
             trip("store.drop.before_commit")
 
-        self.database.writing(work)
+        self.writing(work)
         for wish in streams:
             self._seen.pop(wish.stream, None)
 
     def close(self) -> None:
         self.database.close()
-        self._numbers, self._seen = {}, {}
-
-
-@cache
-def _insert_behind(count: int) -> str:
-    """The statement for so many events of a stream: if the first one is stale, none of them is there."""
-    firsts = range(6, 4 * count + 2, 4)
-    return _INSERT_BEHIND + "".join(f", (?{n}, ?{n + 1}, ?{n + 2}, ?{n + 3}, 0)" for n in firsts)
-
-
-def _values_behind(number: int, prev: bytes, sealed: Sequence[tuple[Event, bytes]]) -> list[Any]:
-    """What stands for the places of that statement."""
-    values: list[Any] = []
-    for event, header in sealed:
-        values += (id_of(number, event.version), header, event.body, event.hash)
-    values.insert(4, prev)
-    return values
 
 
 def _piece_rows(pieces: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:

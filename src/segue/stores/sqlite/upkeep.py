@@ -81,9 +81,9 @@ def restore(
     erased: frozenset[str],
 ) -> None:
     """A new store with exactly these events and pieces; the path must be free."""
-    journal = SqliteJournal(path)
+    database = Database(path)
 
-    def work(db: apsw.Connection) -> None:
+    def work(db: apsw.Cursor) -> None:
         for number, (name, events) in enumerate(streams, 1):
             db.execute("INSERT INTO streams (no, name) VALUES (?, ?)", (number, name))
             for event in events:
@@ -93,29 +93,28 @@ def restore(
         db.executemany("INSERT INTO pieces (address, erased, body) VALUES (?, ?, ?)", rows)
 
     try:
-        journal.database.writing(work)
+        database.writing(work)
         trip("recover.after_restore")
-        if journal.database.journal_mode == "wal":
-            journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        if database.journal_mode == "wal":
+            database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
-        journal.close()
+        database.close()
 
 
 def copy_in(journal: SqliteJournal, stream: str, after: int, events: Sequence[Event]) -> None:
     """Put events of another store behind a version, as they are, hashes and all; durable when it returns.
     The caller has proven that they follow each other. StaleVersion if the stream is not there any more."""
 
-    def work(db: apsw.Connection) -> None:
-        number = journal._number(db, stream, make=True)
-        version, own = journal._head(db, number)
+    def work(db: apsw.Cursor) -> None:
+        number = journal.number(db, stream, make=True)
+        version, own = journal.head_in(db, number)
         if (version, own) != (after, events[0].prev):
             raise StaleVersion(stream, after, version)
         rows = [(id_of(number, e.version), e.header(), e.body, e.hash, e.erased) for e in events]
         db.executemany(INSERT, rows)
         trip("store.copy.before_commit")
 
-    journal.database.connection()
-    journal.database.writing(work)
+    journal.writing(work)
     trip("store.copy.after_commit")
 
 
@@ -123,8 +122,7 @@ def copy_pieces(journal: SqliteJournal, pieces: Mapping[str, bytes]) -> None:
     """Put pieces of another store in; one that a scrub rewrote stays what it is."""
     rows = [(bytes.fromhex(a), address_of(body) != a, body) for a, body in pieces.items()]
     sql = "INSERT OR IGNORE INTO pieces (address, erased, body) VALUES (?, ?, ?)"
-    journal.database.connection()
-    journal.database.writing(lambda db: db.executemany(sql, rows))
+    journal.writing(lambda db: db.executemany(sql, rows))
 
 
 def integrity(database: Database) -> list[str]:

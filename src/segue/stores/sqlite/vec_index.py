@@ -55,6 +55,8 @@ def loaded(db: apsw.Connection) -> bool:
 class SqliteVecIndex:
     """The vectors of one model, in their table."""
 
+    needs_rows = False
+
     def __init__(self, model: str, fetch: Callable[[str, tuple[Any, ...]], list[tuple[Any, ...]]]) -> None:
         self._model = model
         self._fetch = fetch

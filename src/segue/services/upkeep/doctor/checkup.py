@@ -27,7 +27,7 @@ from ....effects.pause_file import pause_paths
 from ....errors import RefusedError, SegueError, extra
 from ....settings import Settings, resolve
 from ....stores.base import RunRow
-from ....stores.sqlite import SqliteJournal
+from ....stores.sqlite import SqliteStore
 from ....stores.sqlite.database import is_network, read_mounts, wal_is_safe
 from ....stores.sqlite.schema import SCHEMA
 from ....stores.sqlite.upkeep import back_up
@@ -137,7 +137,7 @@ def _store(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _whole_store(path: Path) -> Diagnosis:
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         journal.streams()  # opens it
         size, mode = path.stat().st_size / 1e6, journal.database.journal_mode
@@ -200,7 +200,7 @@ def _runs(home: DataFolder) -> Sequence[RunRow]:
     """The runs that were taken in here; none if the store cannot tell."""
     if not home.database.exists():
         return []
-    journal = SqliteJournal(home.database)
+    journal = SqliteStore(home.database)
     try:
         return journal.runs.rows()
     except SegueError:
@@ -376,7 +376,7 @@ def _prove_one(home: DataFolder, folder: Path, name: str, damage: Damage) -> Dia
         if not workspace.store.streams("session/"):
             return Diagnosis(name, "warn", "there is no session to try it on", 'segue start "…"')
         before = dict(workspace.store.streams())
-        assert isinstance(workspace.store, SqliteJournal)
+        assert isinstance(workspace.store, SqliteStore)
         private_folder(copy.path)
         back_up(workspace.store.database, copy.database)
         if damage in _NEED_A_BACKUP:
@@ -392,7 +392,7 @@ def _prove_one(home: DataFolder, folder: Path, name: str, damage: Damage) -> Dia
 def _judge(
     copy: DataFolder, name: str, what: str, before: dict[str, int], outcome: Recovery, seconds: float
 ) -> Diagnosis:
-    journal = SqliteJournal(copy.database)
+    journal = SqliteStore(copy.database)
     try:
         after = dict(journal.streams())
     finally:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....errors import SegueError
 from ....settings import Settings
-from ....stores.postgres import PostgresJournal
+from ....stores.postgres import PostgresStore
 from ....stores.postgres.upkeep import Facts, facts
 from ...workspace.data_folder import DataFolder
 from .finding import Diagnosis, further, proven
@@ -22,7 +22,7 @@ def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
     """Everything worth a look; changes nothing but what opening a store changes."""
     where = settings.text("store")
     try:
-        journal = PostgresJournal(where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
+        journal = PostgresStore(where, busy_timeout_ms=int(settings.number("busy_timeout_ms")))
     except SegueError as fault:
         yield Diagnosis("server", "bad", fault.message, further(fault.hint))
         return
@@ -36,7 +36,7 @@ def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
         journal.close()
 
 
-def _server(home: DataFolder, journal: PostgresJournal, found: Facts) -> Iterator[Diagnosis]:
+def _server(home: DataFolder, journal: PostgresStore, found: Facts) -> Iterator[Diagnosis]:
     detail = f"{home.elsewhere}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
         yield Diagnosis(

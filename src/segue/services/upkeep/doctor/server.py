@@ -15,7 +15,7 @@ from .finding import Diagnosis, further, proven
 
 if TYPE_CHECKING:
     from ....stores.base import Journal
-    from ....stores.remote.wire import About
+    from ....stores.remote.ports import About
 
 _MAY = {
     "reader": "may only read: nothing of this machine is stored there",

@@ -29,8 +29,9 @@ from ....core.sessions.state import SessionState
 from ....effects.clock import now
 from ....effects.redaction.redact import redact
 from ....errors import BadName, SegueError, StaleVersion
-from ....stores.base import Append, Journal, MemoryChange, StoredMemory
-from ....stores.sqlite import SqliteJournal
+from ....stores.base import Append, Journal
+from ....stores.memory_changes import MemoryChange, StoredMemory
+from ....stores.sqlite import SqliteStore
 from ....stores.sqlite.salvage import salvage
 from ...memories.service import said
 from ...sessions.repository import stream_of
@@ -72,7 +73,7 @@ def _readable(place: Path) -> list[Memory]:
             log = place.with_name(f"{place.name}-wal")
             if log.exists():
                 shutil.copyfile(log, copy.with_name(f"{copy.name}-wal"))
-            journal = SqliteJournal(copy)
+            journal = SqliteStore(copy)
             try:
                 return [kept.memory for kept in journal.memories.everything()]
             finally:
@@ -94,7 +95,7 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
     """Keep these in a store that was made anew; vectors are made when they are needed."""
     if not memories:
         return
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         kept = [StoredMemory(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
         journal.memories.write(MemoryChange(adds=kept))

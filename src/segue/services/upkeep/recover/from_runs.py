@@ -35,7 +35,7 @@ from ...workspace.data_folder import DataFolder
 from .result import ACTOR
 
 if TYPE_CHECKING:
-    from ....stores.base import Journal, Runs
+    from ....stores.base import Journal, Store
 
 TEXT_CHARS = 300
 DECISIONS_MAX = 12
@@ -51,7 +51,7 @@ class ObservedSession(Value):
 
 
 def lost_sessions(
-    home: DataFolder, there: Collection[str], journal: Journal | None = None
+    home: DataFolder, there: Collection[str], journal: Store | None = None
 ) -> list[ObservedSession]:
     """Sessions that copies of transcripts name and that are nowhere else; with a ``journal`` that machines
     share, copies in it too."""
@@ -70,14 +70,11 @@ def lost_sessions(
     return [_told(session, copies, capture) for session, copies in found.items()]
 
 
-def _shared(journal: Journal) -> list[Copy]:
+def _shared(journal: Store) -> list[Copy]:
     """Copies that are in the store, the oldest first. Those of a session that was archived left with it."""
-    runs: Runs | None = getattr(journal, "runs", None)
     there = {name for name, _ in journal.streams(PREFIX)}
-    if runs is None or not there:
-        return []
     found = []
-    for row in sorted(runs.rows(), key=lambda row: row.last):
+    for row in sorted(journal.runs.rows(), key=lambda row: row.last) if there else ():
         if stream_of(row.key) in there:
             run = run_in(row)
             parent = run.parent if run is not None and run.side else ""

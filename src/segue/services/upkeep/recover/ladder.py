@@ -38,7 +38,7 @@ from ....effects.pause_file import PauseFile
 from ....effects.processes.identity import start_of
 from ....errors import AccessError, SchemaTooNew, SegueError, StoreBusy, StoreFull
 from ....settings import Settings
-from ....stores.sqlite import SqliteJournal, alone
+from ....stores.sqlite import SqliteStore, alone
 from ....stores.sqlite.upkeep import integrity
 from ...resume import emergency
 from ...workspace.backups import Backups
@@ -133,7 +133,7 @@ def _in_short(trouble: list[str]) -> str:
 
 def _back_up(home: DataFolder, settings: Settings) -> str:
     """The name of a backup of what came back: it may be nowhere else. Empty if none could be made."""
-    journal = SqliteJournal(home.database)
+    journal = SqliteStore(home.database)
     try:
         return Backups(home, journal, settings, PauseFile([])).make().path.name
     except SegueError:
@@ -144,7 +144,7 @@ def _back_up(home: DataFolder, settings: Settings) -> str:
 
 def inspect(path: Path) -> list[str]:
     """What is wrong with a store, in words; empty if it is proven whole."""
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         found = integrity(journal.database)
         if not found:
@@ -175,7 +175,7 @@ def _behind_backup(home: DataFolder) -> list[str]:
     newest = next(iter(sources.backups(home)), None)
     if newest is None:
         return []
-    store, backup = SqliteJournal(home.database), SqliteJournal(newest)
+    store, backup = SqliteStore(home.database), SqliteStore(newest)
     try:
         now_there = dict(store.streams("session/"))
         return [
@@ -279,7 +279,7 @@ def _remove(path: Path) -> None:
 
 def _snapshots(path: Path, *, mend: bool) -> int:
     """How many snapshots are not what a refold gives; made anew if asked."""
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         return len(stale_snapshots(journal, mend=mend))
     finally:
@@ -320,7 +320,7 @@ def _transcripts(
     names = ", ".join(told.session for told in lost)
     if dry_run:
         return Rung("transcript", "ok", f"could bring back: {names}"), []
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         back = [told for told in lost if from_runs.bring_back(journal, told)]
     finally:
@@ -345,7 +345,7 @@ def _git(
     names = ", ".join(f"{found.told.session} ({found.where})" for found in lost)
     if dry_run:
         return Rung("git", "ok", f"could bring back: {names}"), []
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         back = [found for found in lost if rung.bring_back(journal, found)]
     finally:
@@ -366,7 +366,7 @@ def _memories(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, lis
     if dry_run:
         names = ", ".join(told.session for told in lost)
         return Rung("memories", "ok", f"could bring back: {names}"), []
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         back = [told for told in lost if rung.bring_back(journal, told)]
     finally:
@@ -378,7 +378,7 @@ def _memories(home: DataFolder, path: Path, *, dry_run: bool) -> tuple[Rung, lis
 def _heads(path: Path) -> list[tuple[str, int]]:
     if not path.exists():
         return []
-    journal = SqliteJournal(path)
+    journal = SqliteStore(path)
     try:
         return journal.streams()
     except SegueError:

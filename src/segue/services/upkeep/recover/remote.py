@@ -12,7 +12,7 @@ from ....core.journal.chain import Missing, faults
 from ....core.runs.shared_copies import PREFIX
 from ....errors import SegueError
 from ....settings import Settings
-from ....stores.base import Journal
+from ....stores.base import Store
 from ...resume import emergency
 from ...workspace.data_folder import DataFolder
 from ...workspace.open_workspace import open_workspace
@@ -48,7 +48,7 @@ def recover_server(home: DataFolder, settings: Settings, *, dry_run: bool) -> Re
     return Recovery(rungs, sessions, events, missing, "", changed)
 
 
-def _inspect(journal: Journal) -> list[str]:
+def _inspect(journal: Store) -> list[str]:
     found: list[str] = []
     for stream, _ in journal.streams():
         try:
@@ -61,7 +61,7 @@ def _inspect(journal: Journal) -> list[str]:
     return found
 
 
-def _refold(journal: Journal, *, mend: bool) -> Rung:
+def _refold(journal: Store, *, mend: bool) -> Rung:
     stale = len(stale_snapshots(journal, mend=mend))
     detail = f"{stale} snapshots made anew" if stale else "every snapshot equals a refold"
     return Rung("refold", "used" if stale else "ok", detail)
@@ -82,7 +82,7 @@ def _emergency(workspace: Workspace, *, dry_run: bool) -> Rung:
     return Rung("emergency", "used", f"{detail}; brought back: {', '.join(did) or 'nothing new'}")
 
 
-def _transcripts(home: DataFolder, journal: Journal, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
+def _transcripts(home: DataFolder, journal: Store, *, dry_run: bool) -> tuple[Rung, list[Missing]]:
     if not home.transcripts.is_file() and not journal.streams(PREFIX):
         return Rung("transcript", "none", "no transcripts are archived"), []
     there = {name.removeprefix("session/") for name, _ in journal.streams("session/")}

@@ -28,7 +28,7 @@ def audit(caller: Caller, before: Before = 0, limit: int = 100) -> AuditPage:
     """What was done with keys, the newest first."""
     reach = reach_of(caller)
     most = max(1, min(limit, LINES_MAX))
-    found = caller.server.projects.desk.audit(
+    found = caller.server.projects.server_tables.audit(
         project="" if reach == ALL_PROJECTS else reach, before=before, limit=most
     )
     return AuditPage([line for _, line in found], found[-1][0] if len(found) == most else 0)

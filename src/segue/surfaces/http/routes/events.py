@@ -157,5 +157,5 @@ def _still_known(caller: Caller) -> bool:
     """Whether the caller's key still holds."""
     if not caller.server.options.auth:
         return True
-    record = caller.server.projects.desk.key(caller.access.key)
+    record = caller.server.projects.server_tables.key(caller.access.key)
     return record is not None and record.state(now()) == "live"

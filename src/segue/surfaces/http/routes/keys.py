@@ -58,7 +58,7 @@ def _shown(record: KeyRecord) -> ShownKey:
 
 def reach_of(caller: Caller) -> str:
     """The project whose keys the caller may manage; ``*`` if it is all of them."""
-    own = caller.server.projects.desk.key(caller.access.key)
+    own = caller.server.projects.server_tables.key(caller.access.key)
     return own.project if own is not None else ALL_PROJECTS
 
 

@@ -52,7 +52,7 @@ class ServerContext:
         log: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         self.projects = projects
-        self.keys = Keys(projects.desk)
+        self.keys = Keys(projects.server_tables)
         self.options = options or ServerOptions()
         self.metrics = Metrics()
         self.follower = StreamFollower(projects)
@@ -110,7 +110,7 @@ class ServerContext:
         if not lines:
             return
         try:
-            self.projects.desk.note(lines)
+            self.projects.server_tables.note(lines)
         except SegueError:
             with self._lock:
                 self._audit = [*lines, *self._audit][-AUDIT_LINES_MAX:]
@@ -119,11 +119,11 @@ class ServerContext:
     def tidy(self) -> None:
         """Make backups that are due; forget what nobody asks for any more: responses, marks, old audit."""
         self.projects.back_up()
-        self.projects.desk.forget(moment(-3600 * KEPT_HOURS))
+        self.projects.server_tables.forget(moment(-3600 * KEPT_HOURS))
         for store in self.projects.opened():
             forget_marks(store)
         before = moment(-86_400 * self.options.audit_days)
-        while self.options.audit_days and self.projects.desk.cut_audit(before):
+        while self.options.audit_days and self.projects.server_tables.cut_audit(before):
             pass  # a few thousand at a time, so that nobody waits long
 
     def log(self, **facts: Any) -> None:

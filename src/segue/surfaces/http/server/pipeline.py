@@ -210,7 +210,7 @@ class _Exchange:
                 id, request, self.response.status, self.response.headers.get("content-type", ""),
                 self.response.body, now(),
             )  # fmt: skip
-            await to_thread.run_sync(self._server.projects.desk.answer, kept)
+            await to_thread.run_sync(self._server.projects.server_tables.answer, kept)
 
     def _fingerprints(self, key: str, body: bytes) -> tuple[str, str]:
         """(what the response is kept under, a hash of what was asked and by whom)."""
@@ -226,7 +226,7 @@ class _Exchange:
 
     async def _replay(self, id: str, request: str) -> bool:
         """Give the kept response, if there is one; KeyReused if it is that of another request."""
-        kept = await to_thread.run_sync(self._server.projects.desk.answered, id)
+        kept = await to_thread.run_sync(self._server.projects.server_tables.answered, id)
         if kept is None:
             return False
         if kept.request != request:

@@ -1,4 +1,4 @@
-"""The journal port on a Segue server.
+"""A project of a Segue server as a store.
 
 The server decides and commits; here is proven what it gives: every event against its hash and its
 predecessor, as on the other stores. An append whose answer was lost is sent again. If the server says then
@@ -7,63 +7,55 @@ that it comes too late, the events behind ``expect`` are compared with the draft
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ...core.journal.chain import linked
 from ...core.journal.event import Event
-from ...core.journal.pieces import address as address_of
 from ...errors import DamagedError
-from ..base import Append, Head, Rewrite, Snapshot
+from ..base import Append, Head, Memories, Rewrite, Runs, Snapshot
+from ..proofs import proven_event, proven_piece
 from . import wire
 from .address import Address
-from .calls import Calls
 from .client import BUSY_TIMEOUT_MS, Client
+from .memories import RemoteMemories
+from .ports import About, RemotePort
 
 if TYPE_CHECKING:
-    from ..base import MemoryChange
-    from .memories import RemoteMemories
-    from .runs import RemoteRuns
-
-_AppendAnswer = list[tuple[bytes, bytes]]
-"""Header and hash of each event: the bodies are those that were sent."""
-_HeadAnswer = tuple[int, bytes]
-_PiecesAnswer = list[tuple[str, bytes, bool]]
-"""Address, bytes, and whether the bytes have that address: those of a scrubbed piece have not."""
+    from ..memory_changes import MemoryChange
 
 
-class RemoteJournal:
-    """A project of a Segue server."""
+class RemoteStore:
+    """A store on a server."""
 
     def __init__(
         self, where: Address | str, key: str = "", *, busy_timeout_ms: int = BUSY_TIMEOUT_MS
     ) -> None:
         address = Address(where) if isinstance(where, str) else where
         self.client = Client(address, key, busy_timeout_ms=busy_timeout_ms)
-        self._calls = Calls(self.client)
+        self._journal = RemotePort(self.client, "journal")
+        self._memories = RemoteMemories(self.client)
         self.machine = ""
         """Set by whoever shares the store with other machines: part of the names of streams of its own."""
 
     @cached_property
-    def runs(self) -> RemoteRuns:
-        """What was observed of runs, in the same project."""
-        from .runs import RemoteRuns
+    def runs(self) -> Runs:
+        """What was observed of runs; rows are replaced whole, so that a put may be sent twice."""
+        return cast(Runs, RemotePort(self.client, "runs"))
 
-        return RemoteRuns(self._calls)
+    @property
+    def memories(self) -> Memories:
+        """What was learnt."""
+        return cast(Memories, self._memories)
 
-    @cached_property
-    def memories(self) -> RemoteMemories:
-        """What was learnt, in the same project."""
-        from .memories import RemoteMemories
-
-        return RemoteMemories(self._calls)
-
-    def about(self) -> wire.About:
+    def about(self) -> About:
         """What the server says of itself, and of our key."""
-        found: wire.About = self._calls.ask("journal/about", wire.NameAsk(), wire.About)
+        found: About = self._journal.about()
         return found
+
+    def close(self) -> None:
+        self.client.close()
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -71,17 +63,14 @@ class RemoteJournal:
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
         memories: MemoryChange | None = None,
     ) -> list[Event]:  # fmt: skip
-        asked = {
-            "appends": appends, "pieces": dict(pieces or {}), "memories": memories, "attempt": _attempt(),
-        }  # fmt: skip
         wishes = [wish for wish in appends if wish.drafts]
 
         def settle() -> list[Event] | None:
             if wishes:
                 return self._ours(wishes)
-            return [] if memories is not None and self.memories.there(memories) else None
+            return [] if memories is not None and self._memories.there(memories) else None
 
-        found = self._calls.write("journal/append", asked, _AppendAnswer, settle)
+        found = self._journal.once("append", settle, *appends, pieces=pieces or {}, memories=memories)
         return found if found and isinstance(found[0], Event) else _sealed(wishes, found)
 
     def _ours(self, wishes: Sequence[Append]) -> list[Event] | None:
@@ -95,31 +84,27 @@ class RemoteJournal:
         return events
 
     def keep(self, snapshot: Snapshot) -> None:
-        self._calls.ask("journal/keep", wire.KeepAsk(snapshot), None)
+        self._journal.keep(snapshot)
 
     def erase(self, rewrites: Sequence[Rewrite], pieces: Mapping[str, bytes], *appends: Append) -> None:
-        asked = wire.EraseAsk(list(rewrites), dict(pieces), list(appends), _attempt())
         wishes = [wish for wish in appends if wish.drafts]  # without any, the same once more does no harm
 
         def settle() -> bool | None:
             return bool(wishes and self._ours(wishes)) or None
 
-        self._calls.write("journal/erase", asked, None, settle)
+        self._journal.once("erase", settle, rewrites, pieces, *appends)
 
     def drop(
         self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
     ) -> None:
         there = {wish.stream: self.head(wish.stream) for wish in streams if wish.expect}
-        asked = wire.DropAsk(
-            list(streams), list(pieces), dict(beside) if beside is not None else None, _attempt()
-        )
 
         def settle() -> bool | None:
             """They are gone, or others of these names are there: then it has happened."""
             gone = [self.head(name).hash != before.hash for name, before in there.items() if before.version]
             return bool(gone and all(gone)) or None
 
-        self._calls.write("journal/drop", asked, None, settle)
+        self._journal.once("drop", settle, *streams, pieces=pieces, beside=beside)
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -127,54 +112,37 @@ class RemoteJournal:
         events: list[Event] = []
         while True:
             behind, left = after + len(events), limit - len(events) if limit else 0
-            page = self._calls.ask("journal/read", wire.ReadAsk(stream, behind, left), wire.StreamPage)
-            events += [wire.event_of(row, stream, behind + n) for n, row in enumerate(page.rows, 1)]
+            page: wire.StreamPage = self._journal.read(stream, after=behind, limit=left)
+            events += [proven_event(stream, behind + n, *row) for n, row in enumerate(page.rows, 1)]
             if not page.more or not page.rows or (limit and len(events) >= limit):
                 break
         linked(stream, after, events)
         return events
 
     def head(self, stream: str) -> Head:
-        return Head(*self._calls.ask("journal/head", wire.NameAsk(stream), _HeadAnswer))
+        return Head(*self._journal.head(stream))
 
     def streams(self, prefix: str = "") -> list[tuple[str, int]]:
-        found: list[tuple[str, int]] = self._calls.ask(
-            "journal/streams", wire.NameAsk(prefix), list[tuple[str, int]]
-        )
+        found: list[tuple[str, int]] = self._journal.streams(prefix)
         return found
 
     def pieces(self, addresses: Iterable[str]) -> dict[str, bytes]:
         wanted = list(dict.fromkeys(addresses))
-        if not wanted:
-            return {}
-        found: dict[str, bytes] = {}
-        for address, body, proven in self._calls.ask("journal/pieces", wire.NamesAsk(wanted), _PiecesAnswer):
-            if proven and address_of(body) != address:
-                raise DamagedError("a piece", address, "its bytes do not have its address")
-            found[address] = body
-        return found
+        found: list[tuple[str, bytes, bool]] = self._journal.pieces(wanted) if wanted else []
+        return {address: proven_piece(address, body, erased=not proven) for address, body, proven in found}
 
     def snapshots(self, streams: Iterable[str], *, cards: bool = False) -> dict[str, Snapshot]:
         wanted = list(streams)
-        if not wanted:
-            return {}
-        asked = wire.SnapshotsAsk(wanted, cards)
-        return {one.stream: one for one in self._calls.ask("journal/snapshots", asked, list[Snapshot])}
-
-    def close(self) -> None:
-        self.client.close()
+        found: list[Snapshot] = self._journal.snapshots(wanted, cards=cards) if wanted else []
+        return {one.stream: one for one in found}
 
 
-def _attempt() -> str:
-    return os.urandom(16).hex()
-
-
-def _sealed(wishes: Sequence[Append], answer: _AppendAnswer) -> list[Event]:
+def _sealed(wishes: Sequence[Append], answer: list[tuple[bytes, bytes]]) -> list[Event]:
     """The events of an append, from their headers and what was sent; proven."""
     drafts = [(wish.stream, draft) for wish in wishes for draft in wish.drafts]
     if len(answer) != len(drafts):
         raise DamagedError("the journal", "an append", "the server answers with another number of events")
-    events = []
-    for (stream, draft), (header, own) in zip(drafts, answer, strict=True):
-        events.append(wire.event_of((header, draft.body, own, False), stream))
-    return events
+    return [
+        proven_event(stream, 0, header, draft.body, own, False)
+        for (stream, draft), (header, own) in zip(drafts, answer, strict=True)
+    ]

@@ -14,12 +14,14 @@ from msgspec.structs import replace
 from ...core.base import canonical
 from ...core.journal.event import Event, seal
 from ...errors import StaleVersion
-from ..base import Append, Head, MemoryChange, Rewrite, RunRow, Snapshot, check_beside
+from ..base import Append, Head, Rewrite, RunRow, Snapshot
+from ..memory_changes import MemoryChange
+from ..proofs import check_beside
 from .memories import VolatileMemories
 
 
-class VolatileJournal:
-    """A journal in memory."""
+class VolatileStore:
+    """A store in memory."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -27,13 +29,8 @@ class VolatileJournal:
         self._pieces: dict[str, bytes] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self.runs = VolatileRuns()
-        self._memories = VolatileMemories()
+        self.memories = VolatileMemories()
         self.machine = ""
-
-    @property
-    def memories(self) -> VolatileMemories:
-        """What was learnt."""
-        return self._memories
 
     def append(
         self, *appends: Append, pieces: Mapping[str, bytes] | None = None,
@@ -41,7 +38,7 @@ class VolatileJournal:
     ) -> list[Event]:  # fmt: skip
         with self._lock:
             if memories is not None:
-                self._memories.check(memories)
+                self.memories.check(memories)
             heads: dict[str, int] = {}
             for wish in appends:
                 actual = heads.get(wish.stream, len(self._streams.get(wish.stream, ())))
@@ -57,7 +54,7 @@ class VolatileJournal:
             for address, body in (pieces or {}).items():
                 self._pieces.setdefault(address, body)
             if memories is not None:
-                self._memories.write(memories)
+                self.memories.write(memories)
             return events
 
     def read(self, stream: str, *, after: int = 0, limit: int = 0) -> list[Event]:
@@ -103,7 +100,7 @@ class VolatileJournal:
         self, *streams: Append, pieces: Iterable[str] = (), beside: Mapping[str, int] | None = None
     ) -> None:
         with self._lock:
-            check_beside(self, streams, beside)
+            check_beside(self.streams("session/"), [wish.stream for wish in streams], beside)
             for wish in streams:
                 actual = len(self._streams.get(wish.stream, ()))
                 if actual != wish.expect:
