@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from ..core.base.json_edit import raw
+from ..core.base.json_edit import decode_prefix
 from ..core.base.lazy import regex
 from ..core.runs.inherited import OPENING, parted
 from ..core.runs.steps import Act, Given, PlanItem, Planning, Prompt, Step
@@ -122,7 +122,7 @@ def elements(text: str, at: int) -> list[str]:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         try:
-            _, end = raw(text, at)
+            _, end = decode_prefix(text, at)
         except (ValueError, RecursionError):
             return found
         found.append(text[at:end])

@@ -92,7 +92,7 @@ def test_what_is_dropped_and_added_again_is_planned_anew() -> None:
         (Checkpoint(), "empty checkpoint"),
         (Checkpoint(stay=True), "empty checkpoint"),
         (Checkpoint(goal="  "), "the goal is empty"),
-        (Checkpoint(name="../up"), "cannot be the checkpoint's name"),
+        (Checkpoint(name="../up"), "cannot be used as the checkpoint's name"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong: Checkpoint, message: str) -> None:

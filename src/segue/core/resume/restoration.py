@@ -17,7 +17,7 @@ import msgspec
 
 from ...errors import BudgetTooSmall, UsageError
 from ..base.token_estimate import Counter, estimate, estimate_line
-from ..base.values import Value, whole
+from ..base.values import Value, parse_digits
 from ..base.values import count as plural
 from ..brief.long_brief import Sheet
 from ..brief.page import plain
@@ -97,7 +97,7 @@ def budget_of(wanted: str | int) -> tuple[str, int]:
     text = str(wanted).strip().lower().replace("_", "").replace(",", "")
     if text in LEVELS:
         return text, LEVELS[text]
-    tokens = whole(text)
+    tokens = parse_digits(text)
     if tokens < 0:
         raise UsageError(
             f"no budget is called {str(wanted)[:99]!r}",

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from ..base.lazy import json_decoder
-from ..base.values import Value, whole
+from ..base.values import Value, parse_digits
 
 AROUND_LINES = 200
 LINE_HASH_CHARS = 8
@@ -128,7 +128,7 @@ def line_hash(line: bytes) -> str:
 def anchor(file: str, position: str, body: bytes) -> Anchor | None:
     """The anchor of a position such as ``42`` or ``42:7`` in a file's content."""
     number, _, rest = position.partition(":")
-    line = whole(number)
+    line = parse_digits(number)
     if line < 1:
         return None
     lines = body.split(b"\n")

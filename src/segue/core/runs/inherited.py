@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..base.json_edit import raw
+from ..base.json_edit import decode_prefix
 from ..base.lazy import regex
 from . import sentences as telling
 from .brief_labels import Label
@@ -110,7 +110,7 @@ def _parted_manifest(text: str) -> tuple[str, str]:
     if found is None:
         return "", text
     try:
-        _, stop = raw(text, found.start())
+        _, stop = decode_prefix(text, found.start())
     except (ValueError, RecursionError):
         return "", text
     around = text[: found.start()].removesuffix("```json\n") + text[stop:].removeprefix("\n```")
@@ -140,7 +140,7 @@ def inherited(brief: str) -> Inherited:
 
 def _of_manifest(text: str) -> Inherited:
     try:
-        sheet, _ = raw(text)
+        sheet, _ = decode_prefix(text)
     except (ValueError, RecursionError):
         return Inherited()
     meta, critical = _part(sheet, "session_metadata"), _part(sheet, "critical_context")

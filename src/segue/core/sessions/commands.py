@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from ..base.values import Value, whole
+from ..base.values import Value, parse_digits
 from ..features.verdict import gate
 from ..journal.event import Draft, Event, draft, read_body
 from . import events as ev
@@ -257,7 +257,7 @@ def _create(state: SessionState, c: Create) -> Bodies | Refusal:
 def resolve_item(state: SessionState, text: str) -> str | Refusal:
     """The item that ``#3`` or a text means; a text that is not in the plan means itself."""
     if text.startswith("#") and text[1:].isdecimal():
-        place = whole(text[1:]) - 1
+        place = parse_digits(text[1:]) - 1
         if not 0 <= place < len(state.items):
             return Refusal(
                 "usage",
@@ -315,10 +315,10 @@ def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     text = c.question
     if text.startswith("#") and text[1:].isdecimal():
-        if not 0 < whole(text[1:]) <= len(state.questions):
+        if not 0 < parse_digits(text[1:]) <= len(state.questions):
             told = f"there is no question {text[:99]}: those asked are {len(state.questions)}"
             return Refusal("usage", told, "see `segue status`")
-        text = state.questions[whole(text[1:]) - 1].text
+        text = state.questions[parse_digits(text[1:]) - 1].text
     place = find_question(state, text)
     if place >= 0 and state.questions[place].answer == c.answer:
         return []

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from ..base.values import whole
+from ..base.values import parse_digits
 from ..features import events as feature_events
 from ..features.checks import PERSON, Check
 from ..features.model import Feature
@@ -212,8 +212,8 @@ class AttestStep(Command):
         if old is None:
             return _unknown(self.feature)
         step = self.step
-        if step[:1] == "#" and 0 < whole(step[1:]) <= len(steps_of(old)):
-            step = steps_of(old)[whole(step[1:]) - 1]
+        if step[:1] == "#" and 0 < parse_digits(step[1:]) <= len(steps_of(old)):
+            step = steps_of(old)[parse_digits(step[1:]) - 1]
         if step not in steps_of(old):
             return Refusal("usage", f"{self.feature} has no step {step!r}", "see `segue feature show`")
         if step not in unchecked_steps(old):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ....core.base.values import whole
+from ....core.base.values import parse_digits
 from ....core.sessions import commands as do
 from ....core.sessions.state import key, key_of
 from ....errors import StoreUnavailable
@@ -80,7 +80,7 @@ def _remark(before: SessionState, command: do.Command) -> str:
 def _meant(text: str, keys: list[str]) -> int:
     """The number of the row that a text without one of its own is for, or is much like; 0: of none."""
     if text.isdecimal():
-        return whole(text) if 0 < whole(text) <= len(keys) else 0
+        return parse_digits(text) if 0 < parse_digits(text) <= len(keys) else 0
     from difflib import get_close_matches
 
     near = get_close_matches(key(text), keys, n=1, cutoff=NEAR)

@@ -19,7 +19,7 @@ from anyio import to_thread
 from msgspec import Meta
 
 from ....core import event_kinds as ev
-from ....core.base.values import Value, whole
+from ....core.base.values import Value, parse_digits
 from ....core.event_words import event_object
 from ....core.sessions import budget as money
 from ....core.sessions import commands as do
@@ -182,7 +182,7 @@ async def follow_events(visit: Visit, request: Request, id: str, after: Version 
     session = await to_thread.run_sync(session_of, visit, id)
     last = request.headers.get("last-event-id", "")
     if last:
-        after = whole(last)
+        after = parse_digits(last)
         if not 0 <= after <= WHOLE_MAX:
             raise UsageError("Last-Event-ID is no version", hint="send the id of the last event, or none")
     told = _told(_Following(visit, stream_of(session.id), after))

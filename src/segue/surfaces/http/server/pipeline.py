@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from anyio import to_thread
 
-from ....core.base.values import whole as length_of
+from ....core.base.values import parse_digits as length_of
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
 from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
