@@ -107,7 +107,7 @@ def test_a_reason_without_anything_before_it_is_a_usage_error(started: Cli, word
 
 
 def test_an_empty_checkpoint_is_a_usage_error(started: Cli) -> None:
-    assert "empty checkpoint" in started("checkpoint", code=64).err
+    assert "the checkpoint is empty" in started("checkpoint", code=64).err
 
 
 def test_a_checkpoint_is_all_or_nothing(started: Cli) -> None:

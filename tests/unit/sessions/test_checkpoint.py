@@ -89,8 +89,8 @@ def test_what_is_dropped_and_added_again_is_planned_anew() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (Checkpoint(), "empty checkpoint"),
-        (Checkpoint(stay=True), "empty checkpoint"),
+        (Checkpoint(), "the checkpoint is empty"),
+        (Checkpoint(stay=True), "the checkpoint is empty"),
         (Checkpoint(goal="  "), "the goal is empty"),
         (Checkpoint(name="../up"), "cannot be used as the checkpoint's name"),
     ],

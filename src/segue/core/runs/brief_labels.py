@@ -1,5 +1,5 @@
-"""The labels of a brief's lines, in the order in which they stand: for those who write briefs, and for those who read
-one again that a run was given."""
+"""The labels of a brief's lines, in the order in which they stand: for those who write briefs, and for those
+who read one again that a run was given."""
 
 from __future__ import annotations
 
