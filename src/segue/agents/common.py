@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.base.json_edit import decode_prefix
 from ..core.base.lazy import regex
-from ..core.runs.inherited import OPENING, parted
+from ..core.runs.inherited import OPENING, split_brief
 from ..core.runs.steps import Act, Given, PlanItem, Planning, Prompt, Step
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
@@ -140,7 +140,7 @@ def typed(text: str) -> str:
     if "<hook_context" in text:
         text = _INJECTED.sub("", text)
     text = text.strip()
-    return parted(text)[1] if text.startswith(OPENING) else text
+    return split_brief(text)[1] if text.startswith(OPENING) else text
 
 
 def given(at: float, text: str) -> Iterator[Step]:
@@ -158,7 +158,7 @@ def hooked(at: float, text: str) -> Iterator[Step]:
         yield from given(at, _TAG.sub("", block))
     text = _INJECTED.sub("", text).strip()
     if text.startswith(OPENING):
-        yield from given(at, parted(text)[0])
+        yield from given(at, split_brief(text)[0])
 
 
 def heard(at: float, text: str) -> Iterator[Step]:

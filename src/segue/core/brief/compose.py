@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from heapq import heapify, heappop, heappush
 
 from ...errors import BudgetTooSmall
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.brief_labels import Label
 from ..runs.identifiers import NAME, is_name
-from ..runs.inherited import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, sealed
+from ..runs.inherited import BETWEEN, CLOSING, OPENING, STANDS, STOPPED, UNREACHED, as_item, delimited
 from ..runs.model import Failure
 from .facts import FINISHED, BriefFacts, Claim, PlanLine
 from .file_list import Inventory
@@ -61,7 +61,7 @@ def _composed(shown: BriefFacts, budget: int, more: str) -> str:
     _sentences(page, newest, [*shown.sentences, *map(_inferred, shown.claims)], shown)
     inventory.grow()
     lines = [page.lines["opening"], *(page.lines[label] for label in ORDER if label in page.lines), closing]
-    return sealed("\n".join(plain(line) for block in lines for line in block.split("\n")))
+    return delimited("\n".join(plain(line) for block in lines for line in block.split("\n")))
 
 
 def marked_down(shown: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "") -> str:
@@ -152,7 +152,7 @@ def _end(text: str, most: int) -> str:
     """The sentences at a text's end that fit: what is asked stands last."""
     text = " ".join(text.split())
     while size(text) > most:
-        first = telling.sentences(text)[0]
+        first = sentences.sentences(text)[0]
         if len(first) >= len(text):
             return cut(text, most)
         text = text[len(first) :].lstrip()

@@ -16,9 +16,9 @@ import msgspec
 
 from ..base.lazy import regex
 from ..base.values import Value
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.model import CommandUse, Failure, FileUse, Open, RunDigest
-from ..runs.open_questions import asked
+from ..runs.open_questions import open_question
 from ..runs.shell_commands import kind_of
 from ..runs.written_plans import is_current
 from .relevance import Worth, words, worth
@@ -173,11 +173,11 @@ def _run(shown: BriefFacts, digest: RunDigest) -> None:
         if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
     failures = [one for key, one in reversed(digest.failures.items()) if _still_fails(digest, key, one)]
-    shown.broken = [one for one in failures if one.why and not telling.unrun(one.why)][:3]
+    shown.broken = [one for one in failures if one.why and not sentences.unrun(one.why)][:3]
     shown.solved = [
         one
         for one in reversed(digest.solved)
-        if one.at > digest.steps - SOLVED_STEPS and not telling.unrun(one.why)
+        if one.at > digest.steps - SOLVED_STEPS and not sentences.unrun(one.why)
     ][:1]
     _refusal(shown, digest, failures)
     shown.ending = _ending(digest)
@@ -196,7 +196,7 @@ def _run(shown: BriefFacts, digest: RunDigest) -> None:
     shown.sentences = spoken(digest, finished=shown.ending == FINISHED)
     last = digest.tail[-1] if digest.tail else None
     if last is not None and last.kind == "say" and (shown.ending == FINISHED or last.text.endswith("?")):
-        shown.asked = asked(last.text)
+        shown.asked = open_question(last.text)
 
 
 def _refusal(shown: BriefFacts, digest: RunDigest, failures: list[Failure]) -> None:
@@ -204,9 +204,9 @@ def _refusal(shown: BriefFacts, digest: RunDigest, failures: list[Failure]) -> N
     if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
         shown.refused = digest.refused
     lately = [one for one in reversed(digest.solved) if one.at > digest.steps - CUT_STEPS]
-    unrun = next((one for one in [*failures, *lately] if telling.unrun(one.why)), None)
+    unrun = next((one for one in [*failures, *lately] if sentences.unrun(one.why)), None)
     if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, shown.refused.at if shown.refused else 0):
-        shown.refused = Failure(unrun.what, telling.unrun(unrun.why), unrun.at)
+        shown.refused = Failure(unrun.what, sentences.unrun(unrun.why), unrun.at)
         shown.refused_by = "the harness"
 
 
@@ -251,13 +251,13 @@ def _pending(what: str, act: str) -> str:
 def _requests(shown: BriefFacts, digest: RunDigest) -> None:
     prompts = digest.prompts
     first = digest.first_prompt
-    goal = next((one for one in reversed(prompts) if telling.is_substantial(one.text)), None)
+    goal = next((one for one in reversed(prompts) if sentences.is_substantial(one.text)), None)
     if goal is None:
         short = max(prompts, key=lambda one: len(one.text), default=None)  # a command says more than a "yes"
-        goal = first if first and telling.is_substantial(first.text) else short
+        goal = first if first and sentences.is_substantial(first.text) else short
     inherited = digest.inherited
     shown.inherits = bool(inherited)
-    if inherited.goal and (goal is None or not telling.is_substantial(goal.text)):
+    if inherited.goal and (goal is None or not sentences.is_substantial(goal.text)):
         shown.goal, shown.first = inherited.goal, inherited.first
         shown.latest = quoted(goal.text) if goal else ""
     elif goal is not None:
@@ -265,23 +265,23 @@ def _requests(shown: BriefFacts, digest: RunDigest) -> None:
         if prompts[-1].text != goal.text:
             shown.latest, shown.answers = quoted(prompts[-1].text), digest.answers
         earlier = [
-            one.text for one in reversed(prompts) if one.at < goal.at and telling.is_substantial(one.text)
+            one.text for one in reversed(prompts) if one.at < goal.at and sentences.is_substantial(one.text)
         ]
         shown.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
         if inherited.goal:
             shown.first = inherited.first or inherited.goal
-        elif first and first.text != goal.text and telling.is_substantial(first.text):
+        elif first and first.text != goal.text and sentences.is_substantial(first.text):
             shown.first = quoted(first.text)
-    told = [telling.flat(one.text) for one in reversed(digest.standing)]
+    told = [sentences.flat(one.text) for one in reversed(digest.standing)]
     shown.standing = list(dict.fromkeys([*told, *inherited.standing]))
 
 
 def quoted(prompt: str) -> str:
     """A prompt without pasted logs and code, markup taken off, on one line."""
-    text = telling.unpasted(prompt)
+    text = sentences.unpasted(prompt)
     if not words(text):
         text = prompt
-    return telling.flat(text)
+    return sentences.flat(text)
 
 
 def _plans(shown: BriefFacts, digest: RunDigest) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..runs import sentences
-from ..runs.inherited import sealed, unmarked
+from ..runs.inherited import delimited, without_marks
 from ..runs.model import RunDigest
 from ..runs.quotable import RunText
 from .compose import compose, marked_down
@@ -96,13 +96,13 @@ def place(one: Passage) -> tuple[str, str]:
         part = "ran" if one.command else "seen"
     if part in ("said", "names", "commands", "files"):
         return part, ""
-    head = cut(unmarked(one.head), HEAD_BYTES) or "elsewhere"
+    head = cut(without_marks(one.head), HEAD_BYTES) or "elsewhere"
     return part, f"$ {head}" if part == "ran" else head
 
 
 def shown(one: Passage) -> list[str]:
     """The lines of a passage as they are shown."""
-    text = unmarked(one.text)
+    text = without_marks(one.text)
     if one.kind in _WHO:
         return [f"  {_WHO[one.kind]}: {plain(' '.join(text.split()))}"]
     if one.kind == "names":
@@ -146,7 +146,7 @@ def account(
     bullets: bool = False,
 ) -> str:  # fmt: skip
     """The brief and the passages behind it, in at most so many bytes; with bullets, as Markdown."""
-    brief = sealed((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
+    brief = delimited((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
     opening, _, closing = brief.rpartition("\n")
     sheet = Sheet()
     fill(sheet, passages(blocks, digest, brief), budget - size(brief) - 1)

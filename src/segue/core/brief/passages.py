@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 import msgspec
 
 from ..base.lazy import regex
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.identifiers import NAME, is_name
 from ..runs.model import RecentStep, RunDigest
 from ..runs.quotable import SAID, RunText
@@ -125,7 +125,7 @@ def parts(block: RunText) -> Iterator[str]:
         yield from _cut(block.text)
         return
     together: list[str] = []
-    for sentence in telling.sentences(block.text):
+    for sentence in sentences.sentences(block.text):
         if len(sentence) < 12:
             continue
         together.append(sentence[:SENTENCE_CHARS])

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from ..base.lazy import regex
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.brief_labels import Label
 from ..runs.model import RunDigest, SaidText
 
@@ -71,7 +71,7 @@ def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
         told = _spoken(one, one.at > asked, 1.2)
         found += map(_of_a_finished_turn, told) if finished else told
     for one in digest.reports[-2:]:
-        told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
+        told = [text for text in _spoken(one, False, 1.0) if not sentences.gives_orders(text.text)]
         found += [Sentence(text.text, Label.REPORTED, text.at, 0.9) for text in told]
     for one in digest.notes[-4:]:
         found.append(Sentence(one.text, Label.LAST_STEPS, one.at, 1.0))
@@ -82,12 +82,12 @@ def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
 
 def _spoken(said: SaidText, fresh: bool, weight: float) -> list[Sentence]:
     found = []
-    for raw in telling.sentences(said.text):
+    for raw in sentences.sentences(said.text):
         text = _LEAD.sub("", raw)
         going = fresh and _GOING.search(text) is not None
         label = (
             Label.UNDER_WAY if going
-            else Label.DECIDED if telling.is_choice(text)
+            else Label.DECIDED if sentences.is_choice(text)
             else Label.DONE if _is_done(text)
             else Label.UNDER_WAY if fresh
             else Label.LEARNT if _FOUND.search(text)

@@ -22,8 +22,8 @@ from ..base.values import count as plural
 from ..brief.long_brief import Sheet
 from ..brief.page import plain
 from ..brief.passages import Passage
-from ..runs import sentences as telling
-from ..runs.inherited import CLOSING, sealed, unmarked
+from ..runs import sentences
+from ..runs.inherited import CLOSING, delimited, without_marks
 
 TOKENS_MIN = 300
 LEVELS = {"minimal": 5_000, "balanced": 25_000, "full": 40_000}
@@ -171,7 +171,7 @@ def _by_line(count: Counter) -> Counter:
 def nested(briefs: Sequence[str]) -> list[str]:
     """Each form with what only the smaller ones say: a larger brief never loses a fact."""
     found: list[str] = []
-    for brief in map(sealed, briefs):
+    for brief in map(delimited, briefs):
         lines = brief.split("\n")
         if found:
             told = " ".join(brief.split())
@@ -187,7 +187,7 @@ def facts(brief: str) -> list[str]:
     found: dict[str, None] = {}
     for line in brief.split("\n")[1:-1]:
         label, colon, rest = line.partition(": ")
-        parts = telling.sentences(_in_lines(rest)) if colon else []
+        parts = sentences.sentences(_in_lines(rest)) if colon else []
         for part in parts or [label]:
             bare = " ".join(part.removeprefix("now ").rstrip("….: ").split())
             if len(bare) > 3 and not bare.startswith("FILES and"):
@@ -270,8 +270,8 @@ def _quotes(quotes: Iterable[Passage], weights: Mapping[str, float], cost: Count
 
 def _shown(one: Candidate, piece: str) -> Iterator[str]:
     bar = "  " if one.trust == "yours" else "  | "
-    for line in unmarked(piece).split("\n"):
-        if one.trust != "data" or not telling.gives_orders(line):
+    for line in without_marks(piece).split("\n"):
+        if one.trust != "data" or not sentences.gives_orders(line):
             yield f"{bar}{plain(line)}".rstrip()
 
 
@@ -280,7 +280,7 @@ def _section(one: Candidate) -> str:
 
 
 def _heading(one: Candidate) -> str:
-    return f"  {plain(unmarked(one.title or one.id))} ({_WHOSE.get(one.trust, one.trust)})"
+    return f"  {plain(without_marks(one.title or one.id))} ({_WHOSE.get(one.trust, one.trust)})"
 
 
 def _text(brief: str, known: Sequence[Candidate], taken: Sequence[_Piece]) -> str:
