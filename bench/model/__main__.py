@@ -33,7 +33,7 @@ from segue.core.brief.compose import compose
 from segue.core.brief.facts import BriefFacts, facts
 from segue.core.models.grounding import Grounded, ground
 from segue.core.models.spending import Caps, Price, ceiling
-from segue.core.runs import sentences as telling
+from segue.core.runs import sentences
 from segue.effects.models import request_of
 from segue.services.brief.gather import RunsSummary
 from segue.services.models import ask as models
@@ -127,8 +127,8 @@ def quoting(place: Place) -> list[dict[str, Any]]:
     claims = [
         {"kind": "decision", "text": sentence, "evidence": [source.id]}
         for source in place.material.sources
-        for sentence in telling.sentences(source.text)
-        if source.voice == "agent" and telling.is_choice(sentence)
+        for sentence in sentences.sentences(source.text)
+        if source.voice == "agent" and sentences.is_choice(sentence)
     ]
     return claims[-12:]
 

@@ -15,7 +15,7 @@ from segue.agents.base import loads
 from segue.agents.common import mended, seconds
 from segue.core.brief.facts import facts
 from segue.core.runs.digest import fold
-from segue.core.runs.inherited import parted
+from segue.core.runs.inherited import split_brief
 from segue.core.runs.steps import Step
 from segue.effects.files.growing_file import chunks
 from segue.services.brief.brief import written as brief
@@ -107,7 +107,7 @@ def test_a_time_is_a_time_of_ours_or_none(stamp):
 def test_the_words_around_a_brief_are_kept(before, after):
     middle = "[segue] Where the last run stopped.\nGOAL: x\n[/segue]"
     for text in (f"{before}\n{middle}\n{after}", f"{before}{after}"):
-        ours, rest = parted(text)
+        ours, rest = split_brief(text)
         if not ours:
             assert rest == text
         elif "[segue]" not in before and "[/segue]" not in after:

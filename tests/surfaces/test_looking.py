@@ -165,7 +165,7 @@ def test_resumable_has_paused_and_left_sessions_and_no_ended_ones(started: Cli) 
 def test_log_tells_the_journal_in_words_and_takes_limit_and_after(started: Cli) -> None:
     lines = started("log").out.splitlines()
     assert len(lines) == 9
-    assert lines[1].split(maxsplit=3)[2:] == ["user", "session begun: Refactor authentication to JWT"]
+    assert lines[1].split(maxsplit=3)[2:] == ["user", "session started: Refactor authentication to JWT"]
     assert lines[-1].endswith("begun: auth middleware")
     assert [e["version"] for e in started("log", "--limit", "2", "--json").value] == [7, 8]
     assert [e["version"] for e in started("log", "--after", "6", "--json").value] == [7, 8]
@@ -197,7 +197,7 @@ def test_log_shows_a_kind_that_is_not_known_as_such(started: Cli) -> None:
         version = segue.session("jwt").state.version
         draft = ev.Draft("future.kind", b'{"x":1}', "2026-11-15T00:00:00.000000Z", "user")
         segue.workspace.store.append(Append("session/jwt", version, [draft]))
-    assert "future.kind (not known to this Segue)" in started("log").out
+    assert "future.kind (unknown to this version of Segue)" in started("log").out
     event = started("log", "--json").value[-1]
     assert (event["known"], event["body"]) == (False, {"x": 1})
 
@@ -206,7 +206,7 @@ def test_log_marks_an_erased_event(started: Cli) -> None:
     started("note", "the password is swordfish")
     started("scrub", "swordfish", "--yes")
     assert "swordfish" not in started("log").out
-    assert "[erased in part]" in started("log").out
+    assert "[partly erased]" in started("log").out
     assert [e["version"] for e in started("log", "--json").value if e["erased"]] == [9]
 
 

@@ -81,7 +81,7 @@ def test_bad_wishes_are_told(cli: Cli) -> None:
     assert "top_k" in cli("recall", "x", "--limit", "0", code=64).err
     assert "which one" in cli("memories", "show", code=64).err
     assert "no session 'nope'" in cli("memories", "prune", "--session", "nope", code=64).err
-    assert "since is no time" in cli("recall", "x", "--since", "nonsense", code=64).err
+    assert "since is not a time" in cli("recall", "x", "--since", "nonsense", code=64).err
     assert "time to live" in cli("remember", "x", "--ttl", "-5", code=64).err
 
 

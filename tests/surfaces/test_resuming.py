@@ -68,7 +68,7 @@ def test_explain_says_what_was_loaded_and_that_a_note_is_missing(work: Cli) -> N
 def test_a_budget_that_is_too_small_changes_nothing(work: Cli) -> None:
     work("pause")
     assert "at least 300 tokens" in work("resume", "--budget", "299", code=64).err
-    assert "no budget is called 'huge'" in work("resume", "--budget", "huge", code=64).err
+    assert "unknown budget: 'huge'" in work("resume", "--budget", "huge", code=64).err
     assert work("status", "--json").value["status"] == "paused"
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
-from ..core.base.json_prefix import raw
+from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
 from ..core.base.values import Value
 from ..core.runs.steps import Step
@@ -178,7 +178,7 @@ def objects(output: str) -> Iterator[dict[str, Any]]:
     for line in lines:
         if line.lstrip().startswith("{"):
             try:
-                value, _ = raw(line, line.find("{"))
+                value, _ = decode_prefix(line, line.find("{"))
             except (ValueError, RecursionError):
                 continue
             if isinstance(value, dict):
@@ -213,7 +213,7 @@ def loads(line: bytes, decoder: msgspec.json.Decoder[T]) -> tuple[list[T], int]:
     is_torn = False
     while at < len(text):
         try:
-            value, end = raw(text, at)
+            value, end = decode_prefix(text, at)
         except (ValueError, RecursionError):
             bad += not is_torn
             is_torn = True

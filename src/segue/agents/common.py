@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from ..core.base.json_prefix import raw
+from ..core.base.json_prefix import decode_prefix
 from ..core.base.lazy import regex
-from ..core.runs.inherited import OPENING, parted
+from ..core.runs.inherited import OPENING, split_brief
 from ..core.runs.steps import Act, Given, PlanItem, Planning, Prompt, Step
 
 _PATCHED = regex(r"^\*\*\* (Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
@@ -122,7 +122,7 @@ def elements(text: str, at: int) -> list[str]:
         while at < len(text) and text[at] in " \t\r\n,":
             at += 1
         try:
-            _, end = raw(text, at)
+            _, end = decode_prefix(text, at)
         except (ValueError, RecursionError):
             return found
         found.append(text[at:end])
@@ -140,7 +140,7 @@ def typed(text: str) -> str:
     if "<hook_context" in text:
         text = _INJECTED.sub("", text)
     text = text.strip()
-    return parted(text)[1] if text.startswith(OPENING) else text
+    return split_brief(text)[1] if text.startswith(OPENING) else text
 
 
 def given(at: float, text: str) -> Iterator[Step]:
@@ -158,7 +158,7 @@ def hooked(at: float, text: str) -> Iterator[Step]:
         yield from given(at, _TAG.sub("", block))
     text = _INJECTED.sub("", text).strip()
     if text.startswith(OPENING):
-        yield from given(at, parted(text)[0])
+        yield from given(at, split_brief(text)[0])
 
 
 def heard(at: float, text: str) -> Iterator[Step]:

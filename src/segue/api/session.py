@@ -145,9 +145,8 @@ class Session(SessionHandle):
     ) -> Saved:  # fmt: skip
         """Any mix of changes, all or none; with a name, a state to come back to.
 
-        What has two parts (a blocked item and why, a decision and why,
-        a question and its answer …) is a pair,
-        or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``."""
+        What has two parts (a blocked item and why, a decision and why, a question and its answer …) is a
+        pair, or one text where the second part may be missing. ``focus`` is ``FILE[:POSITION]``."""
         made = Checkpoint(
             done=texts(done), begin=texts(begin), add=texts(add), block=_pairs(block), unblock=texts(unblock),
             drop=_pairs(drop), stay=stay, note=note or None, decide=_pairs(decide), ask=texts(ask),

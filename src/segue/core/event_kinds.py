@@ -1,6 +1,6 @@
-"""Every kind of event in one place, for those who read a whole journal.
+"""Every kind of event, re-exported from one module for code that reads whole journals.
 
-Bodies live with the capability that they belong to (``<capability>/events.py``); this stands above all.
+Bodies are defined with their capability (``<capability>/events.py``). Importing this module registers all.
 """
 
 from __future__ import annotations

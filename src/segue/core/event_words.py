@@ -1,4 +1,4 @@
-"""Events in words: a line for each, whatever its kind, and as an object for programs."""
+"""How an event is shown: as a line of text for people, and as a JSON object for programs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 from . import event_kinds as ev
 from .base import canonical
 from .base.text import one_line
+from .base.values import count
 
 
-def _with(text: str, more: str, before: str = ": ") -> str:
-    return f"{text}{before}{more}" if more else text
+def _with(text: str, detail: str, separator: str = ": ") -> str:
+    return f"{text}{separator}{detail}" if detail else text
 
 
 def _thread(body: ev.ThreadMoved) -> str:
@@ -20,17 +21,17 @@ def _thread(body: ev.ThreadMoved) -> str:
 
 def _focus(body: ev.FocusSet) -> str:
     where = body.file or body.note_title or body.note_id
-    return _with(f"looks at {where}", body.position, ":") if where else "looks at nothing in particular"
+    return _with(f"focus on {where}", body.position, ":") if where else "focus cleared"
 
 
 def _described(body: ev.Described) -> str:
     parts = [f"{name}: {text}" for name, text in (("goal", body.goal), ("summary", body.summary)) if text]
-    return "; ".join(parts) or "goal or summary emptied"
+    return "; ".join(parts) or "goal or summary cleared"
 
 
 def _pairs(values: dict[str, Any]) -> str:
-    told = [f"{name}={value}" for name, value in sorted(values.items()) if value not in ("", 0, False)]
-    return ", ".join(told) or "nothing set"
+    parts = [f"{name}={value}" for name, value in sorted(values.items()) if value not in ("", 0, False)]
+    return ", ".join(parts) or "nothing set"
 
 
 def _gap(body: ev.Gap) -> str:
@@ -57,12 +58,12 @@ def _feature_changed(body: ev.FeatureChanged) -> str:
 
 def _ran(body: ev.CheckRan) -> str:
     ended = f"exit {body.exit_code}" if body.exit_code is not None else f"signal {body.signal}"
-    told = body.fault or ("timed out" if body.timed_out else ended)
-    return f"feature {body.feature}: ran {body.command}: {told} in {body.duration_seconds:.1f} s"
+    outcome = body.fault or ("timed out" if body.timed_out else ended)
+    return f"feature {body.feature}: ran {body.command}: {outcome} in {body.duration_seconds:.1f} s"
 
 
 WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
-    ev.Created: lambda b: f"session begun: {b.goal}",
+    ev.Created: lambda b: f"session started: {b.goal}",
     ev.Started: lambda b: "started",
     ev.SessionPaused: lambda b: _with("paused", b.reason) + ("" if b.cause == "user" else f" ({b.cause})"),
     ev.Resumed: lambda b: "resumed",
@@ -73,7 +74,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Rewound: _rewound,
     ev.Gap: _gap,
     ev.Imported: lambda b: _with("imported", b.source, " from "),
-    ev.Erased: lambda b: f"a text was erased from {len(b.versions)} of the events",
+    ev.Erased: lambda b: f"text erased from {count(len(b.versions), 'event')}",
     ev.ItemAdded: lambda b: f"planned: {b.text}",
     ev.ItemBegun: lambda b: f"begun: {b.text}",
     ev.ItemDone: lambda b: f"done: {b.text}",
@@ -86,7 +87,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.Answered: lambda b: f"answered: {b.text}: {b.answer}",
     ev.Learnt: lambda b: f"learnt: {b.text}",
     ev.ErrorSeen: lambda b: f"error: {b.text}",
-    ev.PendingRefused: lambda b: _with(f"not kept: {b.what}: {b.reason}", b.declared, ", declared "),
+    ev.PendingRefused: lambda b: _with(f"not saved: {b.what}: {b.reason}", b.declared, ", declared "),
     ev.ErrorSolved: lambda b: f"solved: {b.text}: {b.solution}",
     ev.ThreadMoved: _thread,
     ev.FocusSet: _focus,
@@ -107,7 +108,7 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
     ev.FeatureRemoved: lambda b: _with(f"feature {b.id}: removed", b.reason, ", because: "),
     ev.FeatureMoved: lambda b: _with(_with(f"feature {b.id}: {b.status}", b.reason), b.claim, ", "),
     ev.StepAttested: lambda b: f"feature {b.feature}: {b.who} attests {b.step}: {b.note}",
-    ev.ChecksBegun: lambda b: f"feature {b.feature}: {len(b.checks)} of its checks begun",
+    ev.ChecksBegun: lambda b: f"feature {b.feature}: {count(len(b.checks), 'check')} started",
     ev.CheckRan: _ran,
     ev.CheckReported: lambda b: f"feature {b.feature}: {b.source} says {b.passed} passed, {b.failed} failed",
     ev.TranscriptShared: lambda b: f"transcript of {b.agent} {b.native} shared, {b.size:,} bytes",
@@ -118,13 +119,16 @@ WORDS: dict[type[ev.Body], Callable[[Any], str]] = {
 def event_words(event: ev.Event) -> str:
     """What happened, on one line."""
     body = ev.read_body(event)
-    tell = WORDS.get(type(body)) if body is not None else None
-    text = one_line(tell(body)) if tell is not None else f"{one_line(event.kind)} (not known to this Segue)"
-    return f"{text} [erased in part]" if event.erased else text
+    describe = WORDS.get(type(body)) if body is not None else None
+    if describe is not None:
+        text = one_line(describe(body))
+    else:
+        text = f"{one_line(event.kind)} (unknown to this version of Segue)"
+    return f"{text} [partly erased]" if event.erased else text
 
 
 def event_object(event: ev.Event) -> dict[str, Any]:
-    """An event for programs: the envelope, and the body as it stands in the journal."""
+    """The envelope and the body as stored, for JSON output. An unreadable body is ``None``."""
     try:
         body = canonical.decode(event.body)
     except (ValueError, UnicodeDecodeError):

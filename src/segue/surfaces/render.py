@@ -16,7 +16,7 @@ from typing import Any, TextIO
 import msgspec
 
 from ..core.base.values import count as count
-from ..core.base.values import whole
+from ..core.base.values import parse_digits
 
 _COLOURS = {
     "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35",
@@ -94,8 +94,8 @@ def _can_encode(stream: TextIO, text: str) -> bool:
 
 def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
     given = environment.get("COLUMNS", "")
-    if whole(given) > 0:
-        return max(40, whole(given))
+    if parse_digits(given) > 0:
+        return max(40, parse_digits(given))
     try:
         return max(40, os.get_terminal_size(stream.fileno()).columns)
     except (OSError, ValueError, AttributeError):

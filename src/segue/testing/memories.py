@@ -25,8 +25,8 @@ from ..core.memories.model import (
     may_read,
     tombstone,
 )
-from ..core.memories.ranking import lent, rank
-from ..core.memories.words import asked, words
+from ..core.memories.ranking import rank, with_neighbours
+from ..core.memories.words import query_words, words
 from ..errors import StaleVersion
 from ..stores.base import Memories
 from ..stores.memory_changes import MemoryChange, StoredMemory
@@ -75,17 +75,17 @@ def found(
 ) -> list[tuple[str, float]]:
     """(id, score) of what a reader finds."""
     where = where or MemoryFilter()
-    text = store.match(reader, asked(query), where, 100)
+    text = store.match(reader, query_words(query), where, 100)
     near = dict(store.near(reader, MODEL, vector_of(query), where, 100))
-    ranked = rank(asked(query), text, near, semantic=False)
-    ranked = lent(ranked, store.places([one.no for one in ranked[:2]], reader, 2))
+    ranked = rank(query_words(query), text, near, semantic=False)
+    ranked = with_neighbours(ranked, store.places([one.no for one in ranked[:2]], reader, 2))
     there = store.take([one.no for one in ranked], reader)
     return sorted((there[one.no].id, round(one.score, 6)) for one in ranked if one.no in there)
 
 
 def seen(store: Memories, reader: MemoryReader, query: str) -> dict[str, Any]:
     """All that a reader can learn from a store: results, scores, counts, lists and trails."""
-    text = store.match(reader, asked(query), MemoryFilter(), 100)
+    text = store.match(reader, query_words(query), MemoryFilter(), 100)
     numbers = [hit.no for hit in text.hits]
     return {
         "found": found(store, reader, query),
@@ -183,7 +183,7 @@ class MemoriesSuite(ABC):
     def test_full_text_finds_words_and_says_how_many_hold_them(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)
         add(store, memory("m1", "tests fail without JWT_SECRET"), memory("m2", "the tests are slow"))
-        text = store.match(HERE, asked("JWT_SECRET tests"), MemoryFilter(), 100)
+        text = store.match(HERE, query_words("JWT_SECRET tests"), MemoryFilter(), 100)
         assert text.total == 2 and max(text.counts) == 2 and len(text.hits) == 2
         best = max(found(store, HERE, "JWT_SECRET"), key=lambda pair: pair[1])
         assert best[0] == "m1"
@@ -220,7 +220,9 @@ class MemoriesSuite(ABC):
         store.write(
             MemoryChange(puts=[kept(replace(memory("m3", session="s1"), deprecated=NOW, revision=2))])
         )
-        text = store.match(HERE, asked("alpha bravo charlie delta echo foxtrot golf"), MemoryFilter(), 100)
+        text = store.match(
+            HERE, query_words("alpha bravo charlie delta echo foxtrot golf"), MemoryFilter(), 100
+        )
         numbers = {one.id: no for no, one in store.take([hit.no for hit in text.hits], HERE).items()}
         found = store.places(list(numbers.values()), HERE, 2)
         names = {no: id for id, no in numbers.items()}
@@ -329,7 +331,7 @@ class MemoriesSuite(ABC):
         for reader, wanted in readers.values():
             assert {id for id, _ in found(store, reader, "pool")} == wanted
             assert {one.id for one in store.listing(reader, MemoryFilter(), NOW)} == wanted
-            assert store.match(reader, asked("pool"), MemoryFilter(), 10).total == len(wanted)
+            assert store.match(reader, query_words("pool"), MemoryFilter(), 10).total == len(wanted)
 
     def test_writers_beside_each_other_lose_nothing(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)

@@ -10,7 +10,7 @@ from segue.core.brief.facts import facts
 from segue.core.brief.relevance import worth
 from segue.core.runs.digest import fold
 from segue.core.runs.steps import Call, End, Plan, PlanItem, Prompt, Result, Say, Step
-from segue.core.runs.written_plans import numbered
+from segue.core.runs.written_plans import numbered_plan
 
 
 def run(command: str, text: str = "", exit: int = 0) -> list[Step]:
@@ -52,8 +52,8 @@ def test_a_commit_leaves_behind_what_failed_before_it_but_not_a_check() -> None:
     ],
 )
 def test_a_list_far_from_its_announcement_or_of_options_is_no_plan(text: str) -> None:
-    assert numbered(text) == []
-    assert numbered("The plan:\n\n1. Here\n2. There") == ["Here", "There"]
+    assert numbered_plan(text) == []
+    assert numbered_plan("The plan:\n\n1. Here\n2. There") == ["Here", "There"]
 
 
 def test_what_was_not_done_is_not_told_as_done() -> None:

@@ -307,7 +307,7 @@ def test_a_file_that_is_not_trusted_declares_nothing(segue: Segue, project: Path
         ("[[handover.step]]\nkind = 'webhook'\nurl = 'https://u:p@example.org'", "credentials", ""),
         ("[[handover.step]]\nkind = 'note'\nretries = -1", "below 0", ""),
         ("[[handover.step]]\nkind = 'note'\n[[handover.step]]\nkind = 'note'", "two steps", "name"),
-        ("[[handover.step]]\nkind = 'note'\nname = '../x'", "cannot be the step's name", ""),
+        ("[[handover.step]]\nkind = 'note'\nname = '../x'", "cannot be used as the step's name", ""),
     ],
 )  # fmt: skip
 def test_what_is_wrong_in_a_declaration_is_named_with_the_nearest(

@@ -12,7 +12,7 @@ from segue.core.memories import curation as curate
 from segue.core.memories.model import INSTRUCTION, Memory, MemoryFilter, reads_like_an_order
 from segue.core.memories.ranking import Hit, Texts, rank
 from segue.core.memories.stem import stem
-from segue.core.memories.words import asked, exact_words, words
+from segue.core.memories.words import exact_words, query_words, words
 from segue.effects.vectors.embedder import HashEmbedder, choose
 from segue.errors import (
     BadImport,
@@ -64,8 +64,8 @@ def test_prose_has_no_names_in_it():
 
 
 def test_a_query_leaves_out_words_that_say_nothing_unless_there_are_no_others():
-    assert asked("why do the tests fail") == ["test", "fail"]
-    assert asked("what is this") != []
+    assert query_words("why do the tests fail") == ["test", "fail"]
+    assert query_words("what is this") != []
 
 
 @pytest.mark.parametrize(
@@ -292,6 +292,9 @@ def test_an_audit_names_what_says_the_same_and_what_speaks_against_each_other(se
     ("one", "other", "against"),
     [("use tabs in Makefile", "avoid tabs in Makefile", True),
      ("retry 3 times on 502", "retry 5 times on 502", True),
+     ("the nightly export works", "the nightly export is broken", True),
+     ("telemetry must be enabled", "telemetry must be disabled", True),
+     ("enable or disable telemetry", "telemetry must be disabled", False),
      ("the cache is on", "the cache is warm", False)],
 )  # fmt: skip
 def test_contradictions_are_candidates_in_words(one: str, other: str, against: bool):

@@ -34,10 +34,10 @@ def test_a_time_to_live_is_a_time(seg: Segue, seconds: float):
 
 def test_times_that_are_none_are_refused_and_others_are_written_in_one_way(seg: Segue):
     for field in ("created", "valid_from", "valid_to"):
-        with pytest.raises(UsageError, match=f"{field} is no time"):
+        with pytest.raises(UsageError, match=f"{field} is not a time"):
             seg.remember("x", **{field: "soon"})
     for field in ("since", "until"):
-        with pytest.raises(UsageError, match=f"{field} is no time"):
+        with pytest.raises(UsageError, match=f"{field} is not a time"):
             seg.recall("x", **{field: "nonsense"})
     seg.remember("an old fact", created="2026-03-01T09:00+02:00")
     [found] = seg.recall("fact", since="2026-03-01", until="2026-03-01")
@@ -65,7 +65,7 @@ def test_what_is_changed_passes_the_same_door(seg: Segue):
     id = seg.remember("the key is kept elsewhere").id
     changed = seg.memories.update(id, error_pattern=f"401 with {KEY}", correct_approach="a\x1b[31mb\x00c")
     assert KEY not in changed.error_pattern and changed.correct_approach == "abc"
-    with pytest.raises(UsageError, match="expires is no time"):
+    with pytest.raises(UsageError, match="expires is not a time"):
         seg.memories.update(id, expires="never")
 
 

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from segue.api.segue import Segue
-from segue.core.memories.ranking import Hit, ScoredMemory, SessionNeighbours, Texts, by_session, lent
+from segue.core.memories.ranking import (
+    Hit,
+    ScoredMemory,
+    SessionNeighbours,
+    Texts,
+    by_session,
+    with_neighbours,
+)
 from segue.effects.vectors.embedder import HashEmbedder
 
 MEANINGS = ({"car", "automobile", "vehicle"}, {"dog", "puppy", "hound"}, {"soup", "broth", "stew"})
@@ -79,7 +86,7 @@ def test_a_name_is_asked_for_by_itself_and_lends_nothing(seg: Segue):
 def test_neighbours_are_lent_the_most_that_anybody_offers_and_unknown_ones_come_in():
     ranked = [ScoredMemory(1, 1.0, 0.0, None), ScoredMemory(3, 0.8, 0.0, None)]
     places = {1: SessionNeighbours("s", [[2], [3]]), 3: SessionNeighbours("s", [[2, 4], [1]])}
-    found = {one.no: round(one.score, 3) for one in lent(ranked, places, least=0.1)}
+    found = {one.no: round(one.score, 3) for one in with_neighbours(ranked, places, least=0.1)}
     assert found == {1: 1.08, 3: 0.9, 2: 0.35, 4: 0.3}
 
 

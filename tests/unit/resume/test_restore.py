@@ -45,7 +45,7 @@ def test_any_number_from_300_up_is_a_budget() -> None:
     assert budget_of(300) == ("custom", 300)
     with pytest.raises(BudgetTooSmall, match="at least 300"):
         budget_of(299)
-    with pytest.raises(UsageError, match="no budget is called 'huge'"):
+    with pytest.raises(UsageError, match="unknown budget: 'huge'"):
         budget_of("huge")
 
 

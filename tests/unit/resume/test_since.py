@@ -172,7 +172,7 @@ def test_a_branch_that_was_merged_and_removed_is_found_in_the_other(seg: Segue, 
     told = seg.since()
     assert (told.switched, told.merged, told.branch_gone, told.merges) == (True, True, True, 1)
     assert told.files == Files(modified=("b.py",))
-    assert told.suggestions[0].do == "go on in main"
+    assert told.suggestions[0].do == "continue on main"
 
 
 def test_a_rebase_is_told_from_a_loss(seg: Segue, repo: Repository) -> None:
@@ -221,7 +221,7 @@ def test_a_merge_in_the_middle_has_conflicts_to_be_solved_first(seg: Segue, repo
     repo.git("merge", "-q", "other", ok=False)
     told = seg.since()
     assert (told.doing, told.conflicts) == ("merge", ("a.py",))
-    assert told.suggestions[0].do == "solve the conflicts in a.py"
+    assert told.suggestions[0].do == "resolve the conflicts in a.py"
 
 
 def test_detached_heads_are_compared_by_their_commits(seg: Segue, repo: Repository) -> None:
@@ -323,7 +323,7 @@ def test_without_git_and_without_a_scene_files_are_not_guessed(home: Path, tmp_p
         seg.start("Use tokens")
         told = seg.since()
     assert told.files.count == 0
-    assert told.unknown == ("which files changed: there is no git, and no scene was kept",)
+    assert told.unknown == ("which files changed: this is not a git repository, and no scene was saved",)
 
 
 def test_dependencies_that_changed_in_a_lock_file_are_named(seg: Segue, repo: Repository) -> None:

@@ -10,7 +10,7 @@ from segue.core.brief.compose import compose, marked_down
 from segue.core.brief.facts import BriefFacts, PlanLine, facts
 from segue.core.brief.manifest import manifest
 from segue.core.runs.digest import fold
-from segue.core.runs.inherited import Inherited, inherited, parted, same
+from segue.core.runs.inherited import Inherited, inherited_facts, is_same_item, split_brief
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Call, Given, Plan, PlanItem, Prompt, Result, Say, Step
 
@@ -84,9 +84,9 @@ def test_an_item_that_was_cut_is_known_by_its_beginning() -> None:
     shown = BriefFacts(
         goal=GOAL, plan=[PlanLine(long, "active"), *(PlanLine(f"{n} {long}", "next") for n in range(8))]
     )
-    told = inherited(compose(shown))
+    told = inherited_facts(compose(shown))
     assert told.plan[0].endswith("…")
-    assert same(told.plan[0], long)
+    assert is_same_item(told.plan[0], long)
     assert told.without([long]).plan == told.plan[1:]
 
 
@@ -107,9 +107,9 @@ def test_go_on_is_no_goal() -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_a_brief_in_a_prompt_is_parted_from_the_users_words(form: str) -> None:
     text = FORMS[form](facts([first_run()]))
-    brief, words = parted(f"{text}\n\nPlease go on with it")
+    brief, words = split_brief(f"{text}\n\nPlease go on with it")
     assert (brief, words) == (text, "Please go on with it")
-    assert inherited(brief).goal.startswith(GOAL)
+    assert inherited_facts(brief).goal.startswith(GOAL)
 
 
 @pytest.mark.parametrize(
@@ -122,24 +122,24 @@ def test_a_brief_in_a_prompt_is_parted_from_the_users_words(form: str) -> None:
     ],
 )
 def test_words_about_us_are_the_users(words: str) -> None:
-    assert parted(words) == ("", words)
+    assert split_brief(words) == ("", words)
 
 
 def test_a_model_that_failed_once_does_not_block_the_next_run() -> None:
     text = compose(BriefFacts(goal=GOAL, faults="overloaded"))
     assert "BLOCKED: the model failed" in text
-    assert inherited(text).blocked == ()
+    assert inherited_facts(text).blocked == ()
 
 
 def test_a_blocked_item_stays_blocked() -> None:
     shown = BriefFacts(goal=GOAL, plan=[PlanLine("Deploy it", "blocked", "no access yet")])
-    assert inherited(compose(shown)).blocked == ("Deploy it (no access yet)",)
-    assert inherited(manifest(shown).decode()).blocked == ("Deploy it",)
+    assert inherited_facts(compose(shown)).blocked == ("Deploy it (no access yet)",)
+    assert inherited_facts(manifest(shown).decode()).blocked == ("Deploy it",)
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", '{"session_metadata": 3}', '{"session_metadata": {}, "pending_tasks": {}}']
 )
 def test_what_is_no_brief_tells_nothing(text: str) -> None:
-    assert inherited(text) == Inherited()
-    assert not inherited(text)
+    assert inherited_facts(text) == Inherited()
+    assert not inherited_facts(text)

@@ -8,7 +8,7 @@ from tests.support.briefs import GOAL, brief
 from segue.core.brief.compose import compose
 from segue.core.brief.facts import facts
 from segue.core.runs.digest import decode, encode, fold
-from segue.core.runs.open_questions import asked, asking
+from segue.core.runs.open_questions import open_question, question_or_offer
 from segue.core.runs.steps import Call, End, Prompt, Result, Rewind, Say, Step
 
 OFFER = "If you want, I can make the importer skip rows without a customer."
@@ -55,12 +55,12 @@ def test_what_was_taken_back_answers_nothing() -> None:
 
 def test_a_question_is_told_with_what_it_points_to() -> None:
     text = "All is written.\n- Add an index\n- Drop the view\n\nWould you like me to do any of these?"
-    assert asking(text) == (
+    assert question_or_offer(text) == (
         "All is written. Add an index. Drop the view. Would you like me to do any of these?"
     )
-    assert asking("The rows are read.\n\n---\nShall I store the amounts of scanned invoices too?") == (
-        "Shall I store the amounts of scanned invoices too?"
-    )
+    assert question_or_offer(
+        "The rows are read.\n\n---\nShall I store the amounts of scanned invoices too?"
+    ) == ("Shall I store the amounts of scanned invoices too?")
 
 
 def test_what_a_finished_turn_leaves_to_the_user_is_told() -> None:
@@ -72,9 +72,9 @@ def test_what_a_finished_turn_leaves_to_the_user_is_told() -> None:
 
 
 def test_what_an_agent_did_or_will_do_is_not_left_to_the_user() -> None:
-    assert asked("All green. I'd taken the numbers from the report.") == ""
-    assert asked("I'll wait for the validation to complete.") == ""
-    assert asked("Not pushed yet; say the word if you want that.") != ""
+    assert open_question("All green. I'd taken the numbers from the report.") == ""
+    assert open_question("I'll wait for the validation to complete.") == ""
+    assert open_question("Not pushed yet; say the word if you want that.") != ""
 
 
 def test_no_room_is_taken_from_a_tight_brief() -> None:

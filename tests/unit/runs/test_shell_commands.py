@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.core.runs.shell_commands import kind_of, shell
+from segue.core.runs.shell_commands import kind_of, parse_shell
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from segue.core.runs.shell_commands import kind_of, shell
     ],
 )
 def test_a_command_has_a_short_form_and_a_kind(command: str, short: str, kind: str) -> None:
-    seen = shell(command)
+    seen = parse_shell(command)
     assert (seen.short, seen.kind) == (short, kind)
 
 
@@ -63,7 +63,7 @@ def test_a_command_has_a_short_form_and_a_kind(command: str, short: str, kind: s
 def test_the_files_in_a_command_are_read_or_written(
     command: str, reads: tuple[str, ...], writes: tuple[str, ...]
 ) -> None:
-    seen = shell(command)
+    seen = parse_shell(command)
     assert (seen.reads, seen.writes) == (reads, writes)
 
 
@@ -78,7 +78,7 @@ def test_the_files_in_a_command_are_read_or_written(
     ],
 )
 def test_a_commit_tells_its_subject(command: str, subject: str) -> None:
-    assert shell(command).subject == subject
+    assert parse_shell(command).subject == subject
 
 
 def test_the_kind_is_known_by_the_short_form_alone() -> None:
@@ -88,6 +88,6 @@ def test_the_kind_is_known_by_the_short_form_alone() -> None:
 
 
 def test_an_endless_command_takes_no_endless_time() -> None:
-    assert len(shell("x " * 500_000).short) <= 100
-    assert shell("a;" * 300_000).kind == "other"
-    assert shell('git commit -m "' + "\\" * 100_000).subject == ""
+    assert len(parse_shell("x " * 500_000).short) <= 100
+    assert parse_shell("a;" * 300_000).kind == "other"
+    assert parse_shell('git commit -m "' + "\\" * 100_000).subject == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from segue.core.runs.standing_rules import standing
+from segue.core.runs.standing_rules import standing_rules
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from segue.core.runs.standing_rules import standing
     ],
 )
 def test_a_rule_or_a_correction_stands(rule: str) -> None:
-    assert standing(f"Rework the parser. {rule} Thanks a lot for it.") == [rule]
+    assert standing_rules(f"Rework the parser. {rule} Thanks a lot for it.") == [rule]
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_rule_or_a_correction_stands(rule: str) -> None:
     ["Rework the parser of invoices.", "Should I never do that?", "yes", "", "x" * 7_000 + " never do it"],
 )
 def test_a_request_or_a_question_does_not_stand(prompt: str) -> None:
-    assert standing(prompt) == []
+    assert standing_rules(prompt) == []
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_a_request_or_a_question_does_not_stand(prompt: str) -> None:
     ["Have a look at the parser, but don't act yet.", "Do not change anything for now, only tell me."],
 )
 def test_a_request_to_wait_is_lifted_by_the_next_one(sentence: str) -> None:
-    assert standing(sentence) == []
-    assert standing("Please don't push yet.") == ["Please don't push yet."]
+    assert standing_rules(sentence) == []
+    assert standing_rules("Please don't push yet.") == ["Please don't push yet."]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_request_to_wait_is_lifted_by_the_next_one(sentence: str) -> None:
     ],
 )
 def test_a_question_a_remark_and_a_wish_for_the_moment_do_not_stand(remark: str) -> None:
-    assert standing(remark) == []
+    assert standing_rules(remark) == []
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_a_question_a_remark_and_a_wish_for_the_moment_do_not_stand(remark: str)
     ],
 )
 def test_a_rule_stands_however_it_is_put(rule: str) -> None:
-    assert standing(rule) == [rule]
+    assert standing_rules(rule) == [rule]
 
 
 def test_a_word_of_another_language_forbids_nothing() -> None:
-    assert standing("Il y a 4 fichiers changés (dont deux avec des tests).") == []
-    assert standing("Please dont change the tests there.") == ["Please dont change the tests there."]
+    assert standing_rules("Il y a 4 fichiers changés (dont deux avec des tests).") == []
+    assert standing_rules("Please dont change the tests there.") == ["Please dont change the tests there."]

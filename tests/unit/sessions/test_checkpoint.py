@@ -102,7 +102,7 @@ def test_what_is_dropped_and_added_again_is_planned_anew() -> None:
         (Checkpoint(), "the checkpoint is empty"),
         (Checkpoint(stay=True), "the checkpoint is empty"),
         (Checkpoint(goal="  "), "the goal is empty"),
-        (Checkpoint(name="../up"), "cannot be the checkpoint's name"),
+        (Checkpoint(name="../up"), "cannot be used as the checkpoint's name"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong: Checkpoint, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Values and texts that know nothing of sessions: frozen types, cleaning, canonical JSON, token estimates.
+"""Building blocks that know nothing about sessions: frozen types, text cleaning, canonical JSON and the like.
 
-Nothing here may import another folder of core.
+Nothing here imports another folder of core.
 """

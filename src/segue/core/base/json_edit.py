@@ -1,7 +1,7 @@
-"""Changing a JSON file as text: what is not ours keeps its bytes, its comments and its order.
+"""Edit a JSON file as text, so that everything else in it keeps its bytes, its comments and its order.
 
-Comments and trailing commas are taken, as agents take them. A change inserts one stretch of text at one
-place, so that taking exactly that stretch away again gives the file of before, byte for byte.
+Comments and trailing commas are accepted, as agents accept them. A change inserts one stretch of text at one
+position; removing exactly that stretch restores the original file byte for byte.
 """
 
 from __future__ import annotations
@@ -22,53 +22,53 @@ _DEPTH_MAX = 200
 
 
 class NotJson(ValueError):
-    """The text cannot be understood, so it is not touched."""
+    """The text cannot be parsed, or has something else where the change would go."""
 
 
 class Node(Value):
-    """A value in a text, and where it stands."""
+    """A parsed value and its position in the text."""
 
     start: int
     end: int
     value: Any
     members: dict[str, Node] = {}
     keys: dict[str, int] = {}
-    """Where each member's key begins."""
+    """Where the key of each member begins."""
     elements: tuple[Node, ...] = ()
     trailing: bool = False
-    """Whether a comma stands behind the last of its members or elements."""
+    """Whether a comma follows the last member or element."""
     last: int = 0
-    """Behind the last member, element or comma; behind the bracket if there is none."""
+    """The position after the last member, element or comma; after the opening bracket if there is none."""
 
 
 def parse(text: str) -> Node:
-    """The value of a text; an empty one is an empty object. NotJson if it is none."""
+    """Parse a whole text. An empty text counts as an empty object; raises NotJson if it is not JSON."""
     at = _skip(text, 0)
     if at == len(text):
         return Node(0, 0, {})
     node = _value(text, at, 0)
     if _skip(text, node.end) != len(text):
-        raise NotJson(f"something stands behind the value, at character {node.end}")
+        raise NotJson(f"unexpected text after the value, at character {node.end}")
     return node
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SKIP.match(text, at)
-    return found.end() if found else at
+    match = _SKIP.match(text, at)
+    return match.end() if match else at
 
 
 def _value(text: str, at: int, depth: int) -> Node:
     if depth > _DEPTH_MAX:
-        raise NotJson("it is nested too deeply")
+        raise NotJson("nested too deeply")
     if text[at : at + 1] == "{":
         return _object(text, at, depth)
     if text[at : at + 1] == "[":
         return _array(text, at, depth)
-    found = _STRING.match(text, at) or _PLAIN.match(text, at)
-    if found is None:
-        raise NotJson(f"no value at character {at}")
+    match = _STRING.match(text, at) or _PLAIN.match(text, at)
+    if match is None:
+        raise NotJson(f"expected a value at character {at}")
     try:
-        return Node(at, found.end(), json.loads(found[0]))
+        return Node(at, match.end(), json.loads(match[0]))
     except ValueError as fault:
         raise NotJson(str(fault)) from fault
 
@@ -80,10 +80,10 @@ def _object(text: str, start: int, depth: int) -> Node:
     while text[at : at + 1] != "}":
         key = _STRING.match(text, at)
         if key is None or (members and not trailing):
-            raise NotJson(f"no name of a member at character {at}")
+            raise NotJson(f"expected a key at character {at}")
         colon = _skip(text, key.end())
         if text[colon : colon + 1] != ":":
-            raise NotJson(f"no colon at character {colon}")
+            raise NotJson(f"expected a colon at character {colon}")
         try:
             name = json.loads(key[0])
         except ValueError as fault:
@@ -101,14 +101,14 @@ def _array(text: str, start: int, depth: int) -> Node:
     at, last, trailing = _skip(text, start + 1), start + 1, False
     while text[at : at + 1] != "]":
         if elements and not trailing:
-            raise NotJson(f"no comma at character {at}")
+            raise NotJson(f"expected a comma at character {at}")
         elements.append(_value(text, at, depth + 1))
         at, last, trailing = _comma(text, elements[-1].end)
-    return Node(start, at + 1, [one.value for one in elements], {}, {}, tuple(elements), trailing, last)
+    return Node(start, at + 1, [node.value for node in elements], {}, {}, tuple(elements), trailing, last)
 
 
 def _comma(text: str, end: int) -> tuple[int, int, bool]:
-    """(where it goes on, behind the value or its comma, whether there is a comma)."""
+    """The next position to parse at, the end of the value or its comma, and whether there is a comma."""
     at = _skip(text, end)
     if text[at : at + 1] == ",":
         return _skip(text, at + 1), at + 1, True
@@ -116,27 +116,28 @@ def _comma(text: str, end: int) -> tuple[int, int, bool]:
 
 
 class Insertion(Value):
-    """A stretch of text that goes in at one place."""
+    """A stretch of text to insert at a position."""
 
     at: int
     text: str
 
     def applied(self, text: str) -> str:
-        """The text with it."""
         return text[: self.at] + self.text + text[self.at :]
 
 
 def insertion(text: str, path: Sequence[str], value: Any, *, element: bool = False) -> Insertion:
-    """What puts a value at a path that does not exist yet; with ``element`` as the last of the list there.
+    """The insertion that sets a path that does not exist yet or, with ``element``, appends to the list there.
 
-    NotJson if something stands in the way: a value where an object or a list should be."""
+    Missing parents are created. Raises NotJson if the path exists, or if a value on the way is not an object
+    (for ``element``: if the value there is not a list).
+    """
     root = parse(text)
-    unit = _unit(text)
+    unit = _indent_unit(text)
     if not text.strip("\ufeff \t\r\n") and root.end == 0:
-        whole: Any = [value] if element else value
+        nested: Any = [value] if element else value
         for name in reversed(path):
-            whole = {name: whole}
-        return Insertion(len(text), json.dumps(whole, indent=unit, ensure_ascii=False) + "\n")
+            nested = {name: nested}
+        return Insertion(len(text), json.dumps(nested, indent=unit, ensure_ascii=False) + "\n")
     node, depth = root, 0
     for name in path:
         if name not in node.members:
@@ -145,43 +146,44 @@ def insertion(text: str, path: Sequence[str], value: Any, *, element: bool = Fal
     rest = list(path[depth:])
     if rest:
         if not isinstance(node.value, dict):
-            raise NotJson(f"{'.'.join(path[:depth]) or 'the file'} is no object")
-        whole = [value] if element else value
+            raise NotJson(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
+        nested = [value] if element else value
         for name in reversed(rest[1:]):
-            whole = {name: whole}
-        return _inside(text, node, depth, f"{json.dumps(rest[0], ensure_ascii=False)}: ", whole, unit)
+            nested = {name: nested}
+        return _append_to(text, node, depth, f"{json.dumps(rest[0], ensure_ascii=False)}: ", nested, unit)
     if not element or not isinstance(node.value, list):
-        raise NotJson(f"{'.'.join(path)} is there already" if not element else f"{'.'.join(path)} is no list")
-    return _inside(text, node, depth, "", value, unit)
+        raise NotJson(
+            f"{'.'.join(path)} exists already" if not element else f"{'.'.join(path)} is not a list"
+        )
+    return _append_to(text, node, depth, "", value, unit)
 
 
-def _unit(text: str) -> str:
-    found = _INDENT.search(text)
-    return found[1][:8] if found else "  "
+def _indent_unit(text: str) -> str:
+    match = _INDENT.search(text)
+    return match[1][:8] if match else "  "
 
 
-def _inside(text: str, node: Node, depth: int, key: str, value: Any, unit: str) -> Insertion:
-    """A member or an element behind the last one of a container."""
+def _append_to(text: str, node: Node, depth: int, key: str, value: Any, unit: str) -> Insertion:
     newline = "\r\n" if "\r\n" in text else "\n"
     pad = newline + unit * (depth + 1)
-    told = key + json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", pad)
+    entry = key + json.dumps(value, indent=unit, ensure_ascii=False).replace("\n", pad)
     empty = not node.members and not node.elements
     comma = "" if empty or node.trailing else ","
     tail = "," if node.trailing else ""
     closing = newline + unit * depth if empty and "\n" not in text[node.last : node.end - 1] else ""
-    return Insertion(node.last, f"{comma}{pad}{told}{tail}{closing}")
+    return Insertion(node.last, f"{comma}{pad}{entry}{tail}{closing}")
 
 
-def removal(text: str, path: Sequence[str], place: int | None = None) -> str:
-    """The text without the member at a path, or without one element of the list there."""
+def removal(text: str, path: Sequence[str], element: int | None = None) -> str:
+    """The text without the member at a path or, with ``element``, without that element of the list there."""
     root = parse(text)
     parent = root
-    for name in path if place is not None else path[:-1]:
+    for name in path if element is not None else path[:-1]:
         parent = parent.members[name]
-    if place is not None:
-        ends = [one.end for one in parent.elements]
-        starts = [one.start for one in parent.elements]
-        index = place
+    if element is not None:
+        ends = [node.end for node in parent.elements]
+        starts = [node.start for node in parent.elements]
+        index = element
     else:
         names = list(parent.members)
         index = names.index(path[-1])

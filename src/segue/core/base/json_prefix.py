@@ -17,6 +17,6 @@ def _decoder() -> Callable[[str, int], tuple[Any, int]]:
     return JSONDecoder(strict=False).raw_decode
 
 
-def raw(text: str, at: int = 0) -> tuple[Any, int]:
-    """The JSON value that begins at ``at``, and where it ends. ValueError, RecursionError."""
+def decode_prefix(text: str, at: int = 0) -> tuple[Any, int]:
+    """The JSON value that begins at ``at``, and where it ends. Raises ValueError or RecursionError."""
     return _decoder()(text, at)

@@ -1,7 +1,7 @@
-"""Patterns and decoders that cost nothing until they are used.
+"""Regular expressions and decoders that are compiled at their first use.
 
-Compiling all of ours takes longer than most commands do; a command uses a few of them. ``regex`` stands for
-``re.compile`` where a pattern has a name of its own in a module, the decoders for those of msgspec.
+Compiling all of them takes longer than most commands do, and a command uses only a few. Use ``regex`` instead
+of ``re.compile``, and the decoders here instead of msgspec's, wherever one is defined at module level.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class _Lazy:
-    """Has what the made thing has; it is made when it is asked for anything."""
+    """A proxy that makes its target when one of the target's attributes is first used."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self._make = make
@@ -24,25 +24,21 @@ class _Lazy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(self._make(), name)
-        setattr(self, name, found)  # from now on this is not called for it
-        return found
-
-
-class _LazyPattern(_Lazy):
-    """A pattern that is compiled when it is asked for anything."""
+        attribute = getattr(self._make(), name)
+        setattr(self, name, attribute)  # found without this method from now on
+        return attribute
 
 
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A pattern, compiled at its first use. A wrong one raises only then: tests compile all."""
-    return cast("re.Pattern[AnyStr]", _LazyPattern(lambda: re.compile(text, flags)))
+    """A pattern that is compiled at its first use, and only then raises ``re.error`` if it is malformed."""
+    return cast("re.Pattern[AnyStr]", _Lazy(lambda: re.compile(text, flags)))
 
 
 def json_decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """A decoder of JSON that looks at the fields of a type when something is decoded: most never are."""
+    """A JSON decoder that is built when something is first decoded."""
     return cast("msgspec.json.Decoder[T]", _Lazy(lambda: msgspec.json.Decoder(kind)))
 
 
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
-    """The same for msgpack."""
+    """A MessagePack decoder that is built when something is first decoded."""
     return cast("msgspec.msgpack.Decoder[T]", _Lazy(lambda: msgspec.msgpack.Decoder(kind)))

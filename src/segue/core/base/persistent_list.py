@@ -1,9 +1,9 @@
-"""Rows: an immutable sequence that grows and changes cheaply.
+"""``Rows``: a persistent list, that is, an immutable sequence that is cheap to extend and to change.
 
 ``fold`` is pure, and a checkpoint must cost the same on a state of 1 KB and of 1 MB. A tuple
-would be copied whole at every event; Rows shares all but one chunk of 64 with its
-predecessor. Finding a row by its key uses a dictionary that the descendants of a Rows share:
-a mere hint, verified against the rows at every use, so sharing never shows.
+would be copied whole at every event; ``Rows`` shares all but one chunk of 64 with its
+predecessor. Lookup by key uses a dictionary that all descendants of a ``Rows`` share. An entry
+of it is only a hint and is verified against the rows at every use, so sharing is never visible.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Rows(Sequence[T], Generic[T]):
             index += len(self)
         if not 0 <= index < len(self):
             raise IndexError(index)
-        which, place = divmod(index, _CHUNK)
-        return self._chunks[which][place] if which < len(self._chunks) else self._tail[place]
+        number, offset = divmod(index, _CHUNK)
+        return self._chunks[number][offset] if number < len(self._chunks) else self._tail[offset]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Rows) and self._tail == other._tail and self._chunks == other._chunks
@@ -65,11 +65,11 @@ class Rows(Sequence[T], Generic[T]):
         return f"Rows({list(self)!r})"
 
     def flat(self) -> tuple[T, ...]:
-        """All rows as one tuple: faster to walk than the rows themselves."""
+        """All rows as one tuple, which is faster to iterate over."""
         return (*chain.from_iterable(self._chunks), *self._tail)
 
     def append(self, row: T) -> Rows[T]:
-        """These rows and one more."""
+        """A new list with one more row."""
         new: Rows[T] = Rows.__new__(Rows)
         tail = (*self._tail, row)
         if len(tail) == _CHUNK:
@@ -80,16 +80,16 @@ class Rows(Sequence[T], Generic[T]):
         return new
 
     def replace(self, index: int, row: T) -> Rows[T]:
-        """These rows with another one in the place of ``index``."""
-        which, place = divmod(index, _CHUNK)
-        if which == len(self._chunks):
-            return self._derived(self._chunks, (*self._tail[:place], row, *self._tail[place + 1 :]))
-        old = self._chunks[which]
-        chunk = (*old[:place], row, *old[place + 1 :])
-        return self._derived((*self._chunks[:which], chunk, *self._chunks[which + 1 :]), self._tail)
+        """A new list in which the row at ``index`` is another one."""
+        number, offset = divmod(index, _CHUNK)
+        if number == len(self._chunks):
+            return self._derived(self._chunks, (*self._tail[:offset], row, *self._tail[offset + 1 :]))
+        old = self._chunks[number]
+        chunk = (*old[:offset], row, *old[offset + 1 :])
+        return self._derived((*self._chunks[:number], chunk, *self._chunks[number + 1 :]), self._tail)
 
     def find(self, key: str, key_of: Callable[[T], str]) -> int:
-        """The index of the row with this key, or -1. Keys of a row never change."""
+        """The index of the row with this key, or -1. A row's key must never change."""
         if self._hints is None:
             self._hints = self._index(key_of)
         index = self._hints.get(key, -1)
@@ -102,7 +102,7 @@ class Rows(Sequence[T], Generic[T]):
         return {key_of(row): i for i, row in enumerate(self.flat())}
 
     def append_keyed(self, key: str, row: T, key_of: Callable[[T], str]) -> Rows[T]:
-        """``append`` for rows that ``find`` will be asked for."""
+        """``append`` for lists that are searched with ``find``; keeps the index up to date."""
         hints = self._hints if self._hints is not None and len(self) else self._index(key_of)
         grown = self.append(row)
         grown._hints = hints

@@ -1,10 +1,10 @@
-"""How many tokens a text takes, at most.
+"""An upper bound on how many tokens a text takes.
 
-Models count in their own ways, and most of them are not public. Without a counter of the model the estimate
-here is used: piece by piece as tokenizers cut (words, digits in threes, signs, runs of blanks), with a
-margin, so that it is above what public tokenizers give for prose, code and logs (``docs/benchmarks.md``). A
-line's estimate does not depend on its neighbours: a text takes what its lines take. A counter of the model
-can be handed in wherever a budget is; what is kept under a budget is kept under it by that counter.
+Most models' tokenizers are not public. The estimate splits a text as tokenizers do (words, digits in
+threes, punctuation, runs of spaces) and adds a margin, so that it is above what public tokenizers give for
+prose, code and logs (``docs/benchmarks.md``). A line's estimate does not depend on its neighbours, so the
+estimate of a text is the sum over its lines. Wherever a token budget can be set, a model's own counter can
+be passed instead.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KNOWN_MAX = 60_000
 
 
 class _Costs(dict[str, int]):
-    """What a piece costs, worked out once each."""
+    """A bounded cache of what each piece costs."""
 
     def __missing__(self, piece: str) -> int:
         if len(self) > _KNOWN_MAX:
@@ -33,28 +33,28 @@ class _Costs(dict[str, int]):
 
 
 def _cost(piece: str) -> int:
-    bare = piece.lstrip(" ")
-    if not bare:
+    word = piece.lstrip(" ")
+    if not word:
         return 1 + len(piece) // 16
-    first = bare[0]
+    first = word[0]
     if not first.isascii():
         return -(-2 * len(piece.encode("utf-8", "replace")) // 3)
     if first.isdigit():
-        return 1 + (bare is not piece)
-    if first.islower() or bare[1:].islower():
-        return 1 + (len(bare) - 1) // 9
-    return -(-len(bare) // 2) if first.isalpha() else 1
+        return 1 + (word is not piece)
+    if first.islower() or word[1:].islower():
+        return 1 + (len(word) - 1) // 9
+    return -(-len(word) // 2) if first.isalpha() else 1
 
 
 _costs = _Costs()
 
 
 def estimate(text: str) -> int:
-    """An upper bound for prose, code and logs."""
+    """An upper bound on the tokens of a text."""
     return sum(map(estimate_line, text.split("\n"))) if text else 0
 
 
 def estimate_line(line: str) -> int:
-    """The same for one line, its end included."""
+    """An upper bound on the tokens of one line, including its line break."""
     pieces = sum(map(_costs.__getitem__, _PIECE.findall(line)))
     return 1 + -(-pieces * (100 + MARGIN_PERCENT) // 100)

@@ -1,7 +1,4 @@
-"""The base of our frozen types, and how a number of things and a moment are written.
-
-``frozen=True`` is inherited at run time; the metaclass tells type checkers so too.
-"""
+"""The base classes of all frozen types, and small conversions of counts, times and lists of texts."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import msgspec
 
 @dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
 class FrozenMeta(msgspec.StructMeta):
-    """What makes a class one of our values."""
+    """Tells type checkers what msgspec does only at run time: subclasses of Value are frozen, too."""
 
 
 class Value(msgspec.Struct, frozen=True, metaclass=FrozenMeta):
@@ -22,24 +19,24 @@ class Value(msgspec.Struct, frozen=True, metaclass=FrozenMeta):
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """``1 item``, ``3 items``."""
+    """A number with its noun: ``1 item``, ``3 items``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def whole(digits: str) -> int:
-    """The number that these digits are; -1 if they are none, or more than any number here has."""
+def parse_digits(digits: str) -> int:
+    """The number that a text of digits stands for; -1 if it is not one, or has 19 digits or more."""
     return int(digits) if digits.isdecimal() and len(digits) < 19 else -1
 
 
 def iso(seconds: float) -> str:
-    """A moment as events carry it; empty for none."""
+    """A Unix time as events carry it: UTC, with microseconds and ``Z``. Empty if it is out of range."""
     if not 0 < seconds < 1e11:
         return ""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def seconds_of(moment: str) -> float:
-    """The other way round; 0 for none."""
+    """The Unix time of an ISO 8601 text; 0 if it is not one."""
     try:
         return datetime.fromisoformat(moment).timestamp()
     except ValueError:
@@ -50,9 +47,9 @@ Texts = str | Iterable[str]
 
 
 def texts(value: Texts | None) -> tuple[str, ...]:
-    """One text or several, as several."""
+    """One text, several, or none, as a tuple."""
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 
 class Part(Value, omit_defaults=True):
-    """A named part of a state."""
+    """The base of values that are parts of a session's state: fields with their default are not stored."""

@@ -1,4 +1,4 @@
-"""The brief: which facts are known, which of them are told, in which words, within how many bytes.
+"""The brief: the facts about the work, and the texts that are composed from them within a number of bytes.
 
-Where the facts come from is ``services/brief/``.
+Gathering the facts belongs to ``services/brief/``.
 """

@@ -1,9 +1,9 @@
-"""What is known of the work, from every source, ranked: the one thing that briefs are written from.
+"""The facts that every form of a brief is made from, collected from all sources and ranked.
 
-Declared facts (the session) come before observed ones (the runs), newer before older. What is superseded
-is left out here, once, for every form of the brief: a finished item is never next, a solved failure never
-broken. Only the user's prompts give goal and standing instructions; a tool's output appears as the quoted
-reason of a failure and as names, never as a sentence of ours.
+Declared facts (from the session) come before observed ones (from runs), newer before older. What is
+superseded is left out here, once for every form of the brief: a finished item is never next, a solved failure
+is never broken. Only the user's prompts provide the goal and standing instructions; the output of tools
+appears only as the quoted reason of a failure and as names, never as a statement of the brief.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import msgspec
 
 from ..base.lazy import regex
 from ..base.values import Value
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.model import CommandUse, Failure, FileUse, Open, RunDigest
-from ..runs.open_questions import asked
+from ..runs.open_questions import open_question
 from ..runs.shell_commands import kind_of
 from ..runs.written_plans import is_current
 from .relevance import Worth, words, worth
@@ -27,17 +27,17 @@ from .statements import Sentence, spoken
 if TYPE_CHECKING:
     from ..sessions.state import SessionState
 
-RECENT_STEPS = 90  # a failure that is older and was not repeated is history
+RECENT_STEPS = 90  # an older failure that did not recur no longer matters
 SOLVED_STEPS = 30
-PROMPTS_SINCE = 2  # behind a plan that nobody touched since
-CUT_STEPS = 12  # a call that went unanswered longer was not what it died in
+PROMPTS_SINCE = 2  # after so many prompts a plan that was not updated may be out of date
+CUT_STEPS = 12  # a call without a result for longer than this is not what the run died in
 UNTOUCHED, UNTICKED = "not updated for long", "written down, not ticked off"
 _MISCALLED = regex(
     r"(?i)\b(?:unknown|unrecognized|invalid|no such|unexpected) "
     r"(?:flag|option|argument|subcommand|command|usage)|^usage:"
 )
 _ACTS = regex(r"(?<![0-9&])>|\b(?:tee|touch|chmod|mkdir|rm|cp|mv|ln|kill|pkill)\b")
-"""A command that is not worth a name, and yet changes something."""
+"""Matches commands that have no short form and yet change something."""
 _LOOKING = regex(
     r"(?:^|_)(?:wait|get|read|view|fetch|search|find|web)(?:_|$)|^list_"
     r"|^(?:Task(?:List|Get|Output)|Monitor|BashOutput)$"
@@ -46,18 +46,18 @@ FINISHED = "its last turn was finished"
 
 
 class Probe(Value):
-    """The world now, as far as it could be looked at in time."""
+    """The state of the working tree now, as far as git answered in time."""
 
     now: float = 0.0
     branch: str = ""
     head: str = ""
     dirty: tuple[str, ...] = ()
-    commits: tuple[str, ...] = ()  # subjects since the run's last step, newest first
-    cut: bool = False  # time ran out before git had answered all
+    commits: tuple[str, ...] = ()  # subjects of the commits since the run's last step, newest first
+    cut: bool = False  # whether time ran out before git had answered everything
 
 
 class PlanLine(msgspec.Struct, gc=False):
-    """A line of the plan."""
+    """An open item of the plan."""
 
     text: str
     state: str  # active, next, blocked
@@ -65,23 +65,23 @@ class PlanLine(msgspec.Struct, gc=False):
 
 
 class Claim(Value):
-    """What a model said and the transcript bears out; ``core/models/grounding.py`` alone makes them."""
+    """A model's statement that the transcript supports. Only ``core/models/grounding.py`` makes them."""
 
     kind: str
     text: str
     evidence: tuple[str, ...]
-    trust: str  # of the least trusted voice that it rests on
+    trust: str  # the trust of the least trusted source that it rests on
     at: int = 0
 
 
 class FileLine(msgspec.Struct, gc=False):
-    """A file that will be needed again."""
+    """A file that will probably be needed again."""
 
-    name: str  # without folders
+    name: str  # the file's name without its folder
     path: str
     mark: str  # edited, created, deleted or ""
     value: float
-    given: bool = True  # to a tool; else a command only mentioned it
+    given: bool = True  # whether a tool got it as an argument, not just a command that mentions it
 
 
 class BriefFacts(msgspec.Struct):
@@ -102,17 +102,17 @@ class BriefFacts(msgspec.Struct):
     calls: int = 0
     goal: str = ""
     latest: str = ""
-    answers: str = ""  # what of the agent's words ``latest`` answers
-    asked: str = ""  # what its last words left to the user
+    answers: str = ""  # the question or offer of the agent that ``latest`` answers
+    asked: str = ""  # the question that the agent's last message left to the user
     before: list[str] = []  # earlier requests, newest first
     first: str = ""
-    last_edited: str = ""  # path
-    inherits: bool = False  # it began with a brief of ours
+    last_edited: str = ""  # a path
+    inherits: bool = False  # whether the run began with a brief from us
     standing: list[str] = []
     plan: list[PlanLine] = []
     plan_done: list[str] = []
     plan_total: int = 0
-    plan_note: str = ""  # why some of what is open in it may be done
+    plan_note: str = ""  # why some of its open items may be done
     pending: list[str] = []
     broken: list[Failure] = []
     solved: list[Failure] = []
@@ -143,71 +143,73 @@ def facts(
     agent: str = "",
     covered: Mapping[str, str] | None = None,
 ) -> BriefFacts:
-    """Put together what is known; ``runs`` newest first.
+    """Combine everything that is known. ``runs`` are newest first.
 
-    ``covered`` has of each feature the hash over its files of now: what is stale is told only with it."""
-    shown = BriefFacts(agent=agent, memories=list(memories))
+    ``covered`` has the current hash of the covered files for each feature; without it, stale features are
+    not reported.
+    """
+    result = BriefFacts(agent=agent, memories=list(memories))
     if runs:
-        _run(shown, runs[0])
+        _run(result, runs[0])
         for older in runs[1:3]:
-            _older(shown, older)
+            _older(result, older)
     if session is not None:
-        _session(shown, session, covered)
+        _session(result, session, covered)
     if probe is not None:
-        _probe(shown, probe)
-    return shown
+        _probe(result, probe)
+    return result
 
 
 # -- the newest run
 
 
-def _run(shown: BriefFacts, digest: RunDigest) -> None:
-    shown.run, shown.branch, shown.model = digest.native, digest.branch, digest.model
-    shown.when, shown.context, shown.window = digest.last, digest.context, digest.window
-    shown.chars, shown.calls, shown.project = digest.chars, digest.calls, _base(digest.cwd)
-    _requests(shown, digest)
-    _plans(shown, digest)
-    shown.pending = [
+def _run(facts: BriefFacts, digest: RunDigest) -> None:
+    facts.run, facts.branch, facts.model = digest.native, digest.branch, digest.model
+    facts.when, facts.context, facts.window = digest.last, digest.context, digest.window
+    facts.chars, facts.calls, facts.project = digest.chars, digest.calls, _base(digest.cwd)
+    _requests(facts, digest)
+    _plans(facts, digest)
+    facts.pending = [
         _pending(_named(call), call.act)
         for call in list(digest.pending.values())[-2:]
         if call.at > digest.steps - CUT_STEPS and not _only_looks(call)
     ]
     failures = [one for key, one in reversed(digest.failures.items()) if _still_fails(digest, key, one)]
-    shown.broken = [one for one in failures if one.why and not telling.unrun(one.why)][:3]
-    shown.solved = [
+    facts.broken = [one for one in failures if one.why and not sentences.unrun(one.why)][:3]
+    facts.solved = [
         one
         for one in reversed(digest.solved)
-        if one.at > digest.steps - SOLVED_STEPS and not telling.unrun(one.why)
+        if one.at > digest.steps - SOLVED_STEPS and not sentences.unrun(one.why)
     ][:1]
-    _refusal(shown, digest, failures)
-    shown.ending = _ending(digest)
+    _refusal(facts, digest, failures)
+    facts.ending = _ending(digest)
     if digest.fault and digest.fault.at >= digest.steps - 3:
-        shown.faults = digest.fault.text
+        facts.faults = digest.fault.text
     answers = [one.text for one in reversed(digest.decided)]
-    shown.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
-    shown.commits = [one.text for one in reversed(digest.commits)]
-    shown.commands = sorted(
+    facts.decided = list(dict.fromkeys([*answers, *digest.inherited.decided]))
+    facts.commits = [one.text for one in reversed(digest.commits)]
+    facts.commands = sorted(
         digest.commands.items(), key=lambda use: -command_value(use[0], use[1], digest.steps)
     )
-    shown.worth = worth(digest)
-    shown.files = _files(digest)
+    facts.worth = worth(digest)
+    facts.files = _files(digest)
     edited = {path: use.edited for path, use in digest.files.items() if use.edited}
-    shown.last_edited = max(edited, key=lambda path: edited[path], default="")
-    shown.sentences = spoken(digest, finished=shown.ending == FINISHED)
+    facts.last_edited = max(edited, key=lambda path: edited[path], default="")
+    facts.sentences = spoken(digest, finished=facts.ending == FINISHED)
     last = digest.tail[-1] if digest.tail else None
-    if last is not None and last.kind == "say" and (shown.ending == FINISHED or last.text.endswith("?")):
-        shown.asked = asked(last.text)
+    if last is not None and last.kind == "say" and (facts.ending == FINISHED or last.text.endswith("?")):
+        facts.asked = open_question(last.text)
 
 
-def _refusal(shown: BriefFacts, digest: RunDigest, failures: list[Failure]) -> None:
-    """The last call that was not carried out: the user did not want it, or the harness did not run it."""
+def _refusal(facts: BriefFacts, digest: RunDigest, failures: list[Failure]) -> None:
+    """Set the last call that was not carried out, because the user or the harness rejected it."""
     if digest.refused and digest.refused.at > digest.steps - SOLVED_STEPS:
-        shown.refused = digest.refused
+        facts.refused = digest.refused
     lately = [one for one in reversed(digest.solved) if one.at > digest.steps - CUT_STEPS]
-    unrun = next((one for one in [*failures, *lately] if telling.unrun(one.why)), None)
-    if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, shown.refused.at if shown.refused else 0):
-        shown.refused = Failure(unrun.what, telling.unrun(unrun.why), unrun.at)
-        shown.refused_by = "the harness"
+    unrun = next((one for one in [*failures, *lately] if sentences.unrun(one.why)), None)
+    if unrun and unrun.at > max(digest.steps - SOLVED_STEPS, facts.refused.at if facts.refused else 0):
+        facts.refused = Failure(unrun.what, sentences.unrun(unrun.why), unrun.at)
+        facts.refused_by = "the harness"
 
 
 def _ending(digest: RunDigest) -> str:
@@ -222,8 +224,11 @@ def _ending(digest: RunDigest) -> str:
 
 
 def _still_fails(digest: RunDigest, key: str, one: Failure) -> bool:
-    """Whether a failure may still matter. A look that found nothing and a call that was put wrongly are soon
-    history; so is what stood in the way of a commit, once that is made, unless it is a check that fails."""
+    """Whether a failure may still matter.
+
+    Failed reads and malformed calls are soon forgotten. So are failures before the last commit, except those
+    of tests, checks and builds.
+    """
     kind = kind_of(one.what)
     if kind == "look" or key.startswith(("read ", "search ")) or _MISCALLED.search(one.why):
         return one.at > digest.steps - CUT_STEPS
@@ -232,14 +237,14 @@ def _still_fails(digest: RunDigest, key: str, one: Failure) -> bool:
 
 
 def _only_looks(call: Open) -> bool:
-    """Does it leave the world as it is? Then nobody needs to know whether it completed."""
+    """Whether a call changes nothing, so that it does not matter whether it completed."""
     if call.act == "run":
         return kind_of(_named(call)) == "look" and not _ACTS.search(call.line)
     return call.act in ("read", "search", "plan", "ask", "web") or _LOOKING.search(call.tool) is not None
 
 
 def _named(call: Open) -> str:
-    """A call by what it does; a command that has no short form by its own first line."""
+    """A call's short form or, for a command without one, the first line of the command."""
     line = call.line.strip().partition("\n")[0]
     return line[:120] if call.act == "run" and call.what == call.tool and line else call.what
 
@@ -248,79 +253,81 @@ def _pending(what: str, act: str) -> str:
     return f"`{what}`" if act in ("run", "other") else f"{act} {what}"
 
 
-def _requests(shown: BriefFacts, digest: RunDigest) -> None:
+def _requests(facts: BriefFacts, digest: RunDigest) -> None:
     prompts = digest.prompts
     first = digest.first_prompt
-    goal = next((one for one in reversed(prompts) if telling.is_substantial(one.text)), None)
+    goal = next((one for one in reversed(prompts) if sentences.is_substantial(one.text)), None)
     if goal is None:
-        short = max(prompts, key=lambda one: len(one.text), default=None)  # a command says more than a "yes"
-        goal = first if first and telling.is_substantial(first.text) else short
+        short = max(prompts, key=lambda one: len(one.text), default=None)  # the longest says most
+        goal = first if first and sentences.is_substantial(first.text) else short
     inherited = digest.inherited
-    shown.inherits = bool(inherited)
-    if inherited.goal and (goal is None or not telling.is_substantial(goal.text)):
-        shown.goal, shown.first = inherited.goal, inherited.first
-        shown.latest = quoted(goal.text) if goal else ""
+    facts.inherits = bool(inherited)
+    if inherited.goal and (goal is None or not sentences.is_substantial(goal.text)):
+        facts.goal, facts.first = inherited.goal, inherited.first
+        facts.latest = quoted(goal.text) if goal else ""
     elif goal is not None:
-        shown.goal = quoted(goal.text)
+        facts.goal = quoted(goal.text)
         if prompts[-1].text != goal.text:
-            shown.latest, shown.answers = quoted(prompts[-1].text), digest.answers
+            facts.latest, facts.answers = quoted(prompts[-1].text), digest.answers
         earlier = [
-            one.text for one in reversed(prompts) if one.at < goal.at and telling.is_substantial(one.text)
+            one.text for one in reversed(prompts) if one.at < goal.at and sentences.is_substantial(one.text)
         ]
-        shown.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
+        facts.before = [quoted(one) for one in dict.fromkeys(earlier) if one != goal.text][:3]
         if inherited.goal:
-            shown.first = inherited.first or inherited.goal
-        elif first and first.text != goal.text and telling.is_substantial(first.text):
-            shown.first = quoted(first.text)
-    told = [telling.flat(one.text) for one in reversed(digest.standing)]
-    shown.standing = list(dict.fromkeys([*told, *inherited.standing]))
+            facts.first = inherited.first or inherited.goal
+        elif first and first.text != goal.text and sentences.is_substantial(first.text):
+            facts.first = quoted(first.text)
+    rules = [sentences.flat(one.text) for one in reversed(digest.standing)]
+    facts.standing = list(dict.fromkeys([*rules, *inherited.standing]))
 
 
 def quoted(prompt: str) -> str:
-    """A prompt without pasted logs and code, markup taken off, on one line."""
-    text = telling.unpasted(prompt)
+    """A prompt on one line, without pasted logs and code and without markup."""
+    text = sentences.unpasted(prompt)
     if not words(text):
         text = prompt
-    return telling.flat(text)
+    return sentences.flat(text)
 
 
-def _plans(shown: BriefFacts, digest: RunDigest) -> None:
+def _plans(facts: BriefFacts, digest: RunDigest) -> None:
     inherited = digest.inherited
     if digest.plan and not _prefers_written(digest):
         states = {"active": "active", "pending": "next"}
-        shown.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
-        shown.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
-        shown.plan_total = len(shown.plan) + len(shown.plan_done)
-        shown.plan_note = UNTOUCHED if _is_untouched(digest) else ""
+        facts.plan = [PlanLine(one[0], states[one[1]]) for one in digest.plan if one[1] in states]
+        facts.plan_done = [one[0] for one in digest.plan if one[1] == "done"]
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
+        facts.plan_note = UNTOUCHED if _is_untouched(digest) else ""
     elif is_current(digest):
         kept_done = [one[0].lower() for one in digest.plan if one[1] == "done"]
         left = [one for one in digest.sketch if not _is_among(one.lower(), kept_done)]
-        shown.plan = [PlanLine(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
-        shown.plan_done = list(digest.sketch_done)
-        shown.plan_total = len(shown.plan) + len(shown.plan_done)
+        facts.plan = [PlanLine(one, "next") for one in left] if 2 * len(left) > len(digest.sketch) else []
+        facts.plan_done = list(digest.sketch_done)
+        facts.plan_total = len(facts.plan) + len(facts.plan_done)
         if digest.numbered and not digest.sketch_done:
-            shown.plan_total, shown.plan_note = 0, UNTICKED
-    told = inherited.without([*(task.text for task in shown.plan), *shown.plan_done])
-    shown.plan += [PlanLine(one, "next") for one in told.plan]
-    shown.plan += [PlanLine(one, "blocked") for one in told.blocked]
-    shown.plan.sort(key=lambda task: task.state != "active")
+            facts.plan_total, facts.plan_note = 0, UNTICKED
+    left_over = inherited.without([*(task.text for task in facts.plan), *facts.plan_done])
+    facts.plan += [PlanLine(one, "next") for one in left_over.plan]
+    facts.plan += [PlanLine(one, "blocked") for one in left_over.blocked]
+    facts.plan.sort(key=lambda task: task.state != "active")
 
 
 def _is_among(text: str, others: list[str]) -> bool:
-    """Whether one of the others is this text, or begins with it, or this with it."""
+    """Whether the text begins with one of the others, or one of them with the text."""
     return any(one.startswith(text) or text.startswith(one) for one in others)
 
 
 def _is_untouched(digest: RunDigest) -> bool:
-    """Was it written down once and never touched, though the user asked for more and more was done?"""
+    """Whether the plan was never updated, although there were further requests and much work since."""
     asked = [one for one in digest.prompts if one.at > digest.planned]
     untouched = all(one[3] == digest.planned for one in digest.plan)
     return untouched and len(asked) >= PROMPTS_SINCE and digest.steps - digest.planned > RECENT_STEPS
 
 
 def _prefers_written(digest: RunDigest) -> bool:
-    """Is a plan that was only written down newer than the one that is kept with a tool? A numbered one takes
-    its place only when that is worked off."""
+    """Whether a plan that was only written as text replaces the one in the agent's plan tool.
+
+    It must be newer; a numbered list replaces the other only if that one has no open items.
+    """
     newer = is_current(digest) and digest.sketched > digest.planned
     return newer and (not digest.numbered or all(one[1] in ("done", "dropped") for one in digest.plan))
 
@@ -360,10 +367,10 @@ _LITTLE = regex(r"\.(?:png|jpe?g|svg|gif|ico|log|lock|output|out|tmp|snap)$|^/tm
 
 
 def file_value(use: FileUse, now: int, path: str = "") -> float:
-    """How likely a file is touched again; a logistic fit, rounded."""
+    """How likely a file is to be used again. The weights come from a logistic fit."""
     value = 0.35 * math.log1p(use.reads) + 0.3 * math.log1p(use.edits) - 0.5 * math.log1p(now - use.last)
     if not use.named:
-        value -= 1.5  # seen in commands only
+        value -= 1.5  # it occurred only in commands
     return value - 1.9 if _LITTLE.search(path) else value
 
 
@@ -371,7 +378,7 @@ _KIND_VALUE = {"test": 1.2, "check": 0.9, "build": 0.9, "run": 0.5, "vcs": 0.8, 
 
 
 def command_value(short: str, use: CommandUse, now: int) -> float:
-    """How likely a command is run again, less what its name takes of the line."""
+    """How likely a command is to be run again, minus a penalty for its length."""
     value = _KIND_VALUE.get(use.kind, 0.3) + 0.6 * math.log1p(use.runs) - 0.45 * math.log1p(now - use.last)
     return value + (0.3 if use.ok is False else 0.0) - 0.4 * math.log(len(short) + 2)
 
@@ -379,53 +386,53 @@ def command_value(short: str, use: CommandUse, now: int) -> float:
 # -- the other sources
 
 
-def _older(shown: BriefFacts, digest: RunDigest) -> None:
-    """A run before the newest one: what still holds of it."""
+def _older(facts: BriefFacts, digest: RunDigest) -> None:
+    """Add what still holds from a run before the newest one."""
     rules = [one.text for one in reversed(digest.standing)]
-    shown.standing = list(dict.fromkeys([*shown.standing, *rules, *digest.inherited.standing]))
-    shown.decided = list(dict.fromkeys([*shown.decided, *digest.inherited.decided]))
-    if not shown.goal:
-        _requests(shown, digest)
-    elif not shown.first and digest.first_prompt:
-        shown.first = quoted(digest.first_prompt.text)
-    if not shown.plan and not shown.plan_done:
-        _plans(shown, digest)
-    known = {one.name for one in shown.files}
-    shown.files += [one for one in _files(digest) if one.name not in known]
-    names = {name for name, _ in shown.commands}
-    shown.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
+    facts.standing = list(dict.fromkeys([*facts.standing, *rules, *digest.inherited.standing]))
+    facts.decided = list(dict.fromkeys([*facts.decided, *digest.inherited.decided]))
+    if not facts.goal:
+        _requests(facts, digest)
+    elif not facts.first and digest.first_prompt:
+        facts.first = quoted(digest.first_prompt.text)
+    if not facts.plan and not facts.plan_done:
+        _plans(facts, digest)
+    known = {one.name for one in facts.files}
+    facts.files += [one for one in _files(digest) if one.name not in known]
+    names = {name for name, _ in facts.commands}
+    facts.commands += [(name, use) for name, use in digest.commands.items() if name not in names]
 
 
-def _session(shown: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
-    """Declared facts: they come first, and what they finished is no longer open."""
-    shown.session, shown.status = state.id, state.status
-    shown.project = state.project_name or shown.project
+def _session(facts: BriefFacts, state: SessionState, covered: Mapping[str, str] | None = None) -> None:
+    """Add the declared facts. They come first, and what is declared as done is no longer open."""
+    facts.session, facts.status = state.id, state.status
+    facts.project = state.project_name or facts.project
     if state.goal:
-        if shown.goal and shown.goal != state.goal:
-            shown.latest = shown.latest or shown.goal
-        shown.goal, shown.first = state.goal, ""
+        if facts.goal and facts.goal != state.goal:
+            facts.latest = facts.latest or facts.goal
+        facts.goal, facts.first = state.goal, ""
     items = state.items
     declared = [PlanLine(items[at].text, "active") for at in state.active]
     declared += [PlanLine(items[at].text, "next") for at in state.next]
     declared += [PlanLine(items[at].text, "blocked", items[at].reason) for at in state.blocked]
     done = [items[at].text for at in state.done]
     if declared or done:
-        shown.plan, shown.plan_done, shown.plan_note = declared, done, ""
-        shown.plan_total = len(declared) + len(done)
-    shown.decided = [
+        facts.plan, facts.plan_done, facts.plan_note = declared, done, ""
+        facts.plan_total = len(declared) + len(done)
+    facts.decided = [
         *(_because(one.text, one.why) for one in reversed(list(state.decisions))),
-        *shown.decided,
+        *facts.decided,
     ]
-    shown.learnt = [one.text for one in reversed(list(state.findings))]
-    shown.questions = [one.text for one in state.questions if not one.answer]
+    facts.learnt = [one.text for one in reversed(list(state.findings))]
+    facts.questions = [one.text for one in state.questions if not one.answer]
     troubles = [Failure(one.text, one.text, 0) for one in reversed(list(state.troubles)) if not one.solution]
-    shown.broken = [*_unproven(state, covered), *troubles, *shown.broken]
+    facts.broken = [*_unproven(state, covered), *troubles, *facts.broken]
 
 
 def _unproven(state: SessionState, covered: Mapping[str, str] | None) -> list[Failure]:
-    """Features that fail, and those whose files changed since they were proven."""
+    """Features that fail and, if ``covered`` is known, those whose files changed since they were proven."""
     wanted = ("failing",) if covered is None else ("failing", "stale")
-    from ..features.verdict import verdict_of  # most briefs are of files, and have no session
+    from ..features.verdict import verdict_of  # many briefs have no session and do not need it
 
     found = [verdict_of(one, (covered or {}).get(id, "")) for id, one in state.features.items()]
     return [
@@ -440,11 +447,11 @@ def _because(text: str, why: str) -> str:
     return f"{text} ({why})" if why else text
 
 
-def _probe(shown: BriefFacts, probe: Probe) -> None:
-    shown.branch = probe.branch or shown.branch
-    shown.dirty = [_base(path) for path in probe.dirty]
-    shown.since = list(probe.commits)
-    shown.probe_cut = probe.cut
+def _probe(facts: BriefFacts, probe: Probe) -> None:
+    facts.branch = probe.branch or facts.branch
+    facts.dirty = [_base(path) for path in probe.dirty]
+    facts.since = list(probe.commits)
+    facts.probe_cut = probe.cut
 
 
 def _base(path: str) -> str:

@@ -1,4 +1,5 @@
-"""The files of a brief, those first that are likely to be touched again, the names in play under theirs."""
+"""The list of files in a brief, the likeliest to be used again first, each with the names that occur in
+it."""
 
 from __future__ import annotations
 
@@ -13,32 +14,32 @@ from .page import LIST_MAX, BriefPage, size
 FILES_SHARE, NAMES_SHARE, FILES_NAMED, FILES_SHOWN = 0.15, 0.46, 9, 20
 RESERVE = 0.08
 LOOSE_MAX, LOOSE_MOST = 20, 30
-"""Names that stand under no file: at first, and when there is room behind the sentences."""
+"""How many names may be listed without a file: at first, and if there is room after the sentences."""
 _TRIES = 8
 
 
 class Inventory:
-    """The lines of files and names on a page."""
+    """The lines with files and names on a page."""
 
-    def __init__(self, page: BriefPage, shown: BriefFacts, budget: int, wanted: int = 0) -> None:
-        """``wanted``: bytes of sentences that will be said in any case."""
-        self.page, self.places = page, shown.worth.homes
+    def __init__(self, page: BriefPage, facts: BriefFacts, budget: int, wanted: int = 0) -> None:
+        """``wanted`` is the number of bytes to leave for sentences."""
+        self.page, self.places = page, facts.worth.homes
         self.heading = "FILES and the names in play there:" if budget >= 700 else "FILES:"
         reserve = max(wanted, int(RESERVE * budget)) if budget >= 1_000 else 0
         self.room = page.left - reserve - size(self.heading) - 1
         named = max(2, min(25, FILES_NAMED * budget // 2_048)) if budget >= 500 else 0
-        chosen = self._likely(shown.files, named, budget) if page.left >= 60 else []
+        chosen = self._likely(facts.files, named, budget) if page.left >= 60 else []
         self.named, self.others = chosen[:named], [line.name for line in chosen[named:]]
         self.homes: dict[str, list[str]] = {line.name: [] for line in self.named}
         self.loose: list[str] = []
         low = page.low + " ".join(line.name for line in chosen).lower()
         self.names: Iterator[str] = iter(())
         if chosen:
-            self.names = _densest(shown.worth.names, low, max(240, budget // 8))
+            self.names = _densest(facts.worth.names, low, max(240, budget // 8))
         self._fill(min(self.room - 16, int(NAMES_SHARE * budget)))
 
     def _likely(self, files: list[FileLine], named: int, budget: int) -> list[FileLine]:
-        first = max(named, 3)  # what a command only mentioned stands among the first or not at all
+        first = max(named, 3)  # a file that only a command mentions is among the first or not listed
         likely = [line for at, line in enumerate(files) if at < first or line.given]
         chosen = []
         for line in likely[: max(3, min(40, FILES_SHOWN * budget // 2_048))]:
@@ -50,7 +51,7 @@ class Inventory:
         return chosen
 
     def _place(self, name: str, loose_max: int) -> list[str] | None:
-        """Where a name belongs: under its file, else among the loose ones, if there is room."""
+        """The list that a name belongs to, that of its file or that without a file; None if it is full."""
         home = self.places.get(name, "").replace("\\", "/").rsplit("/", 1)[-1]
         under = self.homes.get(home, self.loose)
         if under is not self.loose and len(under) < LIST_MAX:
@@ -73,13 +74,13 @@ class Inventory:
         self.names = chain(missed, self.names)
 
     def put(self) -> None:
-        """Put the lines down, as many as fit."""
+        """Write as many lines on the page as fit."""
         lines = self._lines()
         while len(lines) > 1 and not self.page.put(Label.FILES, "\n".join(lines)):
             lines.pop()
 
     def grow(self) -> None:
-        """Add names while they fit."""
+        """Add further names while they fit."""
         if self.page.lines.get(Label.FILES) != "\n".join(self._lines()):
             return
         missed = 0
@@ -100,18 +101,19 @@ class Inventory:
             mark = f" ({line.mark})" if line.mark else ""
             names = _and(self.homes[line.name])
             lines.append(f"  {line.name}{mark}: {names}" if names else f"  {line.name}{mark}")
-        for label, told in (("elsewhere", self.loose), ("also", self.others)):
-            lines += [f"  {label}: {_and(told[at : at + LIST_MAX])}" for at in range(0, len(told), LIST_MAX)]
+        for label, listed in (("elsewhere", self.loose), ("also", self.others)):
+            rows = [listed[at : at + LIST_MAX] for at in range(0, len(listed), LIST_MAX)]
+            lines += [f"  {label}: {_and(row)}" for row in rows]
         return lines
 
 
 def _and(names: list[str]) -> str:
-    """A list as one would say it."""
+    """A list as one would say it: ``a, b and c``."""
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part) if names else ""
 
 
 def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
-    """Names that are not said yet, those first that say most a byte: one may contain others."""
+    """Names that are not on the page yet, the most valuable per byte first; a name may contain others."""
     ranked = sorted(names, key=lambda name: (-names[name], name))[:count]
     small = {name: name.lower() for name in ranked}
     left = [name for name in ranked if small[name] not in said]
@@ -120,7 +122,7 @@ def _densest(names: dict[str, float], said: str, count: int) -> Iterator[str]:
     together = "\n".join([small[name] for name in left])
     for name in left:
         low, length = small[name], len(name)
-        if together.count(low) == 1:  # only itself, as most
+        if together.count(low) == 1:  # no other name contains it, which is the usual case
             continue
         for other in left:
             if len(other) > length and low in small[other]:

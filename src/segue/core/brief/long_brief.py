@@ -1,9 +1,9 @@
-"""An account of a run: the brief, and behind it as many passages of its texts as there is room for.
+"""The long brief: a brief, followed by as many quoted passages of the run's texts as there is room for.
 
-The brief comes first and is the same at every size. What follows is quoted, each part under where it is
-from: what user and agent said, what was changed, what commands and files gave. Lines of tools and files stand
-behind a bar, which they cannot leave; the heading says that they are data. What talks to an agent as a user
-would is left out of them. A passage is shown whole or not at all.
+The brief comes first and is the same at every size. Passages are grouped by their origin: what user and agent
+said, what was changed, the output of commands, the content of files. Lines from tools and files are prefixed
+with a bar that they cannot leave, and the heading says that they are data. Lines in them that address an
+agent the way a user would are left out. A passage is shown whole or not at all.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..runs import sentences
-from ..runs.inherited import sealed, unmarked
+from ..runs.inherited import delimited, without_marks
 from ..runs.model import RunDigest
 from ..runs.quotable import RunText
 from .compose import compose, marked_down
@@ -32,26 +32,26 @@ SECTIONS = {
     "commands": "ALSO RUN:",
     "files": "ALSO TOUCHED:",
 }
-"""In the order of the text: what it ends with is what was said."""
+"""The headings of the sections; ``ORDER`` is their order in the text, which ends with what was said."""
 ORDER = ("files", "commands", "names", "seen", "ran", "changed", "said")
-_PLACE = {
+_SECTION_OF = {
     "prompt": "said", "say": "said", "report": "said", "summary": "said", "recap": "said", "edit": "changed",
     "create": "changed", "delete": "changed", "names": "names", "commands": "commands", "files": "files",
 }  # fmt: skip
-_WHO = {
+_SPEAKERS = {
     "prompt": "user", "say": "agent", "report": "a sub-agent (quoted)", "summary": "agent, in its summary",
     "recap": "agent, in its recap",
 }  # fmt: skip
 
 
 class Sheet:
-    """Passages that were chosen, under their headings."""
+    """The chosen passages under their headings."""
 
     def __init__(self) -> None:
         self.parts: dict[str, dict[str, list[Passage]]] = {}
 
     def lines_for(self, one: Passage) -> list[str]:
-        """The lines that a passage would add at most."""
+        """The lines that a passage would add, at most."""
         part, head = place(one)
         lines = [] if part in self.parts else [SECTIONS[part]]
         if head and head not in self.parts.get(part, {}):
@@ -64,7 +64,7 @@ class Sheet:
         self.parts.setdefault(part, {}).setdefault(head, []).append(one)
 
     def lines(self) -> Iterator[str]:
-        """All of it, in order."""
+        """All lines in their order."""
         for part in ORDER:
             if part not in self.parts:
                 continue
@@ -80,9 +80,9 @@ def _when(one: Passage) -> tuple[int, int]:
     return one.at, one.number
 
 
-def _under(told: Sequence[Passage], *, gaps: bool) -> Iterator[str]:
+def _under(passages: Sequence[Passage], *, gaps: bool) -> Iterator[str]:
     last = (-1, -1)
-    for one in told:
+    for one in passages:
         if gaps and last != (-1, -1) and last != (one.at, one.number - 1):
             yield GAP
         yield from shown(one)
@@ -90,21 +90,21 @@ def _under(told: Sequence[Passage], *, gaps: bool) -> Iterator[str]:
 
 
 def place(one: Passage) -> tuple[str, str]:
-    """(section, what the passage stands under)."""
-    part = _PLACE.get(one.kind)
+    """The section of a passage, and its heading there."""
+    part = _SECTION_OF.get(one.kind)
     if part is None:
         part = "ran" if one.command else "seen"
     if part in ("said", "names", "commands", "files"):
         return part, ""
-    head = cut(unmarked(one.head), HEAD_BYTES) or "elsewhere"
+    head = cut(without_marks(one.head), HEAD_BYTES) or "elsewhere"
     return part, f"$ {head}" if part == "ran" else head
 
 
 def shown(one: Passage) -> list[str]:
     """The lines of a passage as they are shown."""
-    text = unmarked(one.text)
-    if one.kind in _WHO:
-        return [f"  {_WHO[one.kind]}: {plain(' '.join(text.split()))}"]
+    text = without_marks(one.text)
+    if one.kind in _SPEAKERS:
+        return [f"  {_SPEAKERS[one.kind]}: {plain(' '.join(text.split()))}"]
     if one.kind == "names":
         return [f"  {one.head or 'elsewhere'}: {plain(_and(text))}"]
     if one.kind in ("commands", "files"):
@@ -120,19 +120,14 @@ def _and(names: str) -> str:
     return f"{first} and {last}" if comma else last
 
 
-def bytes_of(line: str) -> int:
-    """What a line takes, its end included."""
-    return size(line) + 1
-
-
 def fill(
     sheet: Sheet,
-    offered: Iterable[Passage],
+    candidates: Iterable[Passage],
     room: int,
     cost: Callable[[str], int] = lambda line: size(line) + 1,
 ) -> int:
-    """Choose passages in their order until the next has no room; gives what is left."""
-    for one in offered:
+    """Add passages in their order until one does not fit. Returns the room that is left."""
+    for one in candidates:
         needs = sum(map(cost, sheet.lines_for(one)))
         if needs > room:
             break
@@ -145,8 +140,8 @@ def account(
     known: BriefFacts, digest: RunDigest, blocks: Sequence[RunText], budget: int, more: str = "", *,
     bullets: bool = False,
 ) -> str:  # fmt: skip
-    """The brief and the passages behind it, in at most so many bytes; with bullets, as Markdown."""
-    brief = sealed((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
+    """The brief and passages in at most ``budget`` bytes; with ``bullets`` the brief is Markdown."""
+    brief = delimited((marked_down if bullets else compose)(known, BRIEF_BYTES, more))
     opening, _, closing = brief.rpartition("\n")
     sheet = Sheet()
     fill(sheet, passages(blocks, digest, brief), budget - size(brief) - 1)

@@ -1,8 +1,8 @@
-"""The brief as JSON: the recovery manifest, within the same budget.
+"""The brief as JSON, called the recovery manifest, within the same budget.
 
-Every key is there unless the budget cannot hold the empty ones beside goal, work, next step and blockers;
-then the empty ones go first. Facts are added in the order of what a run cannot do without, each cut to a
-line, until the next would not fit; what was left out stands behind a command that the bootstrap names.
+It has every key, unless the budget is too small for empty ones besides goal, work, next step and blockers.
+Facts are added in the order of importance, each shortened to a line, until the next one does not fit. The
+bootstrap instructions name the command that shows what was left out.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from .facts import BriefFacts
 from .page import cut, plain, size
 
 LINE_BYTES = 150  # ten to twenty words
-TOKEN_BYTES = 4  # what a token takes of English and code, on the low side
+TOKEN_BYTES = 4  # a low estimate of the bytes of a token in English and code
 
 
 class Metadata(msgspec.Struct, kw_only=True):
-    """Whose manifest this is."""
+    """What the manifest is about."""
 
     project: str = ""
     goal: str = ""
-    first_asked: str = ""  # where the work began with another request than the goal
+    first_asked: str = ""  # the first request, if it is not the goal
     phase: str = ""
     timestamp: str = ""
-    context_usage_before: float = 0.0  # share of the window that was full
+    context_usage_before: float = 0.0  # the fraction of the context window that was used
 
 
 class Pending(msgspec.Struct, kw_only=True):
@@ -45,7 +45,7 @@ class Pending(msgspec.Struct, kw_only=True):
 
 
 class Active(msgspec.Struct, kw_only=True):
-    """Where the run stood."""
+    """What the run was doing when it stopped."""
 
     current_work: str = ""
     last_file_modified: str = ""
@@ -64,7 +64,7 @@ class Critical(msgspec.Struct, kw_only=True):
 
 
 class Pointers(msgspec.Struct, kw_only=True):
-    """Where more is."""
+    """Where to find more."""
 
     project_state_file: str = ""
     session_logs: list[str] = []
@@ -73,25 +73,25 @@ class Pointers(msgspec.Struct, kw_only=True):
 
 
 class Compression(msgspec.Struct, kw_only=True):
-    """What was condensed: estimates of tokens, before and after."""
+    """How much was condensed, in estimated tokens before and after."""
 
     original_tokens: int = 0
     compressed_tokens: int = 0
-    compression_ratio: float = 0.0  # share that was saved
+    compression_ratio: float = 0.0  # the fraction that was saved
 
 
 class Preparation(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """How a manifest came to be written, and in what surroundings: what a bootstrap compares."""
+    """Why the manifest was prepared, and in which environment, so that a bootstrap can compare."""
 
     reason: str = ""
     session: str = ""
-    key: str = ""  # of the project
+    key: str = ""  # the key of the project
     host: str = ""
     folder: str = ""
     head: str = ""
     tools: list[str] = []
     interpreter: str = ""
-    locks: dict[str, str] = {}  # lock file to hash
+    locks: dict[str, str] = {}  # the hash of each lock file
     checks: list[str] = []  # features whose checks had passed
 
 
@@ -111,16 +111,16 @@ class Manifest(msgspec.Struct, kw_only=True):
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of a manifest."""
-    found: dict[str, Any] = msgspec.json.schema(Manifest)
-    return found
+    result: dict[str, Any] = msgspec.json.schema(Manifest)
+    return result
 
 
 METRICS = Compression(original_tokens=99_999_999, compressed_tokens=9_999, compression_ratio=0.9999)
-TIGHT_BYTES = 1_200  # the empty keys would take most of it
+TIGHT_BYTES = 1_200  # below this, empty keys would take most of the budget
 
 
 class _Sheet:
-    """A manifest that is being filled, with the bytes that are left."""
+    """A manifest that is being filled within a budget."""
 
     def __init__(self, budget: int) -> None:
         self.budget = budget
@@ -132,12 +132,12 @@ class _Sheet:
         return len(msgspec.json.encode(self.sheet))
 
     def set(self, part: str, key: str, text: str, most: int = LINE_BYTES) -> None:
-        """A field, if it fits; shorter if only that fits."""
+        """Set a field, shortened as far as necessary, if it fits."""
         before = self.sheet.get(part)
         for length in (most, most // 2, 40):
-            told = cut(text, length)
-            if told:
-                self.sheet[part] = {**(before or {}), key: told}
+            short = cut(text, length)
+            if short:
+                self.sheet[part] = {**(before or {}), key: short}
                 if self.bytes() <= self.budget:
                     return
         if before is None:
@@ -146,7 +146,7 @@ class _Sheet:
             self.sheet[part] = before
 
     def put(self, part: str, key: str, value: float) -> None:
-        """A number, if it fits."""
+        """Set a number, if it fits."""
         before = self.sheet.get(part)
         self.sheet[part] = {**(before or {}), key: value}
         if self.bytes() <= self.budget:
@@ -157,7 +157,7 @@ class _Sheet:
             self.sheet[part] = before
 
     def add(self, path: tuple[str, ...], value: Any) -> bool:
-        """An element of a list, if it fits."""
+        """Append to a list, and return whether it fits."""
         part, key = path[0], path[-1]
         if isinstance(value, str):
             value = plain(value)
@@ -175,8 +175,8 @@ class _Sheet:
         return False
 
 
-def manifest(shown: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
-    """The manifest as JSON in at most so many bytes."""
+def manifest(facts: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", state_file: str = "") -> bytes:
+    """The manifest as JSON in at most ``budget`` bytes. Raises BudgetTooSmall below ``BYTES_MIN``."""
     if budget < BYTES_MIN:
         raise BudgetTooSmall(
             f"a manifest needs at least {BYTES_MIN} bytes, not {budget}",
@@ -188,17 +188,17 @@ def manifest(shown: BriefFacts, budget: int = BYTES_DEFAULT, more: str = "", sta
         _inferred,
     )  # fmt: skip
     for fill in fills:
-        fill(sheet, shown)
-    return _measured(sheet, shown)
+        fill(sheet, facts)
+    return _measured(sheet, facts)
 
 
-def prepared(shown: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
-    """The manifest with how it was prepared, in as many bytes; what surrounds the work yields to the work."""
+def prepared(facts: BriefFacts, about: Preparation, budget: int = BYTES_DEFAULT, more: str = "") -> bytes:
+    """The manifest with the facts of its preparation, which are shortened first if there is little room."""
     for kept in _shorter(about):
         tail = b',"prepared":' + msgspec.json.encode(kept) + b"}"
         if budget - len(tail) >= max(BYTES_MIN, budget * 2 // 3):
-            return manifest(shown, budget - len(tail), more)[:-1] + tail
-    return manifest(shown, budget, more)
+            return manifest(facts, budget - len(tail), more)[:-1] + tail
+    return manifest(facts, budget, more)
 
 
 def _shorter(about: Preparation) -> Iterable[Preparation]:
@@ -208,9 +208,10 @@ def _shorter(about: Preparation) -> Iterable[Preparation]:
 
 
 def read(body: bytes) -> Manifest | None:
-    """A manifest, ours or of the same shape by others; None if it is none.
+    """A manifest, written by Segue or by somebody else; None if it is not one.
 
-    Whatever is not as it should be counts as not said: others write these files by hand."""
+    Values of the wrong type are ignored, because people write these files by hand, too.
+    """
     try:
         raw = msgspec.json.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -218,16 +219,16 @@ def read(body: bytes) -> Manifest | None:
     raw = _cleaned(raw)
     if not isinstance(raw, dict) or not raw.keys() & set(Manifest.__struct_fields__):
         return None
-    found = Manifest()
+    result = Manifest()
     for field in msgspec.structs.fields(Manifest):
         if field.name in raw:
             value = _lenient(raw[field.name], field.name, field.type)
-            setattr(found, field.name, value if value is not None else getattr(found, field.name))
-    return found
+            setattr(result, field.name, value if value is not None else getattr(result, field.name))
+    return result
 
 
 def _cleaned(value: Any) -> Any:
-    """Without control characters, wherever they are."""
+    """The value without control characters in any of its texts."""
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, dict):
@@ -245,68 +246,68 @@ def _lenient(value: Any, name: str, kind: Any) -> Any:
         return None
     fields: dict[str, Any] = {}
     for field in msgspec.structs.fields(struct):
-        given = value.get(field.name)
+        raw = value.get(field.name)
         try:
-            fields[field.name] = msgspec.convert(given, field.type, strict=False)
+            fields[field.name] = msgspec.convert(raw, field.type, strict=False)
         except msgspec.MsgspecError:
-            if field.type == list[str] and isinstance(given, list):
-                fields[field.name] = [_text(one) for one in given if _text(one)]
+            if field.type == list[str] and isinstance(raw, list):
+                fields[field.name] = [_text(one) for one in raw if _text(one)]
     return struct(**fields)
 
 
 def _pending(value: Any) -> Pending:
     if not isinstance(value, dict):
         return Pending(task=_text(value))
-    found = Pending(
+    result = Pending(
         task=_text(value.get("task") or value.get("description") or ""),
         context=_text(value.get("context") or ""),
     )
-    for key, given in (("priority", "upper"), ("status", "lower")):
-        told = getattr(str(value.get(key, "")), given)()
-        if told in _WORDS[key]:
-            setattr(found, key, told)
-    return found
+    for key, case in (("priority", "upper"), ("status", "lower")):
+        word = getattr(str(value.get(key, "")), case)()
+        if word in _WORDS[key]:
+            setattr(result, key, word)
+    return result
 
 
 _WORDS = {"priority": ("HIGH", "MEDIUM", "LOW"), "status": ("in_progress", "pending", "blocked")}
 
 
 def _text(value: Any) -> str:
-    """A line of what somebody wrote into a list: a text, or the text of an object."""
+    """An element of a list as text: a text, a number, or the first text of an object."""
     if isinstance(value, dict):
         value = next((one for one in value.values() if isinstance(one, str)), "")
     return plain(value) if isinstance(value, str) else str(value) if isinstance(value, int | float) else ""
 
 
-def _measured(sheet: _Sheet, shown: BriefFacts) -> bytes:
-    """The sheet with its metrics, if they fit, and its keys in their order."""
-    told = {key: sheet.sheet[key] for key in Manifest.__struct_fields__ if key in sheet.sheet}
-    original = max(1, shown.chars // TOKEN_BYTES)
+def _measured(sheet: _Sheet, facts: BriefFacts) -> bytes:
+    """The JSON of the manifest with its keys in order, and with its metrics if they fit."""
+    values = {key: sheet.sheet[key] for key in Manifest.__struct_fields__ if key in sheet.sheet}
+    original = max(1, facts.chars // TOKEN_BYTES)
     after = -(-sheet.bytes() // TOKEN_BYTES)
     saved = round(max(0.0, 1 - after / original), 4)
-    told["context_compression_metrics"] = msgspec.to_builtins(
+    values["context_compression_metrics"] = msgspec.to_builtins(
         Compression(original_tokens=original, compressed_tokens=after, compression_ratio=saved)
     )
-    found = msgspec.json.encode(told)
-    if len(found) > sheet.budget:
-        del told["context_compression_metrics"]
-        found = msgspec.json.encode(told)
-    return found
+    body = msgspec.json.encode(values)
+    if len(body) > sheet.budget:
+        del values["context_compression_metrics"]
+        body = msgspec.json.encode(values)
+    return body
 
 
-def _essential(sheet: _Sheet, shown: BriefFacts) -> None:
-    """Goal, work, next step and what is broken; each gets its part where not all have room."""
-    active = [task.text for task in shown.plan if task.state == "active"]
-    todo = [task.text for task in shown.plan if task.state == "next"][:1]
-    checks = [f"check whether {one} completed" for one in shown.pending]
+def _essential(sheet: _Sheet, facts: BriefFacts) -> None:
+    """Goal, work, next step and what is broken. If not all of it fits, each gets a fair share."""
+    active = [task.text for task in facts.plan if task.state == "active"]
+    todo = [task.text for task in facts.plan if task.state == "next"][:1]
+    checks = [f"check whether {one} completed" for one in facts.pending]
     todo = [*checks, *todo] if sheet.budget >= TIGHT_BYTES else (todo or checks)[:1]
-    going = [one.text for one in shown.sentences if one.label in (Label.UNDER_WAY, Label.LAST_SAID)]
-    work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or shown.goal
-    broken = [_broken(failure) for failure in shown.broken[:2]]
-    texts = [shown.goal, work, *todo, *broken[:1]]
+    going = [one.text for one in facts.sentences if one.label in (Label.UNDER_WAY, Label.LAST_SAID)]
+    work = "; ".join(active) or next(iter(going), "") or next(iter(todo), "") or facts.goal
+    broken = [_broken(failure) for failure in facts.broken[:2]]
+    texts = [facts.goal, work, *todo, *broken[:1]]
     keys = 126 if sheet.budget < TIGHT_BYTES else 8
     room = int(level([_cost(text) for text in texts], sheet.budget - sheet.bytes() - keys))
-    sheet.set("session_metadata", "goal", shown.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
+    sheet.set("session_metadata", "goal", facts.goal, min(room, max(LINE_BYTES, sheet.budget // 6)))
     sheet.set("active_state", "current_work", work, min(room, LINE_BYTES))
     for text in todo:
         sheet.add(("critical_context", "next_steps"), cut(text, min(room, LINE_BYTES)))
@@ -315,7 +316,7 @@ def _essential(sheet: _Sheet, shown: BriefFacts) -> None:
 
 
 def _broken(failure: Failure) -> str:
-    """What failed, and why as a quotation that it cannot close."""
+    """What failed, and why, as a quotation whose text cannot close it."""
     if failure.what == failure.why:
         return failure.what
     why = cut(failure.why.replace("\n", " / ").replace("'", "`"), LINE_BYTES)
@@ -323,31 +324,31 @@ def _broken(failure: Failure) -> str:
 
 
 def _cost(text: str) -> int:
-    """Bytes of a text in JSON."""
+    """The length of a text in JSON, in bytes."""
     return len(msgspec.json.encode(" ".join(text.split())))
 
 
-def _heading(sheet: _Sheet, shown: BriefFacts) -> None:
+def _heading(sheet: _Sheet, facts: BriefFacts) -> None:
     meta = "session_metadata"
-    if shown.when:
-        stamp = datetime.fromtimestamp(shown.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if facts.when:
+        stamp = datetime.fromtimestamp(facts.when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         sheet.set(meta, "timestamp", stamp, 24)
-    sheet.set(meta, "project", shown.project, 60)
-    total = f", {len(shown.plan_done)} of {shown.plan_total} done" if shown.plan_total else ""
-    sheet.set(meta, "phase", f"{shown.status or 'stopped'}{total}", 60)
-    if shown.window:
-        sheet.put(meta, "context_usage_before", round(shown.context / shown.window, 3))
-    if shown.inherits:
-        sheet.set(meta, "first_asked", shown.first, LINE_BYTES)
+    sheet.set(meta, "project", facts.project, 60)
+    total = f", {len(facts.plan_done)} of {facts.plan_total} done" if facts.plan_total else ""
+    sheet.set(meta, "phase", f"{facts.status or 'stopped'}{total}", 60)
+    if facts.window:
+        sheet.put(meta, "context_usage_before", round(facts.context / facts.window, 3))
+    if facts.inherits:
+        sheet.set(meta, "first_asked", facts.first, LINE_BYTES)
 
 
-def _tasks(sheet: _Sheet, shown: BriefFacts) -> None:
+def _tasks(sheet: _Sheet, facts: BriefFacts) -> None:
     states: dict[str, Any] = {
         "active": ("HIGH", "in_progress"),
         "next": ("MEDIUM", "pending"),
         "blocked": ("LOW", "blocked"),
     }
-    for at, task in enumerate(shown.plan[:24]):
+    for at, task in enumerate(facts.plan[:24]):
         priority, status = states[task.state]
         if task.state == "next" and at > 5:
             priority = "LOW"
@@ -359,58 +360,58 @@ def _tasks(sheet: _Sheet, shown: BriefFacts) -> None:
         }
         if not sheet.add(("pending_tasks",), row):
             break
-    for task in shown.plan:
+    for task in facts.plan:
         if task.state == "blocked":
             sheet.add(("critical_context", "blockers"), cut(f"{task.text}: {task.reason}", LINE_BYTES))
 
 
 def _fill(sheet: _Sheet, key: str, texts: Iterable[str], most: int) -> None:
-    """Lines of the critical context that are not there yet."""
-    told = sheet.sheet.get("critical_context", {}).get(key, [])
-    for text in [text for text in dict.fromkeys(texts) if cut(text, LINE_BYTES) not in told][:most]:
+    """Add up to ``most`` lines to the critical context, unless they are in it already."""
+    present = sheet.sheet.get("critical_context", {}).get(key, [])
+    for text in [text for text in dict.fromkeys(texts) if cut(text, LINE_BYTES) not in present][:most]:
         if text and not sheet.add(("critical_context", key), cut(text, LINE_BYTES)):
             break
 
 
-def _context(sheet: _Sheet, shown: BriefFacts) -> None:
+def _context(sheet: _Sheet, facts: BriefFacts) -> None:
     goal = sheet.sheet.get("session_metadata", {}).get("goal", "")
-    _fill(sheet, "standing_instructions", [rule for rule in shown.standing if rule not in goal], 4)
-    _fill(sheet, "key_decisions", shown.decided, 6)
-    todo = [task.text for task in shown.plan if task.state == "next"]
-    _fill(sheet, "next_steps", [f"check whether {one} completed" for one in shown.pending] + todo[:2], 2)
-    if shown.latest:
-        _fill(sheet, "next_steps", [f"the user said last: {shown.latest}"], 1)
-        _fill(sheet, "next_steps", [f"which answers: {shown.answers}"] if shown.answers else [], 1)
-    if shown.asked:
-        _fill(sheet, "blockers", [f"asked the user: {shown.asked}"], 1)
-    _fill(sheet, "blockers", [f"question: {one}" for one in shown.questions], 3)
-    if not shown.decided:
-        _fill(sheet, "key_decisions", [one.text for one in shown.sentences if one.label == Label.DECIDED], 3)
-    for done in reversed(shown.plan_done[-2:]):
+    _fill(sheet, "standing_instructions", [rule for rule in facts.standing if rule not in goal], 4)
+    _fill(sheet, "key_decisions", facts.decided, 6)
+    todo = [task.text for task in facts.plan if task.state == "next"]
+    _fill(sheet, "next_steps", [f"check whether {one} completed" for one in facts.pending] + todo[:2], 2)
+    if facts.latest:
+        _fill(sheet, "next_steps", [f"the user said last: {facts.latest}"], 1)
+        _fill(sheet, "next_steps", [f"which answers: {facts.answers}"] if facts.answers else [], 1)
+    if facts.asked:
+        _fill(sheet, "blockers", [f"asked the user: {facts.asked}"], 1)
+    _fill(sheet, "blockers", [f"question: {one}" for one in facts.questions], 3)
+    if not facts.decided:
+        _fill(sheet, "key_decisions", [one.text for one in facts.sentences if one.label == Label.DECIDED], 3)
+    for done in reversed(facts.plan_done[-2:]):
         sheet.add(("completed_tasks",), cut(done, 100))
 
 
-def _findings(sheet: _Sheet, shown: BriefFacts) -> None:
-    _fill(sheet, "important_findings", [*shown.learnt, *shown.memories], 4)
-    if not shown.learnt:
+def _findings(sheet: _Sheet, facts: BriefFacts) -> None:
+    _fill(sheet, "important_findings", [*facts.learnt, *facts.memories], 4)
+    if not facts.learnt:
         _fill(
-            sheet, "important_findings", [one.text for one in shown.sentences if one.label == Label.LEARNT], 3
+            sheet, "important_findings", [one.text for one in facts.sentences if one.label == Label.LEARNT], 3
         )
 
 
-def _inferred(sheet: _Sheet, shown: BriefFacts) -> None:
-    """What a model said and the transcript bears out: last, in bytes that nothing observed wants."""
-    told = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in shown.claims]
-    for text in told[:4]:
+def _inferred(sheet: _Sheet, facts: BriefFacts) -> None:
+    """Claims of a model come last, in bytes that nothing observed needs."""
+    lines = [f"by a model ({one.trust}, {', '.join(one.evidence[:2])}): {one.text}" for one in facts.claims]
+    for text in lines[:4]:
         sheet.add(("critical_context", "important_findings"), cut(text, LINE_BYTES + 40))
 
 
-def _pointers(sheet: _Sheet, shown: BriefFacts) -> None:
-    sheet.set("memory_pointers", "git_branch", shown.branch, 60)
-    edited = [line for line in shown.files if line.mark]
-    sheet.set("active_state", "last_file_modified", shown.last_edited, 120)
-    if shown.commands:
-        last = max(shown.commands, key=lambda pair: pair[1].last)
+def _pointers(sheet: _Sheet, facts: BriefFacts) -> None:
+    sheet.set("memory_pointers", "git_branch", facts.branch, 60)
+    edited = [line for line in facts.files if line.mark]
+    sheet.set("active_state", "last_file_modified", facts.last_edited, 120)
+    if facts.commands:
+        last = max(facts.commands, key=lambda pair: pair[1].last)
         state = {True: " (passed)", False: " (failed)", None: ""}[last[1].ok]
         sheet.set("active_state", "last_command_run", f"{last[0]}{state}", 100)
     for name in [line.name for line in edited][:8]:
@@ -419,14 +420,14 @@ def _pointers(sheet: _Sheet, shown: BriefFacts) -> None:
 
 
 def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
-    def fill(sheet: _Sheet, shown: BriefFacts) -> None:
+    def fill(sheet: _Sheet, facts: BriefFacts) -> None:
         steps = ["Run git status and look at the modified files."]
-        if shown.pending:
-            steps.append(f"Check whether {shown.pending[-1]} completed; do not assume it.")
-        if shown.broken:
-            steps.append(f"Run {shown.broken[0].what} again and mend what fails.")
-        checks = [short for short, use in shown.commands if use.kind in ("test", "check", "build")]
-        if checks and not shown.broken:
+        if facts.pending:
+            steps.append(f"Check whether {facts.pending[-1]} completed; do not assume it.")
+        if facts.broken:
+            steps.append(f"Run {facts.broken[0].what} again and mend what fails.")
+        checks = [short for short, use in facts.commands if use.kind in ("test", "check", "build")]
+        if checks and not facts.broken:
             steps.append(f"Run {checks[0]} to see the state.")
         steps.append("Go on with current_work, then pending_tasks in order.")
         if more:
@@ -439,17 +440,17 @@ def _bootstrap(more: str) -> Callable[[_Sheet, BriefFacts], None]:
 
 
 def _rest(state_file: str) -> Callable[[_Sheet, BriefFacts], None]:
-    def fill(sheet: _Sheet, shown: BriefFacts) -> None:
-        if shown.probe_cut:
+    def fill(sheet: _Sheet, facts: BriefFacts) -> None:
+        if facts.probe_cut:
             sheet.set("active_state", "environment_status", "git did not answer in time: look anew", 120)
-        elif shown.dirty:
-            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(shown.dirty[:8])}", 120)
-        elif shown.branch:
-            sheet.set("active_state", "environment_status", f"on branch {shown.branch}", 80)
+        elif facts.dirty:
+            sheet.set("active_state", "environment_status", f"uncommitted: {', '.join(facts.dirty[:8])}", 120)
+        elif facts.branch:
+            sheet.set("active_state", "environment_status", f"on branch {facts.branch}", 80)
         sheet.set("memory_pointers", "project_state_file", state_file, 200)
-        if shown.run:
-            sheet.add(("memory_pointers", "session_logs"), shown.run)
-        for done in [*reversed(shown.plan_done[-6:-2]), *shown.commits[:3]]:
+        if facts.run:
+            sheet.add(("memory_pointers", "session_logs"), facts.run)
+        for done in [*reversed(facts.plan_done[-6:-2]), *facts.commits[:3]]:
             if not sheet.add(("completed_tasks",), cut(done, 100)):
                 break
 
@@ -457,5 +458,5 @@ def _rest(state_file: str) -> Callable[[_Sheet, BriefFacts], None]:
 
 
 def tokens(text: str) -> int:
-    """About how many tokens a text takes."""
+    """A rough estimate of the tokens that a text takes."""
     return -(-size(text) // TOKEN_BYTES)

@@ -1,4 +1,4 @@
-"""A page of a brief: lines under labels within a number of bytes, cut between words."""
+"""The page that a brief is written on: labelled lines within a number of bytes, cut only between words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LIST_MAX = 10  # items on a line
 
 
 def size(text: str) -> int:
-    """Bytes of UTF-8."""
+    """The length of a text in bytes of UTF-8."""
     return len(text.encode("utf-8", "replace"))
 
 
@@ -19,18 +19,19 @@ _UNSEEN = dict.fromkeys(
         *range(0xD800, 0xE000), *range(0xE0000, 0xE0080),
     ]
 )  # fmt: skip
-"""What a terminal or a model would obey or read, and a person would not see."""
+"""Characters that a terminal or a model would process but a person would not see."""
 
 
 def plain(line: str) -> str:
-    """A line without control sequences and what else cannot be seen."""
+    """The line without control sequences and invisible characters."""
     if line.isprintable():
         return line
     return ESCAPE_SEQUENCES.sub("", line).translate(_UNSEEN)
 
 
 def cut(text: str, most: int) -> str:
-    """At most so many bytes of a text, ending at a sentence or a word; "" where not even a word fits."""
+    """The text on one line in at most ``most`` bytes, cut after a sentence or a word; empty if no word
+    fits."""
     text = plain(" ".join(text.split()))
     if size(text) <= most:
         return text
@@ -39,13 +40,13 @@ def cut(text: str, most: int) -> str:
     if stop > len(short) * 0.75:
         return short[: stop + 1] + "…"
     at = short.rfind(" ")
-    if at < 0:  # one long word: a path, or a language that writes without blanks
+    if at < 0:  # one long word: a path, or a language that is written without spaces
         return f"{short}…" if most >= 12 else ""
     return short[:at].rstrip(" ,;:.(—-") + "…"
 
 
 class BriefPage:
-    """Lines under labels, with the bytes that are left."""
+    """Labelled lines, and the number of bytes that are left."""
 
     def __init__(self, budget: int) -> None:
         self.left = budget
@@ -54,7 +55,7 @@ class BriefPage:
         self.low = ""
 
     def put(self, label: str, line: str) -> bool:
-        """Add a line if it fits, newline included, in place of the one that stands there."""
+        """Set the line of a label if it fits; the cost includes the line break."""
         cost = size(line) + 1 - (size(self.lines[label]) + 1 if label in self.lines else 0)
         if not line or cost > self.left:
             return False
@@ -64,13 +65,13 @@ class BriefPage:
         return True
 
     def note(self, text: str) -> None:
-        """Count a text as said."""
+        """Remember that the page contains this text, so that it is not repeated."""
         self.seen |= words(text)
         self.low += text.lower() + "\n"
 
     def say(self, label: str, text: str, share: float | int) -> bool:
-        """Add a labelled text, cut to its share."""
+        """Add a labelled text, cut to its share of the page. Returns whether anything of it fits."""
         most = min(int(share), self.left - size(label) - 3)
-        told = cut(text, most)
-        whole = size(" ".join(text.split())) <= most
-        return bool(told) and (whole or most >= 12) and self.put(label, f"{label}: {told}")
+        short = cut(text, most)
+        is_whole = size(" ".join(text.split())) <= most
+        return bool(short) and (is_whole or most >= 12) and self.put(label, f"{label}: {short}")

@@ -1,10 +1,10 @@
-"""Passages: parts of a run's texts, quoted as they are, in the order in which a reader needs them.
+"""Passages: parts of a run's texts, quoted verbatim, in the order in which a reader needs them.
 
-A passage is a few lines that stand together: some sentences, a piece of an edit, of a file or of an output.
-Their order does not know the budget: always the passage comes next that says most that is not said yet, for
-its size. So a budget is only how far one reads, and a larger one has all of the smaller. What is worth
-saying is what the run would have said or used next (``core.worth``); the user's words, the agent's last
-message, the newest edits and what fails come before other texts of the same worth.
+A passage is a few lines that belong together: some sentences, a part of an edit, of a file or of an output.
+Their order does not depend on the budget: the next passage is always the one that adds most for its size. A
+budget therefore only decides how far one reads, and a larger one contains everything of a smaller. The value
+of a passage is what the run would have said or used next (``relevance.py``); the user's words, the agent's
+last message, the newest edits and failures come before other texts of the same value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from heapq import heapify, heappop, heappush
 import msgspec
 
 from ..base.lazy import regex
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.identifiers import NAME, is_name
 from ..runs.model import RecentStep, RunDigest
 from ..runs.quotable import SAID, RunText
@@ -25,7 +25,7 @@ from .facts import command_value, file_value
 from .relevance import COMMON, Worth, worth
 
 POOL_CHARS = 600_000
-LINES = 4  # of an output or a file, that stand together
+LINES = 4  # of an output or a file, in one passage
 PROSE_CHARS, LINE_CHARS, SENTENCE_CHARS = 240, 240, 600
 NAMES_MAX, NAMES_LINE = 1_500, 8
 TRACE_CHARS = 5_000
@@ -41,10 +41,10 @@ WEIGHTS = {
 }
 OTHER_WEIGHT, NAMES_WEIGHT = 0.7, 0.7
 LISTED, LISTED_CHANCE = 6, 0.2
-LISTS = frozenset({"names", "commands", "files"})  # not quoted: made of what was seen
-RECENT, SURE = {"prompt": 12, "say": 6}, {"prompt": 1.0, "say": 0.3}  # exchanges that are always told
-NEEDED = 2.5  # how much more the end of the work weighs
-WORD_WORTH, NAME_WORTH = 0.01, 0.02  # of what nothing is known about
+LISTS = frozenset({"names", "commands", "files"})  # these are not quotations
+RECENT, SURE = {"prompt": 12, "say": 6}, {"prompt": 1.0, "say": 0.3}  # recent messages get extra value
+NEEDED = 2.5  # the factor for the end of the work
+WORD_WORTH, NAME_WORTH = 0.01, 0.02  # for words and names that are not in the digest
 COST_POWER = 0.65
 _NUMBERED = regex(r"^\s*\d+(?:→|\t|:(?=\s))")
 _FENCED = regex(r"```[^\n]*\n(.*?)(?:```|\Z)", re.S)
@@ -57,14 +57,14 @@ class Passage(msgspec.Struct, gc=False):
     head: str
     text: str
     at: int
-    number: int = 0  # within its block
+    number: int = 0  # its position in its block
     weight: float = 1.0
-    command: bool = False  # is the head a command?
-    sure: float = 0.0  # worth that does not depend on what else is said
+    command: bool = False  # whether the head is a command
+    sure: float = 0.0  # value that does not depend on what else is quoted
 
 
 def passages(blocks: Sequence[RunText], digest: RunDigest, said: str = "") -> Iterator[Passage]:
-    """The passages of a run, those first that are needed most; ``said`` is what the reader knows already."""
+    """The passages of a run, the most useful first. ``said`` is what the reader knows already."""
     pool = list(_pool(blocks, digest.cwd))
     known = _worth(blocks, digest)
     pool += _names(known)
@@ -76,7 +76,7 @@ def passages(blocks: Sequence[RunText], digest: RunDigest, said: str = "") -> It
 
 
 def _pool(blocks: Sequence[RunText], cwd: str) -> Iterator[Passage]:
-    """Passages newest first; a line that a newer one has is not said again."""
+    """The passages of all blocks, newest first; a line that a newer one contains is left out."""
     lines: set[str] = set()
     left = POOL_CHARS
     needed = _needed(blocks)
@@ -99,7 +99,7 @@ def _pool(blocks: Sequence[RunText], cwd: str) -> Iterator[Passage]:
 
 
 def within(path: str, cwd: str) -> str:
-    """A path as one would write it in the folder of the work."""
+    """The path relative to the working directory, if it is inside."""
     folder = cwd.rstrip("/\\")
     return (
         path[len(folder) + 1 :]
@@ -109,7 +109,7 @@ def within(path: str, cwd: str) -> str:
 
 
 def _needed(blocks: Sequence[RunText]) -> set[int]:
-    """The last words of each side, the two newest edits and what failed last."""
+    """When the last message of each side, the two newest edits and the last failure occurred."""
     wanted = {"prompt": 1, "say": 1, "edit": 2, "failure": 1}
     found = set()
     for block in reversed(blocks):
@@ -120,12 +120,12 @@ def _needed(blocks: Sequence[RunText]) -> set[int]:
 
 
 def parts(block: RunText) -> Iterator[str]:
-    """A block in pieces that can stand alone."""
+    """The parts of a block that make sense alone."""
     if block.kind not in SAID:
         yield from _cut(block.text)
         return
     together: list[str] = []
-    for sentence in telling.sentences(block.text):
+    for sentence in sentences.sentences(block.text):
         if len(sentence) < 12:
             continue
         together.append(sentence[:SENTENCE_CHARS])
@@ -147,7 +147,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _names(known: Worth) -> Iterator[Passage]:
-    """Names that are in play, a few on a line, under the file where they were seen."""
+    """The valuable names, a few on a line, under the file in which they occurred."""
     homes: dict[str, list[str]] = {}
     for name in sorted(known.names, key=lambda name: (-known.names[name], name))[:NAMES_MAX]:
         home = known.homes.get(name, "").replace("\\", "/").rsplit("/", 1)[-1]
@@ -158,7 +158,7 @@ def _names(known: Worth) -> Iterator[Passage]:
 
 
 def _lists(digest: RunDigest, said: str) -> Iterator[Passage]:
-    """Every command and file that is not named yet, a few on a line, the likeliest first."""
+    """The commands and files that are not mentioned yet, a few on a line, the likeliest first."""
     low = said.lower()
     ran = sorted(
         digest.commands.items(), key=lambda pair: (-command_value(pair[0], pair[1], digest.steps), pair[0])
@@ -177,7 +177,7 @@ def _lists(digest: RunDigest, said: str) -> Iterator[Passage]:
             yield Passage(kind, "", "; ".join(line), 0, at, sure=chance * len(line))
 
 
-# -- what it is worth
+# -- their value
 
 
 def _worth(blocks: Sequence[RunText], digest: RunDigest) -> Worth:
@@ -186,24 +186,24 @@ def _worth(blocks: Sequence[RunText], digest: RunDigest) -> Worth:
 
 
 class _Tokens:
-    """Words and names of a text, looked at once each."""
+    """A cache of the values of words and names."""
 
     def __init__(self, known: Worth) -> None:
         self.worth = known
         self._seen: dict[str, tuple[tuple[str, float], ...]] = {}
 
     def of(self, text: str) -> dict[str, float]:
-        """What a text says, with what each is worth."""
-        found: dict[str, float] = {}
+        """The words and names of a text with their values."""
+        values: dict[str, float] = {}
         seen = self._seen
         for token in NAME.findall(text):
-            told = seen.get(token)
-            if told is None:
-                told = seen[token] = tuple(self._told(token))
-            found.update(told)
-        return found
+            pairs = seen.get(token)
+            if pairs is None:
+                pairs = seen[token] = tuple(self._values(token))
+            values.update(pairs)
+        return values
 
-    def _told(self, token: str) -> Iterator[tuple[str, float]]:
+    def _values(self, token: str) -> Iterator[tuple[str, float]]:
         if is_name(token):
             yield f"={token.lower()}", self.worth.names.get(token, NAME_WORTH)
         for part in re.split(r"[.:]+", token):
@@ -213,18 +213,19 @@ class _Tokens:
 
 
 def _ordered(pool: list[Passage], known: Worth, said: str) -> Iterator[Passage]:
-    """Always the one that adds most for its size.
+    """The passages, always the one next that adds most for its size.
 
-    What a passage adds only shrinks as others are said, so a value that was right earlier is an upper bound:
-    only the first of the heap is looked at again."""
+    What a passage adds only shrinks as others are chosen. An earlier value is therefore an upper bound, and
+    only the first entry of the heap has to be evaluated again.
+    """
     tokens = _Tokens(known)
     seen = set(tokens.of(said))
-    told = [tokens.of(one.text) for one in pool]
+    contents = [tokens.of(one.text) for one in pool]
     costs = [math.pow(len(one.text.encode("utf-8", "replace")) + 8, COST_POWER) / one.weight for one in pool]
 
     def rate(at: int) -> float:
-        new = told[at]
-        # fsum: the order of a sum must not show
+        new = contents[at]
+        # fsum, because the order of a sum must not make a difference
         return (
             math.fsum([pool[at].sure, *(value for key, value in new.items() if key not in seen)]) / costs[at]
         )
@@ -242,6 +243,6 @@ def _ordered(pool: list[Passage], known: Worth, said: str) -> Iterator[Passage]:
             heappush(heap, (-value, at))
             continue
         yield pool[at]
-        seen.update(told[at])
+        seen.update(contents[at])
     rest.sort(key=lambda one: (-one.at, one.number))
     yield from (one for one in rest if one.kind not in LISTS)

@@ -1,8 +1,7 @@
-"""What a word or a name of the last steps is worth to the next run.
+"""The worth of words and names for the next run: the chance that the run would have said or used them next.
 
-Worth is the chance that the run would say or use it next. The weights are a logistic fit over some hundred
-transcripts of twenty projects, rounded; scores are flat around them. Only the texts that a digest keeps are
-looked at, so the cost does not grow with the transcript.
+The weights are a rounded logistic fit over some hundred transcripts of twenty projects; small changes to them
+make little difference. Only the texts in a digest are used, so the cost does not grow with the transcript.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..runs.model import RecentStep, RunDigest, SaidText
 
 WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
 _ESCAPED = regex(r"\\[nrt]")
-_DRIVE = regex(r"(?<![A-Za-z0-9])[A-Za-z]:\\")  # of a path in which a backslash stands for itself
+_DRIVE = regex(r"(?<![A-Za-z0-9])[A-Za-z]:\\")  # in a path, where a backslash does not escape anything
 _LIBRARY = regex(
     r"^(?:console|Math|JSON|Object|Array|Promise|os|sys|path|self|this|process|fmt|strings|errors|t|std|np|e\.g|"
     r"i\.e)\."
@@ -30,9 +29,9 @@ _LIBRARY = regex(
 )
 _RANDOM = regex(r"[A-Za-z]\d+[A-Za-z]{1,4}\d+[A-Za-z]|\d[A-Za-z]{1,4}\d+[A-Za-z]{1,4}\d")
 _PIECE = regex(r"[A-Za-z0-9]{8,}")
-_CURVE = regex(r"^[A-Za-z]{1,2}\d+\.\d")  # of a drawing
+_CURVE = regex(r"^[A-Za-z]{1,2}\d+\.\d")  # in the path of a drawing
 _ID = regex(r"[0-9a-f]{4,}-[0-9a-f]{4}-[0-9a-f]{4}|:\d+(?::|$)")
-"""What names one thing for a program only: a UUID, a place in a file."""
+"""Matches identifiers that only a program uses: UUIDs and positions in files."""
 _KEY = regex(r'"([A-Za-z_]\w{5,})"\s?:')
 COMMON = frozenset(
     """about above across actually after again against already also although always another anything around
@@ -54,7 +53,8 @@ COMMON = frozenset(
 
 _ENDS_AS_FILE = regex(r"\.[a-z]{1,4}$")  # files have lines of their own
 FRESH_STEPS, OWN_FRESH_STEPS = 30, 15
-"""What the agent wrote in its last few steps is done as often as not; what it wrote before is returned to."""
+"""What the agent wrote in its last few steps is often finished; it tends to return to what it wrote
+before."""
 
 _CALLS = frozenset(
     {"read", "edit", "create", "delete", "run", "search", "plan", "agent", "ask", "web", "other"}
@@ -62,12 +62,12 @@ _CALLS = frozenset(
 
 
 def words(text: str) -> set[str]:
-    """A text's words that carry meaning, in lower case."""
+    """The meaningful words of a text, in lower case."""
     return {word.lower().strip("-_") for word in WORD.findall(text)} - COMMON
 
 
 class Worth(msgspec.Struct):
-    """Words and names with their worth, and in which files a name was seen."""
+    """The worth of words and names, and the file in which each name mostly occurred."""
 
     words: dict[str, float]
     names: dict[str, float]
@@ -75,7 +75,7 @@ class Worth(msgspec.Struct):
 
 
 def worth(digest: RunDigest, traces: list[RecentStep] | None = None) -> Worth:
-    """Look at what a digest kept, or at more steps than it kept."""
+    """The worth of everything in a digest's last steps, or in the steps that are passed in."""
     traces = tail(digest) if traces is None else traces
     names, homes = _names(digest, traces)
     return Worth(_words(digest, traces), names, homes)
@@ -120,7 +120,7 @@ def _words(digest: RunDigest, traces: list[RecentStep]) -> dict[str, float]:
         candidates |= group
     found = {}
     for word in candidates:
-        often = said.get(word, 0)  # a Counter makes a call of each word that it does not have
+        often = said.get(word, 0)  # indexing a Counter is slow for missing words
         score = -3.2 + 0.77 * math.log1p(often) + 0.2 * math.log1p(prompted.get(word, 0))
         score -= 0.2 * math.log1p(when.get(word, 50)) + 0.026 * len(word)
         if often and not lately.get(word):
@@ -133,7 +133,7 @@ def _words(digest: RunDigest, traces: list[RecentStep]) -> dict[str, float]:
 
 
 class _Name:
-    """What the last steps show of a name: how often, where, how lately, and by whose hand."""
+    """How often, where, how recently and by whom a name was used in the last steps."""
 
     __slots__ = (
         "counts", "failures", "fresh", "homes", "keys", "own_at", "own_fresh", "reads", "results", "steps",
@@ -141,9 +141,9 @@ class _Name:
 
     def __init__(self) -> None:
         self.steps = self.counts = 0
-        self.keys = 0  # in how many outputs it only names a field
-        self.reads = self.results = self.failures = 0  # in how many looks, results and failures
-        self.own_at = -60  # when the agent itself last wrote it
+        self.keys = 0  # the number of outputs in which it is only the key of a field
+        self.reads = self.results = self.failures = 0  # the number of reads, results and failures with it
+        self.own_at = -60  # when the agent itself last used it
         self.fresh = self.own_fresh = 0.0
         self.homes: dict[str, int] = {}
 
@@ -179,7 +179,7 @@ def _seen(names_in: _NamesIn, traces: list[RecentStep]) -> dict[str, _Name]:
 
 
 def _fields(result: RecentStep) -> Set[str]:
-    """The names of fields in an output that is no file's: what a program answers has many of them."""
+    """The keys in JSON output of a program, but not of a file."""
     if result.path or '":' not in result.text:
         return frozenset()
     return set(_KEY.findall(result.text))
@@ -202,7 +202,7 @@ def _names(digest: RunDigest, traces: list[RecentStep]) -> tuple[dict[str, float
             continue
         name = seen.get(token, unseen)
         if name.steps and name.steps == name.keys and not (token in said or token in prompted):
-            continue  # nobody but a program's answer speaks of it
+            continue  # it occurs only as a key in outputs
         score = -2.2 + 0.2 * log1p(name.steps) + 0.85 * log1p(name.counts)
         score -= 0.85 * log1p(name.results) + 0.7 * log1p(name.reads) + 0.5 * log1p(name.failures)
         score += log1p(name.fresh) - 1.65 * log1p(name.own_fresh) - 0.52 * log1p(last - name.own_at)
@@ -220,14 +220,14 @@ def _names(digest: RunDigest, traces: list[RecentStep]) -> tuple[dict[str, float
 
 
 def _is_random(token: str) -> bool:
-    """Is it, or a piece of it, an id or a key, in which letters and digits take turns?"""
+    """Whether a token or a part of it is an id or a key, in which letters and digits alternate."""
     if not _RANDOM.search(token):
         return _CURVE.match(token) is not None
     return any(_RANDOM.search(piece) for piece in _PIECE.findall(token))
 
 
 class _NamesIn(dict[str, tuple[str, ...]]):
-    """The names in a piece of text without blanks. No name holds a blank, and most pieces come often."""
+    """A cache of the names in each piece of text without whitespace, because most pieces recur."""
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         found = tuple([token for token in NAME.findall(piece) if is_name(token)]) if may_name(piece) else ()
@@ -235,14 +235,12 @@ class _NamesIn(dict[str, tuple[str, ...]]):
         return found
 
     def text(self, text: str) -> dict[str, int]:
-        """How often a text has which names."""
+        """How often each name occurs in a text."""
         here: dict[str, int] = {}
         if "\x1b" in text:
             text = ESCAPE_SEQUENCES.sub(" ", text)
-        if "\\n" in text and not (
-            ":\\" in text and _DRIVE.search(text)
-        ):  # a text within a text: its line ends are written out
-            text = _ESCAPED.sub(" ", text)
+        if "\\n" in text and not (":\\" in text and _DRIVE.search(text)):
+            text = _ESCAPED.sub(" ", text)  # a quoted text, in which line breaks are escaped
         for token in chain.from_iterable(map(self.__getitem__, text.split())):
             here[token] = here.get(token, 0) + 1
         return here

@@ -1,4 +1,4 @@
-"""What the agent said, sentence by sentence, each under the heading where it belongs."""
+"""The agent's sentences, each with the label of the brief's line that it belongs to."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 import msgspec
 
 from ..base.lazy import regex
-from ..runs import sentences as telling
+from ..runs import sentences
 from ..runs.brief_labels import Label
 from ..runs.model import RunDigest, SaidText
 
 
 class Sentence(msgspec.Struct, gc=False):
-    """Something that the agent said, and under which heading it belongs."""
+    """A sentence of the agent, and the label that it belongs to."""
 
     text: str
     label: str
@@ -45,49 +45,48 @@ _DONE = regex(
 _NOT_YET = regex(
     r"(?:n't|\b(?:not|never|cannot|nothing|none|without|be|until|once|before|if))\s+(?:\w+\s+){0,2}$", re.I
 )
-"""What stands before a word of those, where the thing was not done."""
+"""Matches what precedes a word of ``_DONE`` if the thing was not done."""
 _FOUND = regex(
     r"\b(?:because|turns? out|root cause|caused?|reason|issue|problem|bug|found|discovered|noticed|"
     r"reali[sz]ed|requires?|needs?|must|only (?:works?|when|if)|\w+n't|cannot|not|missing|never|always|"
     r"instead|actually|fail(?:s|ed|ing)?|expect(?:s|ed)?|means)\b",
     re.I,
 )
-"""What tells how things are; anything else was only said."""
+"""Matches sentences that state how things are; any other sentence is only a remark."""
 _CHITCHAT = regex(
     r"^(?:Let me know|You're (?:absolutely )?right|Would you like|Want me to|Here(?:'s| is| are) )", re.I
 )
 
 
 def spoken(digest: RunDigest, *, finished: bool) -> list[Sentence]:
-    """What was said that the next run may need. ``finished``: the last words ended a turn, so that nothing of
-    what they tell is under way."""
-    asked = digest.prompts[-1].at if digest.prompts else 0
-    found: list[Sentence] = []
-    for age, one in enumerate(reversed(digest.says[-16:])):
-        fresh = age < 2 and one.at > asked
-        told = _spoken(one, fresh, 1.25 if age == 0 else 1.1 if age == 1 else 1.0)
-        found += map(_of_a_finished_turn, told) if finished else told
-    for one in digest.recaps[-1:]:
-        told = _spoken(one, one.at > asked, 1.2)
-        found += map(_of_a_finished_turn, told) if finished else told
-    for one in digest.reports[-2:]:
-        told = [text for text in _spoken(one, False, 1.0) if not telling.gives_orders(text.text)]
-        found += [Sentence(text.text, Label.REPORTED, text.at, 0.9) for text in told]
-    for one in digest.notes[-4:]:
-        found.append(Sentence(one.text, Label.LAST_STEPS, one.at, 1.0))
+    """The sentences that the next run may need. If the turn is ``finished``, nothing in them is under way."""
+    last_prompt = digest.prompts[-1].at if digest.prompts else 0
+    result: list[Sentence] = []
+    for age, message in enumerate(reversed(digest.says[-16:])):
+        fresh = age < 2 and message.at > last_prompt
+        new = _spoken(message, fresh, 1.25 if age == 0 else 1.1 if age == 1 else 1.0)
+        result += map(_of_a_finished_turn, new) if finished else new
+    for recap in digest.recaps[-1:]:
+        new = _spoken(recap, recap.at > last_prompt, 1.2)
+        result += map(_of_a_finished_turn, new) if finished else new
+    for report in digest.reports[-2:]:
+        new = [one for one in _spoken(report, False, 1.0) if not sentences.gives_orders(one.text)]
+        result += [Sentence(one.text, Label.REPORTED, one.at, 0.9) for one in new]
+    for note in digest.notes[-4:]:
+        result.append(Sentence(note.text, Label.LAST_STEPS, note.at, 1.0))
     if digest.summary:
-        found += _spoken(digest.summary, False, 0.9)
-    return found
+        result += _spoken(digest.summary, False, 0.9)
+    return result
 
 
 def _spoken(said: SaidText, fresh: bool, weight: float) -> list[Sentence]:
     found = []
-    for raw in telling.sentences(said.text):
+    for raw in sentences.sentences(said.text):
         text = _LEAD.sub("", raw)
         going = fresh and _GOING.search(text) is not None
         label = (
             Label.UNDER_WAY if going
-            else Label.DECIDED if telling.is_choice(text)
+            else Label.DECIDED if sentences.is_choice(text)
             else Label.DONE if _is_done(text)
             else Label.UNDER_WAY if fresh
             else Label.LEARNT if _FOUND.search(text)

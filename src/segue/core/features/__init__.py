@@ -1,4 +1,4 @@
-"""Features: what they are, the checks that prove them, the verdict, other people's file formats.
+"""Features, the checks that prove them, the verdict on them, and the file formats that others keep them in.
 
-"Done means proven" is decided in ``verdict.py``. Running a check is ``services/features/``.
+"Done means proven" is decided in ``verdict.py``. Running a check belongs to ``services/features/``.
 """

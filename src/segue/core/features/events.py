@@ -1,6 +1,6 @@
-"""What stands in the journal about features: declared by people and agents, observed by Segue alone.
+"""Events about features. People and agents declare them; only Segue records that a check ran.
 
-No body here has a field that says \"passing\".
+No body here has a field that says "passing": whether a feature passes is computed from the evidence.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ class FeatureAdded(Body):
     steps: list[str] = []
     checks: list[Check] = []
     covers: list[str] = []
-    """Globs; empty: the whole working tree."""
+    """Globs. Empty means the whole working tree."""
     source: str = ""
     """The file that it was imported from."""
     claim: str = ""
-    """What that file, or whoever declared it, said of it without proof."""
+    """What that file, or whoever declared the feature, says about it without proof."""
 
 
 class FeatureChanged(Body):
@@ -46,7 +46,7 @@ class FeatureMoved(Body):
     KIND = "feature.moved"
     id: str
     status: str
-    """not_started, in_progress, testing, blocked or failing: never passing."""
+    """not_started, in_progress, testing, blocked or failing, but never passing."""
     reason: str = ""
     implemented_by: str = ""
     notes: str = ""
@@ -61,7 +61,7 @@ class StepAttested(Body):
     note: str
     definition: str = ""
     covered: str = ""
-    """The hash over the covered files at that moment."""
+    """The hash of the covered files at that time."""
     head: str = ""
 
 
@@ -70,7 +70,7 @@ class ChecksBegun(Body):
     feature: str
     definition: str
     checks: list[str]
-    """The hashes of those that run now: what was known of them no longer counts."""
+    """The hashes of the checks that are about to run. Their earlier evidence no longer counts."""
 
 
 class CheckRan(Body):
@@ -80,52 +80,52 @@ class CheckRan(Body):
     check: str
     command: str
     exit_code: Small | None = None
-    """None if it did not come to an end by itself."""
+    """None if the command did not exit by itself."""
     signal: Small = 0
     timed_out: bool = False
     found: bool = False
-    """Whether the pattern was found, if there is one."""
+    """Whether the check's pattern was found in the output."""
     fault: str = ""
-    """Why it could not be run."""
+    """Why the command could not be run."""
     duration_seconds: Seconds = 0.0
     host: str = ""
     head: str = ""
     """The commit that was checked out."""
     covered: str = ""
-    """The hash over the covered files before it ran."""
+    """The hash of the covered files before the run."""
     after: str = ""
-    """The same hash when it had ended."""
+    """The hash of the covered files after the run."""
     files: Large = 0
     output: str = ""
-    """The hash of the whole output, masked, as it is kept."""
+    """The hash of the masked output, under which it is stored."""
     output_bytes: Large = 0
-    """How much it wrote, also what was left out."""
+    """How much was written, including what was not stored."""
     cut: bool = False
     tail: str = ""
     """The last lines, masked."""
     first: str = ""
-    """The line that tells most of a failure."""
+    """The line that says most about a failure."""
 
 
 class CheckReported(Body):
     KIND = "check.reported"
     feature: str
     source: str
-    """The file: somebody else ran this."""
+    """The report file. Somebody else ran these tests."""
     passed: Small = 0
     failed: Small = 0
     first: str = ""
     digest: str = ""
     """The hash of the file."""
     head: str = ""
-    """The commit that was checked out when it was taken in."""
+    """The commit that was checked out when the report was imported."""
 
 
 class EvidenceVoided(Body):
     KIND = "evidence.voided"
     reason: str
     feature: str = ""
-    """Empty: of all features."""
+    """Empty means all features."""
 
 
 class CheckTrusted(Body):

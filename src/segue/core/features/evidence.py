@@ -1,6 +1,6 @@
-"""Whether a run of a check proves what the check is there for.
+"""Whether a check that ran has passed.
 
-``passed`` looks at facts (exit code, time, pattern, files) and at nothing that anybody said.
+This is decided from what Segue observed (exit code, time, output, files), never from what anybody said.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from .checks import Check
 from .events import CheckRan, CheckReported, StepAttested
 
 TRUSTS: dict[type[Body], str] = {CheckRan: "run", StepAttested: "attested", CheckReported: "reported"}
-"""How far evidence is trusted: Segue ran it, somebody gave their word, somebody else's file says so."""
+"""How far each kind of evidence can be trusted: Segue ran the check itself, somebody attested to it, or a
+report from elsewhere says so."""
 
 
 def passed(check: Check, ran: CheckRan) -> bool:
-    """Whether a run proves what its check is there for."""
-    ended = ran.exit_code == check.exit_code and not ran.signal and not ran.timed_out and not ran.fault
-    still = bool(ran.covered) and ran.covered == ran.after
-    return ended and still and (ran.found or not check.pattern)
+    """Whether the command ended as the check demands and the covered files did not change meanwhile."""
+    exited = ran.exit_code == check.exit_code and not ran.signal and not ran.timed_out and not ran.fault
+    unchanged = bool(ran.covered) and ran.covered == ran.after
+    return exited and unchanged and (ran.found or not check.pattern)
 
 
 def why_not(check: Check, ran: CheckRan) -> str:
-    """The first thing that a failed run has to say, in a line."""
+    """The most important reason why a check did not pass, in one line; empty if it passed."""
     if ran.fault:
         return ran.fault
     if ran.timed_out:
@@ -29,8 +30,8 @@ def why_not(check: Check, ran: CheckRan) -> str:
     if ran.signal:
         return f"ended by signal {ran.signal}"
     if ran.exit_code != check.exit_code:
-        told = f"exit {ran.exit_code}" + (f" instead of {check.exit_code}" if check.exit_code else "")
-        return ran.first or f"{told}: {check.text}"
+        exit = f"exit {ran.exit_code}" + (f" instead of {check.exit_code}" if check.exit_code else "")
+        return ran.first or f"{exit}: {check.text}"
     if check.pattern and not ran.found:
         return f"its output does not hold /{check.pattern}/"
     if not ran.covered:

@@ -1,7 +1,7 @@
-"""The files in which people already keep features: read and written, as values.
+"""Reading and writing the file formats in which people already keep features and test results.
 
-Pure. Whatever a file says about passing is a claim of whoever wrote it and is read as one. A file that
-does not have its shape is refused whole, with the place where it is wrong.
+Whatever a file says about passing is read as a claim of whoever wrote it. A malformed file is refused as a
+whole with BadImport, which says what is wrong where.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NODE = regex(r"(?:^|\s)([\w./\\-]+\.py)((?:::[^\s\[\]]+(?:\[[^\n]*\])?)*)", re.
 
 
 class Listed(Value):
-    """A feature as a file lists it."""
+    """A feature as an imported file lists it."""
 
     description: str
     category: str = ""
@@ -34,7 +34,7 @@ class Listed(Value):
 
 
 class Case(Value):
-    """A test case of a report."""
+    """A test case of a JUnit report."""
 
     name: str
     group: str = ""
@@ -45,7 +45,7 @@ class Case(Value):
 
 
 def recognised(name: str, body: bytes) -> str:
-    """Which kind of file this is, by its content and then by its name; empty if none of ours."""
+    """The format of a file, by its content and then by its name; empty if it is none that can be imported."""
     start = body.lstrip()[:200]
     if start.startswith(b"<"):
         return "junit" if b"<testsuite" in body[:4000] else ""
@@ -70,43 +70,44 @@ def _text(body: bytes) -> str:
 
 
 def read_feature_list(body: bytes) -> list[Listed]:
-    """``[{category, description, steps, passes}]``, or an object that has it as ``features``."""
+    """The features of a JSON list of ``{category, description, steps, passes}``, or of an object with it as
+    ``features``."""
     try:
         value = msgspec.json.decode(_text(body))
     except (msgspec.DecodeError, RecursionError) as fault:
-        raise _bad(f"this is not JSON: {fault}") from fault
+        raise _bad(f"the file is not JSON: {fault}") from fault
     rows = value.get("features") if isinstance(value, dict) else value
     if not isinstance(rows, list):
-        raise _bad("this is not a list of features")
-    return [_listed(row, place) for place, row in enumerate(rows, 1)]
+        raise _bad("the file has no list of features")
+    return [_listed(row, number) for number, row in enumerate(rows, 1)]
 
 
-def _listed(row: Any, place: int) -> Listed:
+def _listed(row: Any, number: int) -> Listed:
     if not isinstance(row, dict) or not isinstance(row.get("description"), str) or not row["description"]:
-        raise _bad(f"entry {place} has no description")
+        raise _bad(f"entry {number} has no description")
     steps: Any = row.get("steps", row.get("test_steps", []))
     checks: Any = row.get("checks", [row["check"]] if "check" in row else [])
-    for name, found in (("steps", steps), ("checks", checks)):
-        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-            raise _bad(f"entry {place}: {name} are not a list of texts")
-    id, category = row.get("id", row.get("feature_id", "")), row.get("category", "")
-    texts = [str(one) if one is not None else "" for one in (category, id)]
-    claims = row.get("passes") is True or row.get("status") in ("passing", "complete", "completed")
-    kept = tuple(one for one in steps if one.strip())
-    return Listed(row["description"], texts[0], kept, claims, texts[1], tuple(checks))
+    for name, texts in (("steps", steps), ("checks", checks)):
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise _bad(f"entry {number}: {name} must be a list of texts")
+    values = (row.get("category", ""), row.get("id", row.get("feature_id", "")))
+    category, id = (str(value) if value is not None else "" for value in values)
+    passes = row.get("passes") is True or row.get("status") in ("passing", "complete", "completed")
+    steps = tuple(step for step in steps if step.strip())
+    return Listed(row["description"], category, steps, passes, id, tuple(checks))
 
 
 def read_node_ids(body: bytes) -> dict[str, list[str]]:
-    """Files to the names of their tests, as ``pytest --collect-only -q`` prints them."""
-    found: dict[str, list[str]] = {}
+    """The names of the tests in each file, from what ``pytest --collect-only -q`` prints."""
+    tests: dict[str, list[str]] = {}
     for file, rest in _NODE.findall(_text(body)):
-        names = found.setdefault(file.replace("\\", "/"), [])
+        names = tests.setdefault(file.replace("\\", "/"), [])
         name = rest.lstrip(":").replace("::", " ")
         if name and name not in names:
             names.append(name)
-    if not found:
-        raise _bad("there are no pytest node ids in this", hint="pytest --collect-only -q prints them")
-    return found
+    if not tests:
+        raise _bad("the file has no pytest node ids", hint="`pytest --collect-only -q` prints them")
+    return tests
 
 
 def read_junit(body: bytes) -> list[Case]:
@@ -115,28 +116,28 @@ def read_junit(body: bytes) -> list[Case]:
 
     _text(body)
     if b"<!DOCTYPE" in body or b"<!ENTITY" in body:
-        raise _bad("the report declares entities: it is not read")
+        raise _bad("the report declares XML entities, which are not read for safety")
     try:
         root = ElementTree.fromstring(body)
     except (ElementTree.ParseError, ValueError, LookupError) as fault:
-        raise _bad(f"this is not XML: {fault}") from fault
-    found = []
+        raise _bad(f"the file is not XML: {fault}") from fault
+    cases = []
     for case in root.iter("testcase"):
         faults = [child for child in case if child.tag in ("failure", "error")]
-        told = next((child.get("message") or (child.text or "").strip() for child in faults), "")
-        found.append(
+        message = next((child.get("message") or (child.text or "").strip() for child in faults), "")
+        cases.append(
             Case(
                 case.get("name", ""), case.get("classname", ""), case.get("file", ""), not faults,
-                any(child.tag == "skipped" for child in case), " ".join(told.split())[:300],
+                any(child.tag == "skipped" for child in case), " ".join(message.split())[:300],
             )
         )  # fmt: skip
-    if not found:
+    if not cases:
         raise _bad("the report has no test cases")
-    return found
+    return cases
 
 
 def file_of(case: Case) -> str:
-    """The file that a test case is in, as far as pytest's report tells."""
+    """The file of a test case, as reported or derived from pytest's class name; may be empty."""
     if case.file:
         return case.file.replace("\\", "/")
     parts = [part for part in case.group.split(".") if part]
@@ -157,7 +158,7 @@ Pair = tuple[Feature, Verdict]
 
 
 def write_feature_list(pairs: Iterable[Pair]) -> bytes:
-    """The list; ``passes`` is what is proven now."""
+    """A JSON feature list in which ``passes`` says what is proven now."""
     rows = [
         {
             "id": feature.id, "category": feature.category, "description": feature.description,
@@ -170,14 +171,14 @@ def write_feature_list(pairs: Iterable[Pair]) -> bytes:
 
 
 def write_node_ids(pairs: Iterable[Pair]) -> bytes:
-    """The test files and node ids that checks name."""
+    """The test files and node ids that the checks name, one a line."""
     words = [word for feature, _ in pairs for check in feature.checks for word in check.text.split()]
-    found = dict.fromkeys(word for word in words if re.fullmatch(r"[\w./-]+\.py(?:::\S+)?", word))
-    return "".join(f"{word}\n" for word in found).encode()
+    node_ids = dict.fromkeys(word for word in words if re.fullmatch(r"[\w./-]+\.py(?:::\S+)?", word))
+    return "".join(f"{node_id}\n" for node_id in node_ids).encode()
 
 
 def write_junit(pairs: Sequence[Pair], name: str) -> bytes:
-    """A test case for each feature: passed, failed, or not proven as skipped."""
+    """A JUnit report with a test case for each feature; one that is not proven counts as skipped."""
     from xml.sax.saxutils import quoteattr
 
     failed = sum(verdict.status == "failing" for _, verdict in pairs)
@@ -193,19 +194,19 @@ def write_junit(pairs: Sequence[Pair], name: str) -> bytes:
             lines.append(head + "/>")
         else:
             kind = "failure" if verdict.status == "failing" else "skipped"
-            told = f"{verdict.status}: {verdict.reason}"
-            lines.append(f"{head}><{kind} message={quoteattr(told)}/></testcase>")
+            message = f"{verdict.status}: {verdict.reason}"
+            lines.append(f"{head}><{kind} message={quoteattr(message)}/></testcase>")
     return ("\n".join([*lines, "</testsuite></testsuites>"]) + "\n").encode()
 
 
 def write_progress(goal: str, done: Sequence[str], todo: Sequence[str], pairs: Iterable[Pair]) -> bytes:
-    """What is done, what is next, and what is proven, as paragraphs."""
+    """A progress file: what is done, what is next, and the verdict on each feature."""
     lines = [goal, ""]
     for title, rows in (("Done", done), ("Next", todo)):
         lines += [f"{title}:", *(f"- {row}" for row in rows), ""] if rows else []
-    told = [
+    verdicts = [
         f"- {feature.id}: {verdict.status}" + (f" ({verdict.reason})" if verdict.reason else "")
         for feature, verdict in pairs
     ]
-    lines += ["Features:", *told, ""] if told else []
+    lines += ["Features:", *verdicts, ""] if verdicts else []
     return "\n".join(lines).encode()

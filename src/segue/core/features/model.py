@@ -1,4 +1,7 @@
-"""Features: criteria of success, with what is known of their proof. Whether one passes is the verdict's."""
+"""A feature as part of a session's state, with the evidence for it.
+
+Whether it passes is not stored: ``verdict.verdict_of`` computes that.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +13,39 @@ from .checks import PERSON, Check
 
 
 class Ran(Part):
-    """The last run of a check of a feature as it is defined now."""
+    """The last run of a check, for the feature as it is defined now."""
 
     ok: bool
     at: str = ""
     version: int = 0
-    """The event that is the evidence."""
+    """The version of the event that is the evidence."""
     covered: str = ""
-    """The hash over the covered files."""
+    """The hash of the covered files."""
     files: int = 0
     head: str = ""
     first: str = ""
-    """What a failure says first."""
+    """The line that says most about a failure."""
     by: str = ""
 
 
 class Attested(Part):
-    """Somebody's word for a step that no check proves."""
+    """Somebody's word that a step holds which no check proves."""
 
     who: str
     note: str
     at: str = ""
     covered: str = ""
     told_by: str = ""
-    """The agent that gave another's name; empty: whoever is named, or a person, said it."""
+    """The agent that attested in somebody else's name; empty if ``who`` attested, or a person recorded it."""
 
     @property
     def name(self) -> str:
-        """Whose word it is, and through whom it came."""
+        """Whose word it is, and which agent passed it on."""
         return f"{self.who}, told by {self.told_by}" if self.told_by else self.who
 
 
 class Reported(Part):
-    """What a report says that somebody else made: shown, and never a proof."""
+    """What somebody else's test report says. It is shown, but proves nothing."""
 
     source: str = ""
     passed: int = 0
@@ -52,7 +55,7 @@ class Reported(Part):
 
 
 class FeatureChange(Part):
-    """Something of a feature was removed or changed on the way."""
+    """A removal or a change of a feature that weakens what was to be proven."""
 
     feature: str
     what: str
@@ -62,7 +65,7 @@ class FeatureChange(Part):
 
 
 class Feature(Part):
-    """A criterion of success. Whether it passes is not in it: ``verdict.verdict_of`` says that."""
+    """A criterion of success."""
 
     id: str
     description: str
@@ -70,26 +73,26 @@ class Feature(Part):
     steps: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     covers: tuple[str, ...] = ()
-    """Globs; empty: the whole working tree."""
+    """Globs. Empty means the whole working tree."""
     status: str = "not_started"
-    """As declared: not_started, in_progress, testing, blocked or failing."""
+    """The declared status: not_started, in_progress, testing, blocked or failing."""
     reason: str = ""
     implemented_by: str = ""
     notes: str = ""
     claim: str = ""
     source: str = ""
     by: str = PERSON
-    """``user`` if a person ever set any of it."""
+    """``user`` if a person ever set any part of it."""
     at: str = ""
     running: tuple[str, ...] = ()
-    """Checks that were begun and of which nothing was heard since."""
+    """Checks that were started and have no result yet."""
     ran: dict[str, Ran] = {}
     attested: dict[str, Attested] = {}
     reported: Reported = Reported()
 
 
 class HasFeatures(Protocol):
-    """The state of a session, as far as its features go."""
+    """What the gate needs of a session's state."""
 
     @property
     def features(self) -> Mapping[str, Feature]: ...

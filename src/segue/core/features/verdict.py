@@ -1,9 +1,9 @@
-"""The verdict on a feature, and the gate that a session must pass. Nothing but evidence makes one pass.
+"""The verdict on a feature, and the gate that a session must pass to be completed.
 
-A feature passes if every check of it ran and passed as it is defined now, every step that no check
-proves was attested, and the covered files are what they were then. The last is handed in, as a hash
-of now for each feature: a verdict is computed at reading and never remembered. Changing steps, checks or
-covered paths, beginning a check, a declared failure: each takes the proof away.
+A feature passes if every check of it, as it is defined now, has run and passed, every step that no check
+proves was attested, and the covered files have not changed since. Callers pass in the current hash of the
+covered files; a verdict is computed whenever it is needed and never stored. Changing steps, checks or covered
+paths, starting a check, and declaring a failure all invalidate the proof.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Changes = dict[str, Any]
 
 
 def steps_of(feature: Feature) -> tuple[str, ...]:
-    """What must be proven; without steps the feature itself."""
+    """The steps that must be proven. A feature without steps has one: its description."""
     return feature.steps or (feature.description,)
 
 
 def definition_of(feature: Feature) -> str:
-    """What evidence must be about."""
+    """The identity of a feature's definition, which evidence must name to count."""
     return definition(feature.steps, feature.checks, feature.covers)
 
 
 def unchecked_steps(feature: Feature) -> tuple[str, ...]:
-    """Steps that no check proves: they need somebody's word."""
+    """The steps that no check proves, so that somebody has to attest to them."""
     if any(not check.proves for check in feature.checks):
         return ()
     proven = {number for check in feature.checks for number in check.proves}
@@ -46,17 +46,17 @@ def unchecked_steps(feature: Feature) -> tuple[str, ...]:
 
 
 class Verdict(Value):
-    """What a feature is now, and why."""
+    """The status of a feature at this moment, and the reason for it."""
 
     id: str
     description: str
     status: str
     """One of STATUSES."""
     reason: str = ""
-    """What is wrong first; empty if nothing is."""
+    """The most important problem; empty if there is none."""
     category: str = ""
     attested: bool = False
-    """Passing, in part or wholly, on somebody's word."""
+    """Whether any part of the proof is an attestation."""
     checks: int = 0
     proven_at: str = ""
     implemented_by: str = ""
@@ -64,47 +64,49 @@ class Verdict(Value):
 
     @property
     def passes(self) -> bool:
-        """Proven, and the covered files are what they were."""
         return self.status == "passing"
 
 
 def verdict_of(feature: Feature, covered: str, *, attest: bool = True) -> Verdict:
-    """The verdict, given the hash over the covered files of now; empty: it is not known."""
-    status, reason = _judged(feature, covered, attest)
+    """The verdict, given the current hash of the covered files, which is empty if they cannot be seen.
+
+    Without ``attest`` attestations do not count.
+    """
+    status, reason = _status(feature, covered, attest)
     words = [feature.attested[step] for step in unchecked_steps(feature) if step in feature.attested]
     runs = list(feature.ran.values())
-    times, who = [*(one.at for one in words), *(one.at for one in runs)], [one.name for one in words]
-    once = status in ("passing", "stale")
+    was_proven = status in ("passing", "stale")
+    proven_at = max([*(word.at for word in words), *(run.at for run in runs)], default="")
+    verified_by = ", ".join(dict.fromkeys([*(word.name for word in words), *(run.by for run in runs)]))
     return Verdict(
         feature.id, feature.description, status, reason, feature.category, bool(words), len(feature.checks),
-        max(times, default="") if once else "", feature.implemented_by,
-        ", ".join(dict.fromkeys([*who, *(one.by for one in runs)])) if once else "",
+        proven_at if was_proven else "", feature.implemented_by, verified_by if was_proven else "",
     )  # fmt: skip
 
 
-def _judged(feature: Feature, covered: str, attest: bool) -> tuple[str, str]:
+def _status(feature: Feature, covered: str, attest: bool) -> tuple[str, str]:
     failed = next((run for run in feature.ran.values() if not run.ok), None)
     if failed is not None:
         return "failing", failed.first
     if feature.status == "failing":
         return "failing", feature.reason or "declared as failing"
     open_checks = [check for check in feature.checks if check.hash not in feature.ran]
-    wanted = unchecked_steps(feature)
+    unchecked = unchecked_steps(feature)
     words = feature.attested if attest else {}
-    open_steps = [step for step in wanted if step not in words]
+    open_steps = [step for step in unchecked if step not in words]
     if open_checks or open_steps:
-        return _open(feature, [check.text for check in open_checks], open_steps, attest)
-    then = [run.covered for run in feature.ran.values()] + [words[step].covered for step in wanted]
-    if not then:
+        return _unproven_status(feature, [check.text for check in open_checks], open_steps, attest)
+    hashes = [run.covered for run in feature.ran.values()] + [words[step].covered for step in unchecked]
+    if not hashes:
         return feature.status, NO_PROOF
     if not covered:
         return "stale", "proven, and whether covered files changed since cannot be seen here"
-    if any(one != covered for one in then):
+    if any(hash != covered for hash in hashes):
         return "stale", "covered files changed since it was proven"
     return "passing", ""
 
 
-def _open(feature: Feature, checks: list[str], steps: list[str], attest: bool) -> tuple[str, str]:
+def _unproven_status(feature: Feature, checks: list[str], steps: list[str], attest: bool) -> tuple[str, str]:
     if feature.status == "blocked":
         return "blocked", feature.reason or "blocked"
     if feature.reported.failed:
@@ -114,12 +116,12 @@ def _open(feature: Feature, checks: list[str], steps: list[str], attest: bool) -
         return "testing", "a check was begun and no result came"
     if checks:
         return feature.status, f"not run: {checks[0]}"
-    need = NOT_ATTESTED if attest else NO_ATTESTING
-    return feature.status, f"{need}: {steps[0]}"
+    problem = NOT_ATTESTED if attest else NO_ATTESTING
+    return feature.status, f"{problem}: {steps[0]}"
 
 
 class Counts(Value):
-    """How many features there are, and how they stand."""
+    """How many features a session has, and how many of them have which status."""
 
     total: int = 0
     passing: int = 0
@@ -129,31 +131,36 @@ class Counts(Value):
 
 
 def counted(verdicts: Iterable[Verdict]) -> Counts:
-    """The counts of verdicts; what is tested now is in progress."""
-    found = [verdict.status for verdict in verdicts]
-    busy = found.count("in_progress") + found.count("testing")
-    return Counts(len(found), found.count("passing"), found.count("failing"), busy, found.count("stale"))
+    """The counts of some verdicts. A feature that is being tested counts as in progress."""
+    statuses = [verdict.status for verdict in verdicts]
+    number = statuses.count
+    in_progress = number("in_progress") + number("testing")
+    return Counts(len(statuses), number("passing"), number("failing"), in_progress, number("stale"))
 
 
 # -- the gate ----------------------------------------------------------------------------------
 
 
 class Gate(Value):
-    """Whether a session may be completed: the one decision of every surface."""
+    """The decision whether a session may be completed, the same for every surface."""
 
     ok: bool
     text: str
-    """For people and agents: at most GATE_BYTES_MAX bytes."""
+    """The decision in words, in at most GATE_BYTES_MAX bytes."""
     counts: Counts
     unproven: tuple[Verdict, ...] = ()
     changes: tuple[str, ...] = ()
     hint: str = ""
-    """What to do about it."""
+    """What would prove the unproven features."""
 
 
 def gate(state: HasFeatures, covered: Mapping[str, str], *, attest: bool = True) -> Gate:
-    """All proven, or a refusal that says of each feature what is wrong first."""
-    verdicts = [verdict_of(one, covered.get(id, ""), attest=attest) for id, one in state.features.items()]
+    """Whether all features are proven; if not, what is wrong with each.
+
+    ``covered`` has the current hash of the covered files for each feature id.
+    """
+    features = state.features.items()
+    verdicts = [verdict_of(feature, covered.get(id, ""), attest=attest) for id, feature in features]
     counts = counted(verdicts)
     order = {"failing": 0, "stale": 1}
     unproven = sorted((v for v in verdicts if not v.passes), key=lambda v: order.get(v.status, 2))
@@ -161,16 +168,15 @@ def gate(state: HasFeatures, covered: Mapping[str, str], *, attest: bool = True)
     if not verdicts:
         return Gate(True, "No features: nothing was proven.", counts, changes=changes)
     if not unproven:
-        words = sum(verdict.attested for verdict in verdicts)
-        told = f"all {counts.total} features are proven" if counts.total > 1 else "the feature is proven"
-        told += f", {words} of them on somebody's word" if words else ""
-        return Gate(True, told, counts, changes=changes)
-    hint = "; ".join(dict.fromkeys(_way_on(verdict) for verdict in unproven))
+        attested = sum(verdict.attested for verdict in verdicts)
+        text = f"all {counts.total} features are proven" if counts.total > 1 else "the feature is proven"
+        text += f", {attested} of them on somebody's word" if attested else ""
+        return Gate(True, text, counts, changes=changes)
+    hint = "; ".join(dict.fromkeys(_hint(verdict) for verdict in unproven))
     return Gate(False, _refusal(unproven, counts), counts, tuple(unproven), changes, hint)
 
 
-def _way_on(verdict: Verdict) -> str:
-    """What would prove it."""
+def _hint(verdict: Verdict) -> str:
     if verdict.reason.startswith(NOT_ATTESTED):
         return "attest what no check proves: `segue feature attest NAME --note TEXT`"
     if verdict.reason.startswith((NO_PROOF, NO_ATTESTING)):
@@ -179,7 +185,7 @@ def _way_on(verdict: Verdict) -> str:
 
 
 def change_words(change: FeatureChange) -> str:
-    """A change of a feature in a line."""
+    """A change of a feature, in one line."""
     why = f" ({change.reason})" if change.reason else ""
     return f"{change.feature}: {change.what}, by {change.by}{why}"
 
@@ -192,10 +198,10 @@ def _refusal(unproven: list[Verdict], counts: Counts) -> str:
     parts = [f"{number} {kind}" for kind, number in kinds.items()]
     parts[0] = parts[0].replace(" ", " feature " if parts[0][:2] == "1 " else " features ", 1)
     text = f"{', '.join(parts)}; {counts.passing} of {counts.total} proven"
-    for place, verdict in enumerate(unproven):
+    for number, verdict in enumerate(unproven, 1):
         reason = " ".join(verdict.reason.split())
         line = f"\n- {_cut(verdict.id, 80)} {verdict.status}: {_cut(reason, 160)}"
-        left = len(unproven) - place - 1
+        left = len(unproven) - number
         more = f"\n… and {left} more" if left else ""
         if len((text + line + more).encode()) > GATE_BYTES_MAX:
             return text + f"\n… and {left + 1} more"
@@ -204,13 +210,13 @@ def _refusal(unproven: list[Verdict], counts: Counts) -> str:
 
 
 def _cut(text: str, size: int) -> str:
-    """At most so many bytes of UTF-8, the end marked."""
+    """The text, shortened to ``size`` bytes of UTF-8 with an ellipsis if it is longer."""
     body = text.encode()
     return text if len(body) <= size else body[: size - 3].decode(errors="ignore") + "…"
 
 
 def had_passed(feature: Feature) -> bool:
-    """Whether every check of a feature had passed when it ran last."""
+    """Whether the feature has checks and each of them passed when it last ran."""
     return bool(feature.checks) and all(
         check.hash in feature.ran and feature.ran[check.hash].ok for check in feature.checks
     )

@@ -17,7 +17,7 @@ from ..base.text import clean_text
 from ..base.values import Value, count
 from ..brief.relevance import COMMON, WORD
 from ..runs.identifiers import NAME, is_name
-from ..runs.shell_commands import shell
+from ..runs.shell_commands import parse_shell
 from ..runs.steps import EDITS, Call, Given, Plan, Prompt, Result, Say, Step, Usage
 
 USED, FOUND_AGAIN, REPEATED, WRONG, SPEED = 40.0, 25.0, 15.0, 10.0, 10.0
@@ -109,7 +109,7 @@ def facts_in(brief: str) -> list[ToldFact]:
         for path in _PATH.findall(rest):
             found["file", path] = None
         for code in _CODE.findall(rest):
-            short = shell(code).short
+            short = parse_shell(code).short
             if short and " " in code:
                 found["command", short] = None
     return [ToldFact(kind, text) for kind, text in found if text]
@@ -158,7 +158,7 @@ class _Seen:
         paths, edits = list(step.paths), step.act in EDITS
         reads = [] if edits else list(step.paths) if step.act == "read" else []
         if step.command:
-            seen = shell(step.command)
+            seen = parse_shell(step.command)
             if seen.short:
                 self.commands.add(seen.short)
             paths += [*seen.reads, *seen.writes]

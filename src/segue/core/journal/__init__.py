@@ -1,4 +1,4 @@
-"""Events as they stand in the journal: envelope, hashes, large values cut into pieces.
+"""How events are stored in the journal: envelope, hash chain, and large values split into pieces.
 
-What an event means to a session is in ``sessions/``; what is stored is here.
+What an event means to a session is decided in ``sessions/``, not here.
 """

@@ -1,7 +1,7 @@
-"""Chains: is a stream what was written, and how do the remains of one fit together?
+"""The chain of hashes of a stream: verifying it, and rebuilding it from what is left after damage.
 
-Pure. ``faults`` proves a whole stream; ``assemble`` makes the best stream of events that were
-found in several places, and names the versions that no place had.
+``faults`` verifies a whole stream. ``assemble`` makes the best possible stream from events that were
+found in several places, and names the versions that none of them had.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .event import Draft, Erased, Event, Gap, draft, read_body, seal
 
 
 class ChainFault(Value):
-    """Something in a stream that is not as it was written."""
+    """A place in a stream that is not as it was written."""
 
     stream: str
     version: int
@@ -23,10 +23,10 @@ class ChainFault(Value):
 
 
 def faults(stream: str, events: Sequence[Event]) -> list[ChainFault]:
-    """What is wrong with a stream; empty if it is proven."""
+    """Everything that is wrong with a stream from version 1 on; empty if it is intact."""
     found: list[ChainFault] = []
     prev = canonical.GENESIS
-    pardons = _pardons(events)
+    scrubbed = _scrubbed_bodies(events)
     for expected, event in enumerate(events, 1):
         if event.version != expected:
             found.append(ChainFault(stream, expected, "an event is missing"))
@@ -35,8 +35,8 @@ def faults(stream: str, events: Sequence[Event]) -> list[ChainFault]:
             found.append(ChainFault(stream, expected, "it does not follow its predecessor"))
         if not event.chained():
             found.append(ChainFault(stream, expected, "its envelope was changed"))
-        own = canonical.digest(event.body)
-        if own != event.body_hash and pardons.get(event.version) != own.hex():
+        body_hash = canonical.digest(event.body)
+        if body_hash != event.body_hash and scrubbed.get(event.version) != body_hash.hex():
             found.append(ChainFault(stream, expected, "its body was changed"))
         prev = event.hash
     if events and events[-1].left:
@@ -45,7 +45,10 @@ def faults(stream: str, events: Sequence[Event]) -> list[ChainFault]:
 
 
 def linked(stream: str, after: int, events: Sequence[Event]) -> None:
-    """DamagedError unless each event follows the one before it; what stands before them is not looked at."""
+    """Raises DamagedError unless each event follows the one before it.
+
+    The first event is not compared with its predecessor, unless ``after`` is 0.
+    """
     version, prev = after, b"" if after else canonical.GENESIS
     for event in events:
         version += 1
@@ -55,15 +58,15 @@ def linked(stream: str, after: int, events: Sequence[Event]) -> None:
         prev = event.hash
 
 
-def _pardons(events: Iterable[Event]) -> dict[int, str]:
-    """Bodies that a recorded scrub put in place: version to hash."""
-    pardons: dict[int, str] = {}
+def _scrubbed_bodies(events: Iterable[Event]) -> dict[int, str]:
+    """The hashes of the bodies that recorded scrubs wrote, by version."""
+    scrubbed: dict[int, str] = {}
     for event in events:
         if event.kind == Erased.KIND:
             body = read_body(event)
             if isinstance(body, Erased):
-                pardons.update(zip(body.versions, body.bodies, strict=False))
-    return pardons
+                scrubbed.update(zip(body.versions, body.bodies, strict=False))
+    return scrubbed
 
 
 class Missing(Value):
@@ -76,7 +79,7 @@ class Missing(Value):
 
 
 class Assembled(Value):
-    """A stream put together: whole, or with its gaps named."""
+    """A rebuilt stream, and what is missing in it."""
 
     stream: str
     events: list[Event]
@@ -84,10 +87,10 @@ class Assembled(Value):
 
 
 def assemble(stream: str, sources: Sequence[Iterable[Event]], *, at: str, actor: str) -> Assembled:
-    """The stream that these sources come to; earlier sources are believed first.
+    """The stream rebuilt from all sources; where they differ, an earlier source wins.
 
-    Behind a gap the chain cannot be proven against what came before it: the later events are
-    kept, as new links behind an event that says what is missing.
+    Events after a gap cannot be verified against what came before it. They are kept all the same: they are
+    appended anew, after an event that says which versions are missing.
     """
     by_version: dict[int, list[Event]] = {}
     for source in sources:
@@ -95,19 +98,20 @@ def assemble(stream: str, sources: Sequence[Iterable[Event]], *, at: str, actor:
             if event.stream == stream and event.chained():
                 by_version.setdefault(event.version, []).append(event)
     chosen, version, prev = [], 1, canonical.GENESIS
-    while fit := next((e for e in by_version.get(version, ()) if e.prev == prev), None):
-        chosen.append(fit)
-        version, prev = version + 1, fit.hash
+    while following := next((e for e in by_version.get(version, ()) if e.prev == prev), None):
+        chosen.append(following)
+        version, prev = version + 1, following.hash
     later = sorted(v for v in by_version if v >= version)
     if not later:
         return Assembled(stream, chosen, _torn_end(stream, chosen))
     rest: list[Event] = []
-    for place in later:
-        if place == version:
-            continue  # it follows something else: another history, so it counts as missing
-        fits = (e for e in by_version[place] if rest and e.prev == rest[-1].hash)
-        rest.append(next(fits, by_version[place][0]))
-    return _behind_gaps(stream, chosen, rest, at=at, actor=actor)
+    for later_version in later:
+        candidates = by_version[later_version]
+        if later_version == version:
+            continue  # its predecessor belongs to another history, so it counts as missing
+        followers = (e for e in candidates if rest and e.prev == rest[-1].hash)
+        rest.append(next(followers, candidates[0]))
+    return _with_gaps(stream, chosen, rest, at=at, actor=actor)
 
 
 def _torn_end(stream: str, events: list[Event]) -> list[Missing]:
@@ -117,7 +121,7 @@ def _torn_end(stream: str, events: list[Event]) -> list[Missing]:
     return [Missing(stream, last.version + 1, last.version + last.left, "the rest of a commit")]
 
 
-def _behind_gaps(stream: str, chosen: list[Event], later: list[Event], *, at: str, actor: str) -> Assembled:
+def _with_gaps(stream: str, chosen: list[Event], later: list[Event], *, at: str, actor: str) -> Assembled:
     missing: list[Missing] = []
     drafts: list[Draft] = []
     expected = len(chosen) + 1
@@ -132,7 +136,7 @@ def _behind_gaps(stream: str, chosen: list[Event], later: list[Event], *, at: st
         expected = event.version + 1
     prev = chosen[-1].hash if chosen else canonical.GENESIS
     events = list(chosen)
-    for one in drafts:
-        events += seal(stream, len(events), prev, [one])
+    for draft_event in drafts:
+        events += seal(stream, len(events), prev, [draft_event])
         prev = events[-1].hash
     return Assembled(stream, events, missing + _torn_end(stream, later[-1:]))

@@ -1,10 +1,13 @@
-"""Events: declared facts, as they stand in the journal.
+"""Events, the declared facts that the journal consists of: envelope, body, and the chain of hashes.
 
 An event is an envelope around a body. The envelope is the same for every kind and never
-changes meaning; a body is a frozen type per kind, written as canonical JSON. Bodies may gain
-fields with defaults; any other change raises ``format`` and adds an upcast. A kind that this
-version does not know is kept as it is and skipped by the fold: an older Segue may read, and
+changes its meaning; each kind has a frozen type for its body, stored as canonical JSON. A body
+may gain fields with defaults; any other change raises ``FORMAT`` and needs an upcast. A kind that
+this version does not know is kept and skipped by the fold, so that an older Segue can read, and
 pass on, what a newer one wrote.
+
+An event's hash covers its header, which contains the predecessor's hash and the *hash* of the
+body. A body can therefore be erased without breaking the chain.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ from ..base.values import Value
 
 
 class Event(Value, gc=False):
-    """One committed event: envelope and body."""
+    """A committed event."""
 
     stream: str
     version: int
-    """Its place in the stream, from 1."""
+    """Its position in the stream, from 1."""
     kind: str
     at: str
     """UTC, ISO 8601 with microseconds and ``Z``: sorts as text."""
@@ -36,29 +39,29 @@ class Event(Value, gc=False):
     prev: bytes
     """The hash of the predecessor, ``canon.GENESIS`` for the first."""
     hash: bytes
-    """Its own: what the successor names as ``prev``."""
+    """The hash of its own header, which its successor has as ``prev``."""
     run: str = ""
     """The run in which it was declared, if any."""
     format: int = 1
-    """The version of the body's shape."""
+    """The version of the body's format."""
     left: int = 0
-    """How many events of the same commit follow: a tail with left > 0 is half a commit."""
+    """How many events of the same commit follow. A stream that ends with ``left > 0`` lost some of them."""
     erased: bool = False
-    """The body was rewritten by a scrub; its hash is that of the original."""
+    """Whether a scrub rewrote the body; ``body_hash`` is still that of the original."""
 
     def header(self) -> bytes:
-        """The envelope as it is hashed and stored: a canonical JSON array, hashes as base64."""
+        """The envelope as it is hashed and stored: a canonical JSON array with hashes in base64."""
         return _header_encoder.encode(
             (self.stream, self.version, self.kind, self.format, self.at, self.actor, self.run, self.left,
              self.body_hash, self.prev)
         )  # fmt: skip
 
     def intact(self) -> bool:
-        """Whether the body is the one that was written."""
+        """Whether the body matches its hash. An erased body cannot, and counts as intact."""
         return self.erased or canon.digest(self.body) == self.body_hash
 
     def chained(self) -> bool:
-        """Whether the envelope is the one that was written."""
+        """Whether the envelope matches the event's hash."""
         return canon.digest(self.header()) == self.hash
 
 
@@ -66,14 +69,14 @@ _header_encoder = msgspec.json.Encoder()
 _header_decoder = msgspec.json.Decoder(tuple[str, int, str, int, str, str, str, int, bytes, bytes])
 
 
-def read_event(header: bytes, body: bytes, own: bytes, *, erased: bool) -> Event:
-    """The event of a stored row; raises ``msgspec.MsgspecError`` on a header that is none."""
+def read_event(header: bytes, body: bytes, own_hash: bytes, *, erased: bool) -> Event:
+    """The event of a stored row. Raises ``msgspec.MsgspecError`` if the header is malformed."""
     stream, version, kind, form, at, actor, run, left, body_hash, prev = _header_decoder.decode(header)
-    return Event(stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left, erased)
+    return Event(stream, version, kind, at, actor, body, body_hash, prev, own_hash, run, form, left, erased)
 
 
 class Draft(Value, gc=False):
-    """An event before the store gave it its place in a stream."""
+    """An event that has no position in a stream yet."""
 
     kind: str
     body: bytes
@@ -84,7 +87,7 @@ class Draft(Value, gc=False):
 
 
 class Body(Value, omit_defaults=True, gc=False):
-    """Base of all bodies: frozen, written without fields that have their default."""
+    """The base of all bodies. Fields that have their default value are not stored."""
 
     KIND: ClassVar[str] = ""
     FORMAT: ClassVar[int] = 1
@@ -94,7 +97,7 @@ class Gap(Body):
     KIND = "session.gap"
     first: int
     last: int
-    """Versions of the damaged journal that could not be read."""
+    """The first and the last version that could not be recovered from the damaged journal."""
     reason: str = ""
 
 
@@ -102,27 +105,25 @@ class Erased(Body):
     KIND = "journal.erased"
     versions: list[int]
     bodies: list[str]
-    """The hex hashes of the bodies that stand there now, in the order of ``versions``."""
+    """The hex hashes of the rewritten bodies, in the order of ``versions``."""
 
 
 _bodies: dict[str, type[Body]] = {}
 _decoders: dict[str, msgspec.json.Decoder[Any]] = {}
 
 UPCASTS: dict[tuple[str, int], Callable[[Any], Any]] = {}
-"""(kind, format) to a function that lifts a decoded body of that format by one."""
+"""For each (kind, format), the function that converts a decoded body to the next format."""
 
 
 def body_of(kind: str) -> type[Body] | None:
-    """The type of the bodies of a kind, as far as its module is loaded: ``core.event_kinds`` loads all."""
-    found = _bodies.get(kind)
-    if found is None:
+    """The body type of a kind, if its module is loaded (``core.event_kinds`` loads all), or None."""
+    if kind not in _bodies:
         _bodies.update((body.KIND, body) for body in Body.__subclasses__())
-        found = _bodies.get(kind)
-    return found
+    return _bodies.get(kind)
 
 
 def read_body(event: Event) -> Body | None:
-    """The typed body, or None for a kind, a format or a shape that this version does not know."""
+    """The typed body, or None if this version does not know its kind, its format or its fields."""
     body_type = body_of(event.kind)
     if body_type is None or event.format > body_type.FORMAT:
         return None
@@ -141,38 +142,38 @@ def read_body(event: Event) -> Body | None:
 def _upcast(event: Event, body_type: type[Body]) -> Body | None:
     raw = canon.decode(event.body)
     for older in range(event.format, body_type.FORMAT):
-        lift = UPCASTS.get((event.kind, older))
-        if lift is None:
+        upcast = UPCASTS.get((event.kind, older))
+        if upcast is None:
             return None
-        raw = lift(raw)
+        raw = upcast(raw)
     body: Body = msgspec.convert(raw, body_type)
     return body
 
 
 def draft(body: Body, *, at: str, actor: str, run: str = "") -> Draft:
-    """A body with its envelope, ready for a store."""
+    """A draft of an event with this body."""
     return Draft(kind=body.KIND, body=canon.encode(body), at=at, actor=actor, run=run, format=body.FORMAT)
 
 
 def seal(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[Event]:
-    """The events that these drafts become behind version ``after`` of a stream."""
+    """The events that the drafts become when they are appended after version ``after`` of a stream."""
     return [event for event, _ in seal_rows(stream, after, prev, drafts)]
 
 
 def seal_rows(stream: str, after: int, prev: bytes, drafts: Sequence[Draft]) -> list[tuple[Event, bytes]]:
-    """``seal``, with each event's header: what a store writes."""
+    """Like ``seal``, each event together with its header, which is what stores write."""
     rows: list[tuple[Event, bytes]] = []
-    for place, draft in enumerate(drafts, 1):
-        row = seal_row(stream, after + place, prev, draft, len(drafts) - place)
+    for number, draft in enumerate(drafts, 1):
+        row = seal_row(stream, after + number, prev, draft, len(drafts) - number)
         rows.append(row)
         prev = row[0].hash
     return rows
 
 
 def seal_row(stream: str, version: int, prev: bytes, d: Draft, left: int = 0) -> tuple[Event, bytes]:
-    """The event that a draft becomes at its place, and its header."""
+    """The event that a draft becomes at a version, and its header."""
     kind, body, at, actor, run, form = d.kind, d.body, d.at, d.actor, d.run, d.format
     body_hash = short_sha256(body).digest() if len(body) < SHORT_BYTES else canon.digest(body)
     header = _header_encoder.encode((stream, version, kind, form, at, actor, run, left, body_hash, prev))
-    own = short_sha256(header).digest()
-    return Event(stream, version, kind, at, actor, body, body_hash, prev, own, run, form, left), header
+    own_hash = short_sha256(header).digest()
+    return Event(stream, version, kind, at, actor, body, body_hash, prev, own_hash, run, form, left), header

@@ -1,1 +1,1 @@
-"""Memories: what one is, who may read it, how a search ranks them, how they are curated."""
+"""Memories: what they are, who may read them, how a search ranks them, and how they are curated."""

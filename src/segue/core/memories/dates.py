@@ -1,8 +1,8 @@
-"""Days as words for full text: when a memory is of, and which days a query names.
+"""Dates as words for full-text search: the date of a memory, and the dates that a query names.
 
-``~2026-11-15``, ``~2026-11``, ``~2026``, ``~2026w46``; for whoever names no year, ``~-11-15`` and ``~-11``.
-No word of a text begins with ``~``. A month's name that is also another word (May, march) counts as a month
-only beside a day or a year, or behind "in" and the like.
+A date becomes ``~2026-11-15``, ``~2026-11``, ``~2026`` and ``~2026w46``, plus ``~-11-15`` and ``~-11`` for
+queries that name no year. No word of a text begins with ``~``. A month whose name is also another word (May,
+March) counts only next to a day or a year, or after "in" and the like.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ..base.lazy import regex
 
 MARK = "~"
-"""What a word begins with that no text holds."""
+"""The prefix of words for dates, which no word of a text has."""
 _MONTHS = "january february march april may june july august september october november december".split()
 _SHORT = {name[:3]: number for number, name in enumerate(_MONTHS, 1)} | {"sept": 9}
 _NAMES = "|".join([*_MONTHS, *(name for name in _SHORT if name != "may")])
@@ -31,23 +31,27 @@ _RELATIVE = regex(r"\b(today|yesterday|(?:this|last) (?:week|month|year))\b", re
 
 
 def moment_of(text: str, what: str, *, late: bool = False) -> str:
-    """A day or a moment that somebody wrote, as the journal writes it; ``late``: a day means its end."""
+    """A date or a time that a user wrote, in the form that the journal uses. Raises UsageError if it is
+    neither.
+
+    A date means its beginning or, with ``late``, its end; ``what`` names the value in the error.
+    """
     if not text:
         return ""
     try:
-        whole = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except (ValueError, TypeError):
         raise UsageError(
-            f"{what} is no time: {text[:60]!r}", hint="for example 2026-11-01 or 2026-11-01T08:30Z"
+            f"{what} is not a time: {text[:60]!r}", hint="for example 2026-11-01 or 2026-11-01T08:30Z"
         ) from None
     if late and len(text) <= 10:
-        whole += timedelta(days=1) - timedelta(microseconds=1)
-    whole = whole.replace(tzinfo=whole.tzinfo or UTC).astimezone(UTC)
-    return whole.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        moment += timedelta(days=1) - timedelta(microseconds=1)
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def days_of(moment: str) -> list[str]:
-    """The words for a moment as the journal writes it; none if it is no day."""
+    """The words for the date of a time in the journal's form; empty if it is malformed."""
     try:
         day = date.fromisoformat(moment[:10])
     except ValueError:
@@ -56,17 +60,18 @@ def days_of(moment: str) -> list[str]:
 
 
 def days_asked(text: str, today: str = "") -> list[str]:
-    """The words for the days, months and years that a query names; ``today`` for "yesterday" and the like."""
-    found: dict[str, None] = {}
+    """The words for the dates that a query names. "Yesterday" and the like count only if ``today`` is
+    given."""
+    words: dict[str, None] = {}
     for pattern, read in ((_ISO, _of_iso), (_NAMED, _of_name)):
         for match in pattern.finditer(text):
-            found.update(dict.fromkeys(read(match)))
-    if not found:
-        found.update((MARK + year, None) for year in _YEAR.findall(text))
+            words.update(dict.fromkeys(read(match)))
+    if not words:
+        words.update((MARK + year, None) for year in _YEAR.findall(text))
     if today:
         for match in _RELATIVE.finditer(text):
-            found.update(dict.fromkeys(_relative(match[1].lower(), date.fromisoformat(today[:10]))))
-    return list(found)
+            words.update(dict.fromkeys(_relative(match[1].lower(), date.fromisoformat(today[:10]))))
+    return list(words)
 
 
 def _of_iso(match: re.Match[str]) -> Iterator[str]:
@@ -84,15 +89,15 @@ def _of_name(match: re.Match[str]) -> Iterator[str]:
 
 
 def _named(year: str, month: int, day: int) -> Iterator[str]:
-    """The narrowest word, and the wider ones that are worth less by themselves."""
+    """The words that a query for this date looks for: with the year if it names one, without it if not."""
     words = _words(year, month, day)
     yield from (word for word in words if (word[1] != "-") == bool(year) and word != MARK + year)
 
 
 def _words(year: str, month: int, day: int) -> list[str]:
-    found = [f"{MARK}{year}-{month:02}-{day:02}", f"{MARK}-{month:02}-{day:02}"] if day else []
-    found += [f"{MARK}{year}-{month:02}", f"{MARK}-{month:02}"]
-    return [*dict.fromkeys(found), MARK + year] if year else list(dict.fromkeys(found))
+    words = [f"{MARK}{year}-{month:02}-{day:02}", f"{MARK}-{month:02}-{day:02}"] if day else []
+    words += [f"{MARK}{year}-{month:02}", f"{MARK}-{month:02}"]
+    return [*dict.fromkeys(words), MARK + year] if year else list(dict.fromkeys(words))
 
 
 def _week(day: date) -> str:

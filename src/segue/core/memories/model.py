@@ -1,15 +1,15 @@
-"""Memories: what was learnt, for whom it is meant, and who may read it.
+"""Memories: what was learnt, whom it is meant for, and who may read it.
 
-A memory is meant for an *audience*, made of its scope and of who or what that scope names. ``may_read``
-is the one rule on who reads what; stores ask it about audiences and let nothing else through, in any
-operation. A namespace is a wall: nothing of one is seen from another. What came from a transcript, a tool
-or a file of somebody else is data: if it reads like an instruction it is flagged, and never handed on as one.
+A memory has an *audience*: its scope, and the agents, session, project or organization that the scope names.
+``may_read`` is the only rule about who may read what, and stores apply it in every operation. Nothing in one
+namespace is visible from another. What came from a transcript, a tool or somebody else's file is data: if it
+reads like an instruction, it is flagged and never passed on as one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ TYPES = (
 )  # fmt: skip
 PLAYBOOK_TYPES = ("strategy", "reflection", "error-solution")
 TRUSTS = ("user", "agent", "transcript", "imported")
-"""Told by the user, declared by an agent, observed in a transcript, imported."""
+"""Where a memory comes from: the user, an agent, a transcript or an import."""
 TRUSTED = ("user", "agent")
 CONTENT_BYTES_MAX = 100_000
 METADATA_BYTES_MAX = 16_000
@@ -44,11 +44,11 @@ class Provenance(Value, omit_defaults=True):
     file: str = ""
     commit: str = ""
     source: str = ""
-    """In words: a session, a task, an import."""
+    """The session, the task or the import that it came from, in words."""
 
 
 class Memory(Value, omit_defaults=True):
-    """One thing that was learnt."""
+    """Something that was learnt and outlives the session."""
 
     id: str
     content: str
@@ -73,7 +73,7 @@ class Memory(Value, omit_defaults=True):
     error_pattern: str = ""
     correct_approach: str = ""
     deprecated: str = ""
-    """Since when it no longer counts; empty while it does."""
+    """When it was deprecated; empty if it was not."""
     superseded_by: str = ""
     reason: str = ""
     """Why it was deprecated or forgotten."""
@@ -86,17 +86,17 @@ class Memory(Value, omit_defaults=True):
 
     @property
     def effectiveness(self) -> float:
-        """From votes and outcomes: between -1 and 1, near 0 while there are few."""
+        """Between -1 and 1, from votes and outcomes; close to 0 while there are few of them."""
         return (self.helpful - self.harmful) / (self.helpful + self.harmful + 1)
 
     @property
     def live(self) -> bool:
-        """Whether it counts: neither deprecated nor forgotten."""
+        """Whether it is neither deprecated nor forgotten."""
         return not self.deprecated and not self.forgotten
 
 
 class MemoryReader(Value):
-    """Who asks, and from where."""
+    """Who reads memories, and from where."""
 
     agent: str = "user"
     namespace: str = "default"
@@ -107,7 +107,7 @@ class MemoryReader(Value):
 
 
 class Audience(Value, array_like=True):
-    """For whom memories are meant; ``names`` are agents, a session, a project or an organization."""
+    """Whom a memory is meant for. ``names`` are agents, a session, a project or an organization."""
 
     namespace: str
     user: str
@@ -116,7 +116,7 @@ class Audience(Value, array_like=True):
 
 
 class MemoryFilter(Value):
-    """What is looked for, beside the words; empty: anything."""
+    """Conditions of a search, besides its words. An empty field matches anything."""
 
     types: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
@@ -126,13 +126,13 @@ class MemoryFilter(Value):
     since: str = ""
     until: str = ""
     prefix: str = ""
-    """How an id begins."""
+    """The prefix of the id."""
     dead: bool = False
-    """Also what was deprecated, forgotten or has expired."""
+    """Whether to include memories that are deprecated, forgotten or expired."""
 
 
 def audience_of(memory: Memory) -> Audience:
-    """For whom a memory is meant."""
+    """The audience of a memory."""
     names: tuple[str, ...]
     match memory.scope:
         case "agent-private":
@@ -151,7 +151,7 @@ def audience_of(memory: Memory) -> Audience:
 
 
 def may_read(reader: MemoryReader, audience: Audience) -> bool:
-    """The rule of scopes; every read of every store goes by it."""
+    """Whether a reader belongs to an audience. Every read in every store goes by this rule."""
     if audience.namespace != reader.namespace or (audience.user and audience.user != reader.user):
         return False
     match audience.scope:
@@ -169,7 +169,7 @@ def may_read(reader: MemoryReader, audience: Audience) -> bool:
 
 
 def fits(where: MemoryFilter, memory: Memory, now: str) -> bool:
-    """Whether a memory is what is looked for."""
+    """Whether a memory meets the conditions of a filter."""
     if not where.dead and not (memory.live and is_valid(memory, now)):
         return False
     return (
@@ -180,19 +180,19 @@ def fits(where: MemoryFilter, memory: Memory, now: str) -> bool:
         and (not where.since or memory.created >= where.since)
         and (not where.until or memory.created <= where.until)
         and memory.id.startswith(where.prefix)
-        and all(_same(memory.metadata.get(k), v) for k, v in where.metadata.items())
+        and all(_matches(memory.metadata.get(k), v) for k, v in where.metadata.items())
     )
 
 
-def _same(value: Any, wanted: Any) -> bool:
-    """A list holds what is wanted, anything else equals it."""
+def _matches(value: Any, wanted: Any) -> bool:
+    """Whether a list contains the wanted value, or any other value equals it."""
     if isinstance(value, list) and not isinstance(wanted, list):
         return wanted in value
     return type(value) is type(wanted) and bool(value == wanted)
 
 
 def is_valid(memory: Memory, now: str) -> bool:
-    """Whether its time has come and is not over."""
+    """Whether a memory is valid at a time, that is, neither expired nor valid only earlier or later."""
     return (
         (not memory.expires or now < memory.expires)
         and (not memory.valid_from or memory.valid_from <= now)
@@ -201,34 +201,38 @@ def is_valid(memory: Memory, now: str) -> bool:
 
 
 def hash_of(memory: Memory) -> bytes:
-    """What two memories of one audience have in common if they say the same."""
-    said = [" ".join(memory.content.split()), memory.type]
-    return canonical.digest(msgspec.json.encode(said))
+    """The hash by which duplicates within an audience are recognised: content, regardless of spacing, and
+    type."""
+    identity = [" ".join(memory.content.split()), memory.type]
+    return canonical.digest(msgspec.json.encode(identity))
 
 
-# -- the gate --------------------------------------------------------------------------------------
+# -- validation ------------------------------------------------------------------------------------
 
 
 def checked(memory: Memory) -> Memory:
-    """The memory, if it can be one; UsageError says why not."""
+    """The memory, flagged if it reads like an instruction. Raises UsageError if it is not valid."""
     if not memory.content.strip():
-        raise UsageError("a memory needs words", hint="say in a sentence what was learnt")
+        raise UsageError("the memory is empty", hint="say in a sentence what was learnt")
     if memory.scope not in SCOPES:
-        raise UsageError(f"unknown scope: {memory.scope[:40]}", hint="one of " + ", ".join(SCOPES))
+        raise UsageError(f"unknown scope: {memory.scope[:40]}", hint="use one of " + ", ".join(SCOPES))
     if not _TYPE.fullmatch(memory.type):
-        raise UsageError(f"{memory.type[:40]!r} cannot be a type", hint="for example " + ", ".join(TYPES[:5]))
+        raise UsageError(
+            f"{memory.type[:40]!r} cannot be used as a type", hint="for example " + ", ".join(TYPES[:5])
+        )
     if memory.trust not in TRUSTS:
-        raise UsageError(f"unknown trust: {memory.trust[:40]}", hint="one of " + ", ".join(TRUSTS))
-    named = {
+        raise UsageError(f"unknown trust: {memory.trust[:40]}", hint="use one of " + ", ".join(TRUSTS))
+    owners = {
         "agent-private": memory.agent, "agent-shared": memory.agent, "session": memory.session,
         "project": memory.project, "organization": memory.organization, "global": "all",
     }  # fmt: skip
-    if not named[memory.scope]:
-        wanted = memory.scope.removeprefix("agent-") if memory.scope == "session" else memory.scope
-        raise UsageError(f"nobody is named for the scope {memory.scope}", hint=f"say which {wanted} is meant")
+    if not owners[memory.scope]:
+        owner = memory.scope.partition("-")[0]
+        raise UsageError(f"the scope {memory.scope} needs an owner", hint=f"say which {owner} is meant")
     if len(msgspec.json.encode(memory.metadata)) > METADATA_BYTES_MAX:
         raise UsageError(
-            f"the metadata has over {METADATA_BYTES_MAX:,} bytes", hint="keep it short; name a file instead"
+            f"the metadata has more than {METADATA_BYTES_MAX:,} bytes",
+            hint="put the data in a file and store its path instead",
         )
     return flagged(memory)
 
@@ -250,12 +254,12 @@ _ORDERS = (
 
 
 def reads_like_an_order(text: str) -> bool:
-    """Whether a text tries to tell a model what to do."""
+    """Whether a text looks like an attempt to give a model instructions."""
     return re.search(_ORDERS, text[:20_000]) is not None
 
 
 def flagged(memory: Memory) -> Memory:
-    """With a flag if it came from where orders do not come from, and reads like one."""
+    """The memory, flagged if it reads like an instruction but does not come from the user or an agent."""
     texts = (memory.content, memory.error_pattern, memory.correct_approach)
     if memory.trust in TRUSTED or not any(map(reads_like_an_order, texts)):
         return memory
@@ -263,17 +267,17 @@ def flagged(memory: Memory) -> Memory:
 
 
 def may_restore(memory: Memory) -> bool:
-    """Whether it may be put in front of an agent without quotes around it."""
+    """Whether a memory may be shown to an agent without being marked as a quotation."""
     return INSTRUCTION not in memory.flags
 
 
-# -- votes and the trail ---------------------------------------------------------------------------
+# -- votes and the audit trail ---------------------------------------------------------------------
 
 VOTES = ("helpful", "harmful")
 
 
 class Vote(Value):
-    """What one voter holds of one memory; a later vote takes its place."""
+    """One voter's opinion of a memory; a later vote of the same voter replaces it."""
 
     memory: str
     voter: str
@@ -283,18 +287,18 @@ class Vote(Value):
 
 
 class MemoryAudit(Value):
-    """A line of the audit trail."""
+    """An entry of the audit trail."""
 
     memory: str
     act: str
-    """add, update, deprecate, forget, vote, summarise, import."""
+    """One of add, update, deprecate, forget, vote, summarise and import."""
     at: str
     actor: str
     reason: str = ""
 
 
 def tombstone(memory: Memory, at: str, reason: str) -> Memory:
-    """What stays of a forgotten memory: that there was one, whose, and why it went."""
+    """What remains of a forgotten memory: whose it was, and why it was forgotten, but not its content."""
     return Memory(
         memory.id, "", memory.type, memory.scope, memory.namespace, memory.user, memory.agent, memory.session,
         memory.project, memory.organization, memory.shared_with, trust=memory.trust, created=memory.created,
@@ -304,24 +308,19 @@ def tombstone(memory: Memory, at: str, reason: str) -> Memory:
 
 
 def worth(memory: Memory, age_days: float, half_life_days: float = 90.0) -> float:
-    """What is left of a memory's worth: halves with time, and votes and trust weigh."""
+    """How valuable a memory still is. The value halves with time, and grows with votes, trust and recalls."""
     fresh = 0.5 ** (max(0.0, age_days) / half_life_days)
     trust = {"user": 1.0, "agent": 0.8, "transcript": 0.6, "imported": 0.6}.get(memory.trust, 0.5)
     return float(max(0.0, fresh * trust * (1.0 + memory.effectiveness) + 0.02 * min(memory.recalled, 10)))
 
 
-def named(values: Iterable[str] | str | None) -> tuple[str, ...]:
-    """One name or several, as several."""
-    return () if values is None else (values,) if isinstance(values, str) else tuple(values)
-
-
 def metadata_of(values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Any JSON object, as plain data."""
+    """The values as plain JSON data. Raises UsageError if JSON cannot represent them."""
     try:
         plain = msgspec.to_builtins(dict(values or {}), str_keys=True)
         result: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(plain))
     except (TypeError, msgspec.MsgspecError, UnicodeEncodeError) as fault:
         raise UsageError(
-            f"the metadata is not JSON: {fault}", hint="texts, numbers, lists, objects"
+            f"the metadata is not JSON: {fault}", hint="use texts, numbers, booleans, lists and objects"
         ) from fault
     return result

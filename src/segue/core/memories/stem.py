@@ -1,8 +1,7 @@
-"""Stems of English words, by the rules that Martin Porter published in 1980: "tests", "testing" and
-"tested" are looked for as one word.
+"""The Porter stemmer for English words, so that "tests", "testing" and "tested" are found as one word.
 
-Written from the paper. A word that is no English one comes out as some stem, always the same; words of
-under three letters, and words with anything but a-z in them, come out as they are.
+It follows Martin Porter's paper of 1980. A word of another language gets a stem that means nothing but is
+always the same. Words of fewer than three letters, or with anything but a-z in them, are left unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _PLAIN = regex("[a-z]{3,}")
 
 
 def _shape(word: str) -> str:
-    """``c`` and ``v`` for each letter; a y behind a consonant is a vowel."""
+    """``c`` for each consonant and ``v`` for each vowel; a y after a consonant is a vowel."""
     shape = ""
     for letter in word:
         vowel = letter in _VOWELS or (letter == "y" and shape[-1:] == "c")
@@ -40,12 +39,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often vowels are followed by consonants."""
+    """Porter's m: how often a vowel is followed by a consonant."""
     return _shape(word).count("vc")
 
 
 def _ends_short(word: str) -> bool:
-    """Consonant, vowel, consonant at the end, the last not w, x or y: as in "hop"."""
+    """Whether a word ends with consonant, vowel and a consonant other than w, x or y, like "hop"."""
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
 
 
@@ -60,15 +59,15 @@ def _step_1(word: str) -> str:
         for ending in ("ed", "ing"):
             rest = word.removesuffix(ending)
             if rest != word and "v" in _shape(rest):
-                word = _mended(rest)
+                word = _completed(rest)
                 break
     if word.endswith("y") and "v" in _shape(word[:-1]):
         word = word[:-1] + "i"
     return word
 
 
-def _mended(word: str) -> str:
-    """What is left without "ed" or "ing", made a word again."""
+def _completed(word: str) -> str:
+    """A word without its "ed" or "ing", made a regular word again."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if word[-1:] == word[-2:-1] and _shape(word)[-1] == "c" and word[-1] not in "lsz":
@@ -104,7 +103,7 @@ def _step_5(word: str) -> str:
 
 @lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
-    """The stem of a word in lower case."""
+    """The stem of a word, which must be in lower case."""
     if not _PLAIN.fullmatch(word):
         return word
     word = _step_1(word)

@@ -1,8 +1,8 @@
-"""Words of a text about code, for full-text search: the same for what is kept and for what is asked.
+"""Tokenizing of texts about code for full-text search, the same for indexed texts and for queries.
 
-``parse_user_id``, ``parseUserId``, ``src/auth/login.py:45`` and ``E0308`` are each one exact word, marked
-with ``=``, and also the words that they are made of. Prose is lower-cased and stemmed. Every store keeps
-these words and none makes its own, so that the same query finds the same on each of them.
+``parse_user_id``, ``parseUserId``, ``src/auth/login.py:45`` and ``E0308`` each become one exact word,
+prefixed with ``=``, and also the words that they are made of. Prose is lower-cased and stemmed. All stores
+index these words instead of making their own, so that a query finds the same in each of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .stem import stem
 
 WORD_CHARS_MAX = 64
 EXACT = "="
-"""What a word begins with that is meant as a whole."""
+"""The prefix of a word that stands for a whole name."""
 
 _CHUNK = regex(r"[^\W_](?:[\w./\\:#@+\-$]*[\w+#])?|_[\w./\\:]*\w")
 _PART = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -25,7 +25,7 @@ _NAME = regex(
     r"_|::|\\|[@$]|\+\+|\w#|[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|[A-Za-z]\d|\d[A-Za-z]|\w\w\.\w|\w\.\w\w"
     r"|\w/[\w.-]+/\w"
 )
-"""What a name has in it and a word of prose has not."""
+"""Matches what occurs in names but not in words of prose."""
 _CJK = regex("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _STOPS = frozenset(
     "a about after all also am an and any are as at be because been before being but by can could did "
@@ -38,19 +38,19 @@ _STOPS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order, as they are kept."""
+    """The words of a text in their order, for the index."""
     return list(_words(text))
 
 
-def asked(text: str) -> list[str]:
-    """The words of a query: each once, without those that say nothing (unless there are no others)."""
+def query_words(text: str) -> list[str]:
+    """The words of a query without duplicates and stop words. If there are only stop words, they stay."""
     found = list(dict.fromkeys(_words(text)))
-    telling = [word for word in found if word not in _stopped()]
-    return telling or found
+    significant = [word for word in found if word not in _stop_words()]
+    return significant or found
 
 
 def exact_words(text: str) -> list[str]:
-    """The identifiers, paths and codes of a text: words with ``=``."""
+    """The identifiers, paths and codes in a text, with their prefix."""
     return [word for word in dict.fromkeys(_words(text)) if word.startswith(EXACT)]
 
 
@@ -61,13 +61,13 @@ def _words(text: str) -> Iterator[str]:
             yield from _plain(chunk)
             continue
         if _NAME.search(chunk) and not chunk.isnumeric():
-            yield from _whole(chunk)
+            yield from _exact(chunk)
         for part in _PART.findall(chunk):
             yield from _plain(part)
 
 
-def _whole(chunk: str) -> Iterator[str]:
-    """A name as a whole; of a path also its last part, and of ``file.py:45`` the file."""
+def _exact(chunk: str) -> Iterator[str]:
+    """The exact words for a name; of a path also its last part, and of ``file.py:45`` also the file."""
     name = chunk.strip(".:/\\@#-").lower()[:WORD_CHARS_MAX]
     file = name.partition(":")[0]
     last = re.split(r"[/\\]", file)[-1]
@@ -85,15 +85,15 @@ def _plain(part: str) -> Iterator[str]:
 
 
 def _composed(text: str) -> str:
-    """Accents taken off, so that café and cafe meet; other scripts stay."""
+    """The text without accents, so that "café" matches "cafe"; other scripts are left unchanged."""
     if text.isascii():
         return text.replace("'s ", " ").replace("'", " ")
-    apart = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
-    plain = "".join(c for c in apart if not "\u0300" <= c <= "\u036f")
+    decomposed = unicodedata.normalize("NFKD", text.replace("\u2019", "'"))
+    plain = "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
     return unicodedata.normalize("NFC", plain).replace("'s ", " ").replace("'", " ")
 
 
 @cache
-def _stopped() -> frozenset[str]:
-    """Words that say nothing, and what is left of them."""
+def _stop_words() -> frozenset[str]:
+    """The stop words and their stems."""
     return _STOPS | {stem(word) for word in _STOPS}

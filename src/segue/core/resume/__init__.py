@@ -1,1 +1,2 @@
-"""Coming back: the scene as it was left, what changed since, and a restoration within a token budget."""
+"""Resuming work: the scene as it was left, what has changed since, and a restoration within a token
+budget."""

@@ -1,9 +1,9 @@
-"""What changed between two scenes: everything that whoever comes back must know before going on.
+"""What changed between two scenes, for whoever returns to the work.
 
-Pure: two scenes, what git says of the way from one commit to the other, and what the store and the agents
-say of that time. A file counts as changed if its content is another one than the work had seen, whether or
-not it was committed since; a file that was only committed is the same file. What could not be told is
-named in ``unknown``, never guessed.
+The report is made from two scenes, the commits between them, and what the store and the agents recorded in
+that time. A file counts as changed if its content differs from what the work had seen, committed or not; a
+file that was only committed has not changed. What cannot be determined is named in ``unknown`` and never
+guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Left = Literal["still", "altered", "committed", "replaced", "discarded", "gone"]
 
 
 class Commit(Value, gc=False):
-    """A commit that came since."""
+    """A commit that was made since."""
 
     id: str
     author: str
@@ -35,42 +35,42 @@ class Commit(Value, gc=False):
 
 
 class FileChange(Value, gc=False):
-    """A file that two commits have otherwise."""
+    """A file that differs between two commits."""
 
     path: str
     kind: Literal["created", "modified", "deleted", "renamed"]
     source: str = ""
-    """The path of before, if it was renamed."""
+    """The old path, if it was renamed."""
     before: str = ""
     after: str = ""
-    """What git names the contents."""
+    """Both are the hashes that git has for the contents."""
     submodule: bool = False
 
 
 class CommitsBetween(Value):
-    """What git says of the way from the commit of then to that of now."""
+    """What git says about the history from the old commit to the current one."""
 
     how: How = "none"
-    """forward: the old one is in the history of the new one; backward: the other way round; apart: on
-    another branch, which does not have it."""
+    """``forward`` if the old commit is in the history of the current one, ``backward`` for the opposite,
+    ``apart`` if the current one is on another branch that does not contain the old one."""
     commits: tuple[Commit, ...] = ()
     """Newest first."""
     more: int = 0
-    """Commits that are not listed."""
+    """The number of commits that are not listed."""
     lost: int = 0
-    """Commits of then that the history of now does not have."""
+    """The number of old commits that are not in the current history."""
     rebased: int = 0
-    """Of those, how many are there in another form."""
+    """How many of those are in the current history in another form."""
     changes: tuple[FileChange, ...] = ()
     by_time: bool = False
-    """The old commit is not there, or a clone is shallow: told by the time of commits."""
+    """Whether commits were selected by time, because the old commit is missing or the clone is shallow."""
     old_branch: str = ""
-    """Where the branch of then is now; empty if it is gone."""
+    """The current commit of the old branch; empty if the branch is gone."""
     unknown: tuple[str, ...] = ()
 
 
 class Uncommitted(Value, gc=False):
-    """What became of a change that was not committed."""
+    """What happened to a change that had not been committed."""
 
     path: str
     kind: str
@@ -78,14 +78,14 @@ class Uncommitted(Value, gc=False):
 
 
 class LockChange(Value):
-    """A lock file with other packages."""
+    """A lock file in which packages changed."""
 
     file: str
     bumps: tuple[Bump, ...]
 
 
 class FeatureDelta(Value, gc=False):
-    """A feature that is not as it was."""
+    """A feature that changed, or whose verdict did."""
 
     id: str
     what: Literal["added", "removed", "changed", "stale", "failing", "passing"]
@@ -93,7 +93,7 @@ class FeatureDelta(Value, gc=False):
 
 
 class Mention(Value, gc=False):
-    """A memory or a run, in a line."""
+    """An event, a memory or a run, in one line."""
 
     id: str
     text: str
@@ -102,33 +102,33 @@ class Mention(Value, gc=False):
 
 
 class Beside(Value):
-    """What happened beside the working tree."""
+    """What happened outside of the history of the working tree."""
 
     events: tuple[Mention, ...] = ()
-    """Of the session, by others."""
+    """Events of the session that others declared."""
     features: tuple[FeatureDelta, ...] = ()
     memories: tuple[Mention, ...] = ()
     runs: tuple[Mention, ...] = ()
     locks: tuple[LockChange, ...] = ()
     notes: frozenset[str] = frozenset()
-    """Which of the changed paths are notes."""
+    """The changed paths that are notes."""
     outside: tuple[tuple[str, str], ...] = ()
-    """Notes outside the tree: (path, created | modified | deleted)."""
+    """Notes outside the tree: pairs of a path and created, modified or deleted."""
     present: Mapping[str, str] = {}
-    """Of files that were not committed then and are clean now: what their content is, if they are there."""
+    """The content hashes of files that were uncommitted then, are clean now and still exist."""
     unknown: tuple[str, ...] = ()
 
 
 class Files(Value):
-    """Paths by what happened to them."""
+    """Changed paths, grouped by what happened to them."""
 
     created: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
-    """(before, after)."""
+    """Pairs of the old and the new path."""
     more: int = 0
-    """Paths that are not listed."""
+    """The number of paths that are not listed."""
 
     @property
     def count(self) -> int:
@@ -136,7 +136,7 @@ class Files(Value):
 
 
 class Suggestion(Value):
-    """What to do first, and why."""
+    """Something to do before continuing, and why."""
 
     do: str
     why: str
@@ -144,25 +144,25 @@ class Suggestion(Value):
 
 
 class Delta(Value):
-    """Since you left."""
+    """Everything that changed since the work was left."""
 
     session: str
     left: str
-    """The moment, as ``now`` is one."""
+    """The time of the old scene."""
     now: str
     away_seconds: float
     reason: str
-    """Why the scene of then was kept."""
+    """Why the old scene was saved."""
     derived: str
-    """Empty, or from what the scene of then was put together."""
+    """What the old scene was reconstructed from; empty if it was saved."""
     moved: str
-    """Where it was left, if that was another folder or machine."""
+    """Where the work was left, if that was another folder or machine."""
     branch: tuple[str, str]
     head: tuple[str, str]
     how: How
     switched: bool
     merged: bool
-    """What was committed then is in another branch now."""
+    """Whether the branch that is checked out now contains the old commits."""
     branch_gone: bool
     merges: int
     lost: int
@@ -174,7 +174,7 @@ class Delta(Value):
     authors: dict[str, int]
     files: Files
     touched: tuple[str, ...]
-    """Of the changed files, those that this work had to do with."""
+    """The changed files that this work had read or changed."""
     submodules: tuple[str, ...]
     uncommitted: tuple[Uncommitted, ...]
     notes: Files
@@ -189,9 +189,9 @@ class Delta(Value):
 
     @property
     def nothing(self) -> bool:
-        """Whether all is as it was."""
+        """Whether nothing changed."""
         moved = self.switched or self.how not in ("same", "none") or self.moved or self.doing
-        altered = any(one.now != "still" for one in self.uncommitted)
+        altered = any(change.now != "still" for change in self.uncommitted)
         beside = self.features or self.memories or self.events or self.locks or self.runs or self.notes.count
         return not (moved or altered or self.files.count or self.conflicts or beside)
 
@@ -199,7 +199,7 @@ class Delta(Value):
 def delta(
     then: Scene, now: Scene, history: CommitsBetween, beside: Beside, changed: Kinds | None = None
 ) -> Delta:
-    """Compare; ``changed`` if it is known already."""
+    """Compare two scenes. ``changed`` is the result of ``changes``, if it is known already."""
     elsewhere = _is_elsewhere(then, now)
     changed = changes(then, now, history, beside.present) if changed is None else changed
     conflicts = tuple(one.path for one in now.dirty if one.kind == "conflict")
@@ -211,10 +211,10 @@ def delta(
     if then.cut or now.cut:
         unknown.append(_why_cut(then, now))
     if then.git != now.git:
-        unknown.append("the files: there was git then or is now, not both")
+        unknown.append("which files changed: the folder was a git repository only then, or is one only now")
     if elsewhere:
-        unknown.append(f"changes that were not committed in {then.folder}: look there")
-    told = Delta(
+        unknown.append(f"what became of uncommitted changes in {then.folder}: look there")
+    result = Delta(
         session=then.session,
         left=iso(then.at),
         now=iso(now.at),
@@ -249,14 +249,14 @@ def delta(
         stashed=then.git and now.git and bool(now.stash) and then.stash != now.stash and not elsewhere,
         unknown=tuple(dict.fromkeys(unknown)),
     )
-    return _with_suggestions(told, then)
+    return _with_suggestions(result)
 
 
 def changes(then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str]) -> Kinds:
-    """Every path whose content is another one than then."""
+    """Every path whose content has changed; empty if the scenes cannot be compared."""
     elsewhere = _is_elsewhere(then, now)
-    compares = then.git == now.git and not (elsewhere and not now.git)
-    return _changed(then, now, history, present, elsewhere) if compares else {}
+    comparable = then.git == now.git and not (elsewhere and not now.git)
+    return _changed(then, now, history, present, elsewhere) if comparable else {}
 
 
 def _is_elsewhere(then: Scene, now: Scene) -> bool:
@@ -265,16 +265,16 @@ def _is_elsewhere(then: Scene, now: Scene) -> bool:
 
 def _why_cut(then: Scene, now: Scene) -> str:
     if now.git:
-        return "which files are not committed: git did not answer in time"
+        return "which files are uncommitted: git did not answer in time"
     if then.derived:
-        return "which files changed: there is no git, and no scene was kept"
-    return "which files changed: there is no git, and there are too many of them"
+        return "which files changed: this is not a git repository, and no scene was saved"
+    return "which files changed: this is not a git repository, and it has too many files"
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 Kinds = dict[str, tuple[str, str]]
-"""Path to (created | modified | deleted | renamed, the path of before)."""
+"""For each path: created, modified, deleted or renamed, and the old path if it was renamed."""
 
 
 def _changed(
@@ -288,7 +288,7 @@ def _changed(
     found: Kinds = {}
     for path in dict.fromkeys((*moved, *left, *here)):
         change = moved.get(path)
-        fresh = path in here and here[path].kind == "created"  # no commit has it
+        fresh = path in here and here[path].kind == "created"  # it is in no commit
         before = _content(left.get(path), change.before if change else "" if fresh else _SAME)
         after = _content(here.get(path), change.after if change else _SAME)
         if path in left and path not in here and change is None:
@@ -308,7 +308,7 @@ _SAME = "as committed"
 
 
 def _content(dirty: Dirty | None, committed: str) -> str:
-    """What a path holds: a name for the content, empty if there is no such file."""
+    """A name for the content of a path; empty if there is no such file."""
     if dirty is None:
         return committed
     if dirty.kind == "deleted":
@@ -330,14 +330,13 @@ def _of_listings(then: Mapping[str, str], now: Mapping[str, str]) -> Kinds:
 
 
 def files_of(changed: Kinds) -> Files:
-    """So many of each kind, sorted."""
+    """The sorted paths of each kind, at most ``SHOWN_MAX`` of each."""
     parts: dict[str, list[str]] = {"created": [], "modified": [], "deleted": []}
     renamed: list[tuple[str, str]] = []
     more = 0
     for path in sorted(changed):
         kind, source = changed[path]
-        room = renamed if kind == "renamed" else parts[kind]
-        if len(room) >= SHOWN_MAX:
+        if len(renamed if kind == "renamed" else parts[kind]) >= SHOWN_MAX:
             more += 1
         elif kind == "renamed":
             renamed.append((source, path))
@@ -349,15 +348,15 @@ def files_of(changed: Kinds) -> Files:
 
 
 def _touched(then: Scene, changed: Kinds, sources: Mapping[str, str]) -> tuple[str, ...]:
-    """In the order in which this work cared for them."""
-    sources = {**{source: path for path, (_, source) in changed.items() if source}, **sources}
-    cared = dict.fromkeys((*then.touched, *(one.path for one in then.dirty)))
-    names = (path if path in changed else sources.get(path, "") for path in cared)
-    return tuple(dict.fromkeys(path for path in names if path in changed))[:SHOWN_MAX]
+    """The changed files that this work had read or changed, in the work's order and under their new names."""
+    renamed = {**{source: path for path, (_, source) in changed.items() if source}, **sources}
+    used = dict.fromkeys((*then.touched, *(dirty.path for dirty in then.dirty)))
+    paths = (path if path in changed else renamed.get(path, "") for path in used)
+    return tuple(dict.fromkeys(path for path in paths if path in changed))[:SHOWN_MAX]
 
 
 def _notes(changed: Kinds, beside: Beside) -> Files:
-    kinds = {path: one for path, one in changed.items() if path in beside.notes}
+    kinds = {path: change for path, change in changed.items() if path in beside.notes}
     kinds |= {path: (kind, "") for path, kind in beside.outside}
     return files_of(kinds)
 
@@ -365,11 +364,11 @@ def _notes(changed: Kinds, beside: Beside) -> Files:
 def _uncommitted(
     then: Scene, now: Scene, history: CommitsBetween, present: Mapping[str, str]
 ) -> Iterable[Uncommitted]:
-    """What became of each change that was not committed then."""
-    here = {one.path: one for one in now.dirty}
-    moved = {one.path: one for one in history.changes}
-    for one in then.dirty:
-        yield Uncommitted(one.path, one.kind, _became(one, here.get(one.path), moved.get(one.path), present))
+    """What happened to each change that was uncommitted then."""
+    here = {dirty.path: dirty for dirty in now.dirty}
+    moved = {change.path: change for change in history.changes}
+    for old in then.dirty:
+        yield Uncommitted(old.path, old.kind, _became(old, here.get(old.path), moved.get(old.path), present))
 
 
 def _became(then: Dirty, now: Dirty | None, change: FileChange | None, present: Mapping[str, str]) -> Left:
@@ -380,12 +379,12 @@ def _became(then: Dirty, now: Dirty | None, change: FileChange | None, present: 
         if change is not None and change.kind == "deleted":
             return "committed"
         return "discarded" if then.path in present else "committed"
-    there = present.get(then.path, "")
-    if there and there == then.hash:
+    content = present.get(then.path, "")
+    if content and content == then.hash:
         return "committed" if change is not None or then.kind != "created" else "still"
     if change is not None:
         return "replaced"
-    if not there:
+    if not content:
         return "gone"
     return "discarded" if then.kind in ("modified", "renamed", "conflict") else "altered"
 
@@ -393,11 +392,11 @@ def _became(then: Dirty, now: Dirty | None, change: FileChange | None, present: 
 # -- suggestions -----------------------------------------------------------------------------------
 
 
-def _with_suggestions(told: Delta, then: Scene) -> Delta:
+def _with_suggestions(delta: Delta) -> Delta:
     from msgspec.structs import replace
 
-    found = [*_of_the_tree(told), *_of_the_work(told, then), *_of_the_surroundings(told)]
-    return replace(told, suggestions=tuple(found))
+    suggestions = [*_about_tree(delta), *_about_work(delta), *_about_others(delta)]
+    return replace(delta, suggestions=tuple(suggestions))
 
 
 def _named(paths: Sequence[str], most: int = 5) -> str:
@@ -405,94 +404,93 @@ def _named(paths: Sequence[str], most: int = 5) -> str:
     return ", ".join(paths[:most]) + more
 
 
-def _of_the_tree(told: Delta) -> Iterable[Suggestion]:
-    """What stands in the way of going on."""
-    if told.conflicts:
+def _about_tree(delta: Delta) -> Iterable[Suggestion]:
+    """What has to be settled in the working tree before anything else."""
+    if delta.conflicts:
         yield Suggestion(
-            f"solve the conflicts in {_named(told.conflicts)}",
+            f"resolve the conflicts in {_named(delta.conflicts)}",
             "nothing can be committed until then",
             "git status",
         )
-    elif told.doing:
+    elif delta.doing:
         yield Suggestion(
-            f"finish the {told.doing} that is under way", "it was begun and not ended", "git status"
+            f"finish the {delta.doing} that is in progress", "it was started but not finished", "git status"
         )
-    if told.moved:
-        yield Suggestion("look whether this is the right folder", f"the work was left in {told.moved}")
-    if told.switched:
-        before, after = (name or "a detached head" for name in told.branch)
-        if told.merged:
-            yield Suggestion(f"go on in {after}", f"what was committed in {before} is part of it")
-        elif told.branch_gone:
+    if delta.moved:
+        yield Suggestion("check that this is the right folder", f"the work was left in {delta.moved}")
+    if delta.switched:
+        before, after = (name or "a detached head" for name in delta.branch)
+        if delta.merged:
+            yield Suggestion(f"continue on {after}", f"it contains what was committed on {before}")
+        elif delta.branch_gone:
             yield Suggestion(f"find out what became of {before}", "the branch is gone", "git branch --all")
         else:
-            command = f"git switch {told.branch[0]}" if is_plain(told.branch[0]) else ""
+            command = f"git switch {delta.branch[0]}" if is_plain(delta.branch[0]) else ""
             yield Suggestion(
-                f"go back to {before}, or say that {after} is right", "the branch was switched", command
+                f"switch back to {before}, unless {after} is intended", "the branch was switched", command
             )
-    if told.how in ("rewritten", "backward"):
-        old, new = (head[:12] for head in told.head)
-        what = f"not in it: {count(told.lost, 'commit')} of then"
-        again = f", {told.rebased} of them in another form" if told.rebased else ""
+    if delta.how in ("rewritten", "backward"):
+        old, new = (head[:12] for head in delta.head)
+        lost = f"{count(delta.lost, 'old commit')} {'is' if delta.lost == 1 else 'are'} not in it"
+        again = f", {delta.rebased} of them only in another form" if delta.rebased else ""
         yield Suggestion(
-            "look at what the rewritten history has", what + again, f"git log --oneline {new}..{old}"
+            "compare the rewritten history with the old one", lost + again, f"git log --oneline {new}..{old}"
         )
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name can stand in a command as it is."""
+    """Whether a name can be used in a shell command without quoting."""
     return bool(name) and name[0] != "-" and all(sign.isalnum() or sign in "._/-+@#" for sign in name)
 
 
-def _of_the_work(told: Delta, then: Scene) -> Iterable[Suggestion]:
-    """What this work had in its hands."""
-    missing = [one.path for one in told.uncommitted if one.now in ("discarded", "gone")]
+def _about_work(delta: Delta) -> Iterable[Suggestion]:
+    """What happened to the files and notes that this work used."""
+    missing = [change.path for change in delta.uncommitted if change.now in ("discarded", "gone")]
     if missing:
-        where = "they may be in the newest stash" if told.stashed else "they were not committed"
-        command = "git stash show --stat" if told.stashed else ""
+        where = "they may be in the newest stash" if delta.stashed else "they were not committed"
+        command = "git stash show --stat" if delta.stashed else ""
         yield Suggestion(f"find out what became of the changes in {_named(missing)}", where, command)
-    altered = [one.path for one in told.uncommitted if one.now in ("altered", "replaced")]
-    again = list(dict.fromkeys((*altered, *told.touched)))
-    gone = set(told.files.deleted)
+    altered = [change.path for change in delta.uncommitted if change.now in ("altered", "replaced")]
+    again = list(dict.fromkeys((*altered, *delta.touched)))
+    gone = set(delta.files.deleted)
     again = [path for path in again if path not in gone]
     if again:
         yield Suggestion(
-            f"read again: {_named(again)}", "this work had read or changed them, and they changed since"
+            f"read again: {_named(again)}", "this work had read or changed them, and they have changed since"
         )
-    lost = [path for path in told.touched if path in gone]
+    lost = [path for path in delta.touched if path in gone]
     if lost:
-        yield Suggestion(f"do without {_named(lost)}", "deleted since")
-    if told.notes.count:
-        fresh = [*told.notes.modified, *told.notes.created, *(after for _, after in told.notes.renamed)]
+        yield Suggestion(f"do without {_named(lost)}", "deleted in the meantime")
+    if delta.notes.count:
+        fresh = [*delta.notes.modified, *delta.notes.created, *(after for _, after in delta.notes.renamed)]
         if fresh:
-            yield Suggestion(f"load the notes {_named(fresh)}", "changed or new since")
-    if told.locks:
-        files = [one.file for one in told.locks]
+            yield Suggestion(f"load the notes {_named(fresh)}", "new or changed in the meantime")
+    if delta.locks:
+        files = [lock.file for lock in delta.locks]
         yield Suggestion(
-            f"bring dependencies in sync with {_named(files)}",
-            "other packages are locked now",
-            "segue bootstrap",
+            f"update the dependencies to match {_named(files)}", "locked versions changed", "segue bootstrap"
         )
 
 
-def _of_the_surroundings(told: Delta) -> Iterable[Suggestion]:
-    unproven = [one.id for one in told.features if one.what in ("stale", "failing")]
+def _about_others(delta: Delta) -> Iterable[Suggestion]:
+    """What happened to features, and what other runs did."""
+    unproven = [feature.id for feature in delta.features if feature.what in ("stale", "failing")]
     if unproven:
         command = f"segue verify --feature {' --feature '.join(unproven[:8])}"
-        yield Suggestion(f"prove again: {_named(unproven)}", "stale or failing since", command)
-    for run in told.runs[:3]:
+        yield Suggestion(f"prove again: {_named(unproven)}", "now stale or failing", command)
+    for run in delta.runs[:3]:
         yield Suggestion(
-            f"see what {run.by or 'another run'} did meanwhile",
-            run.text or "it was active since",
+            f"see what {run.by or 'another run'} did in the meantime",
+            run.text or "it has been active since",
             f"segue brief {run.id}",
         )
-    if told.memories:
+    if delta.memories:
         yield Suggestion(
-            "look at what was learnt meanwhile",
-            f"new or changed: {count(len(told.memories), 'memory', 'memories')}",
+            "look at what was learnt in the meantime",
+            f"new or changed: {count(len(delta.memories), 'memory', 'memories')}",
             "segue memories list",
         )
-    if told.commit_count and not (told.touched or told.locks or unproven):
+    if delta.commit_count and not (delta.touched or delta.locks or unproven):
         yield Suggestion(
-            "look at what was committed", f"{count(told.commit_count, 'commit')} since", "git log --oneline"
+            "look at what was committed", f"{count(delta.commit_count, 'commit')} since", "git log --oneline"
         )

@@ -1,7 +1,7 @@
-"""Lock files: which package in which version, and what changed between two of them.
+"""Lock files: the versions of packages in them, and the differences between two of them.
 
-Read with as little as tells name and version: a lock file may be large, and its details are its tool's
-business. What cannot be read gives no packages; it is never an error.
+Only names and versions are read, because lock files may be large and their details matter only to their
+tools. A file that cannot be parsed has no packages; that is never an error.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..base.lazy import regex
 from ..base.values import Value
 
 Packages = dict[str, tuple[str, ...]]
-"""Name to versions, sorted; some tools install several."""
+"""The sorted versions of each package; some tools install several."""
 
 _TOML = regex(r'\[\[package\]\]\s*\nname = "([^"\n]+)"\s*\nversion = "([^"\n]+)"')
 _REQUIREMENT = regex(r"^\s*([A-Za-z0-9][\w.-]*)(?:\[[^\]]*\])?\s*===?\s*([^\s;#\\]+)(\s*;)?", re.MULTILINE)
@@ -31,22 +31,22 @@ _MIX = regex(r'^\s*"([^"]+)": \{:\w+, :\w+, "([^"]+)"', re.MULTILINE)
 
 
 class Bump(Value, array_like=True, gc=False):
-    """A package that is another one now."""
+    """A package that has another version, is new, or is gone."""
 
     name: str
     before: str
-    """Empty: it is new."""
+    """Empty if it is new."""
     after: str
-    """Empty: it is gone."""
+    """Empty if it is gone."""
 
 
 def plain_name(name: str) -> str:
-    """A Python package's name, as all spellings of it come to."""
+    """The normalised name of a Python package."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def packages(file: str, text: str) -> Packages:
-    """The packages of a lock file, by its name."""
+    """The packages in a lock file, whose format is known by the file's name."""
     read = _READERS.get(file.rpartition("/")[2])
     if read is None and re.fullmatch(r"requirements[\w.-]*\.txt", file.rpartition("/")[2]):
         read = _requirements
@@ -56,20 +56,20 @@ def packages(file: str, text: str) -> Packages:
         pairs = list(read(text))
     except (msgspec.MsgspecError, AttributeError, TypeError, ValueError, KeyError):
         return {}
-    found: dict[str, set[str]] = {}
+    versions_of: dict[str, set[str]] = {}
     for name, version in pairs:
-        found.setdefault(name, set()).add(version)
-    return {name: tuple(sorted(versions)) for name, versions in sorted(found.items())}
+        versions_of.setdefault(name, set()).add(version)
+    return {name: tuple(sorted(versions)) for name, versions in sorted(versions_of.items())}
 
 
 def is_lock(path: str) -> bool:
-    """Whether a file is one that we can read."""
+    """Whether a file is a lock file whose format is known."""
     name = path.rpartition("/")[2]
     return name in _READERS or re.fullmatch(r"requirements[\w.-]*\.txt", name) is not None
 
 
 def bumps(then: Mapping[str, tuple[str, ...]], now: Mapping[str, tuple[str, ...]]) -> list[Bump]:
-    """What changed, by name."""
+    """The packages that differ, sorted by name."""
     return [
         Bump(name, ", ".join(then.get(name, ())), ", ".join(now.get(name, ())))
         for name in sorted(then.keys() | now.keys())
@@ -85,43 +85,43 @@ def _requirements(text: str) -> Pairs:
 
 
 def certain(text: str) -> set[str]:
-    """The packages of a requirements file that every platform installs."""
+    """The packages of a requirements file that are installed on every platform."""
     return {plain_name(name) for name, _, marker in _REQUIREMENT.findall(text) if not marker}
 
 
 def _npm(text: str) -> Pairs:
-    whole = msgspec.json.decode(text)
-    rows = whole.get("packages")
+    document = msgspec.json.decode(text)
+    rows = document.get("packages")
     if rows is None:
-        return [(name, str(one.get("version", ""))) for name, one in whole.get("dependencies", {}).items()]
-    found = ((key.rpartition("node_modules/")[2], one) for key, one in rows.items() if key)
-    return [(name, str(one.get("version", ""))) for name, one in found if not one.get("link")]
+        return [(name, str(row.get("version", ""))) for name, row in document.get("dependencies", {}).items()]
+    named = ((key.rpartition("node_modules/")[2], row) for key, row in rows.items() if key)
+    return [(name, str(row.get("version", ""))) for name, row in named if not row.get("link")]
 
 
 def npm_needed(text: str) -> Packages:
-    """What ``npm`` installs on every platform."""
-    whole: dict[str, Any] = msgspec.json.decode(text)
-    rows = whole.get("packages", {})
-    needed = {
-        key: one for key, one in rows.items() if key and not one.get("optional") and not one.get("link")
+    """The packages that ``npm`` installs on every platform."""
+    document: dict[str, Any] = msgspec.json.decode(text)
+    return {
+        key: (str(row.get("version", "")),)
+        for key, row in document.get("packages", {}).items()
+        if key and not row.get("optional") and not row.get("link")
     }
-    return {key: (str(one.get("version", "")),) for key, one in needed.items()}
 
 
 def _pipfile(text: str) -> Pairs:
-    whole = msgspec.json.decode(text)
-    groups = [whole.get("default", {}), whole.get("develop", {})]
+    document = msgspec.json.decode(text)
+    groups = [document.get("default", {}), document.get("develop", {})]
     return [
-        (plain_name(name), str(one.get("version", "")).removeprefix("=="))
+        (plain_name(name), str(row.get("version", "")).removeprefix("=="))
         for group in groups
-        for name, one in group.items()
+        for name, row in group.items()
     ]
 
 
 def _composer(text: str) -> Pairs:
-    whole = msgspec.json.decode(text)
-    rows = [*whole.get("packages", ()), *whole.get("packages-dev", ())]
-    return [(one["name"], str(one["version"])) for one in rows]
+    document = msgspec.json.decode(text)
+    rows = [*document.get("packages", ()), *document.get("packages-dev", ())]
+    return [(row["name"], str(row["version"])) for row in rows]
 
 
 def _python(text: str) -> Pairs:

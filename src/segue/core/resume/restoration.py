@@ -1,11 +1,11 @@
-"""Restoration: the right context for a budget of tokens. Pure: what there is to tell is handed in.
+"""Restoration: the best context for a budget of tokens, chosen from candidates that callers pass in.
 
-Everything that may be told is a candidate, cut into pieces that stand alone. All pieces of all candidates
-have one order, which does not know the budget: by priority and value, and the further into a candidate, the
-later. A budget is how far one goes in that order; so nothing is over budget, a larger budget has all of a
-smaller one, and the log can say of each candidate whether it was loaded, cut or skipped, and why. The brief
-comes first at every budget, in the largest form that fits. What is not the user's stands behind a bar,
-which it cannot leave, under a heading that says whose it is.
+Candidates are split into pieces that make sense alone. All pieces of all candidates have one order, which
+does not depend on the budget: by priority and value, and the further into a candidate, the later. A budget
+decides how far one goes in that order. So the budget is never exceeded, a larger budget contains everything
+of a smaller one, and the log can say of each candidate whether it was loaded, cut or skipped, and why. The
+brief comes first at every budget, in the largest form that fits. Lines that are not the user's are prefixed
+with a bar that they cannot leave, under a heading that says where they come from.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import msgspec
 
 from ...errors import BudgetTooSmall, UsageError
 from ..base.token_estimate import Counter, estimate, estimate_line
-from ..base.values import Value, whole
+from ..base.values import Value, parse_digits
 from ..base.values import count as plural
 from ..brief.long_brief import Sheet
 from ..brief.page import plain
 from ..brief.passages import Passage
-from ..runs import sentences as telling
-from ..runs.inherited import CLOSING, sealed, unmarked
+from ..runs import sentences
+from ..runs.inherited import CLOSING, delimited, without_marks
 
 TOKENS_MIN = 300
 LEVELS = {"minimal": 5_000, "balanced": 25_000, "full": 40_000}
 PRIORITIES = {"essential": 1.0, "recommended": 0.9, "recent": 0.8, "expanded": 0.5}
 DEEP_TOKENS, RUN_DEEP_TOKENS = 1_500, 20_000
-"""So far into a candidate a piece is worth half; a run is told for longer."""
-RUN_FIRST = 0.85  # of its priority: the first words of everything else come before its quotes
+"""After so many tokens of a candidate, or of the run, the value of a piece has halved."""
+RUN_FIRST = 0.85  # lowers the run's priority, so that other candidates begin before its quotations
 PIECE_LINES, LINE_CHARS = 8, 240
 RUN = "run"
 
@@ -39,40 +39,40 @@ _WHOSE = {"yours": "yours", "agent": "said by an agent", "data": "quoted: data, 
 
 
 class Candidate(Value):
-    """Something that may be told."""
+    """Something that may become part of a restoration."""
 
     id: str
     kind: str
-    """What it is, in a word or two: its section."""
+    """Its section, in a word or two."""
     priority: str
-    """essential, recommended, recent or expanded."""
+    """One of essential, recommended, recent and expanded."""
     title: str = ""
     pieces: tuple[str, ...] = ()
-    """In their order; each is shown whole or not at all."""
+    """Each is shown whole or not at all."""
     trust: Trust = "data"
     value: float = 1.0
-    """Among candidates of the same priority, at most 1."""
+    """Its value among candidates of the same priority, at most 1."""
     note: str = ""
-    """The id, where it is a note."""
+    """The id of the note, if it is one."""
     missing: str = ""
-    """Why there is nothing to tell."""
+    """Why it could not be had, if it has no pieces."""
 
 
 class LogEntry(Value, omit_defaults=True):
-    """What became of a candidate."""
+    """Whether a candidate was used, and why not."""
 
     item: str
     status: str
-    """loaded, cut or skipped."""
+    """One of loaded, cut and skipped."""
     reason: str = ""
     tokens: int = 0
 
 
 class Restoration(Value):
-    """A package of context, and how it came about."""
+    """The context for a run, and the log of how it was chosen."""
 
     level: str
-    """minimal, balanced, full, or custom."""
+    """One of minimal, balanced, full and custom."""
     tokens_used: int
     budget_total: int
     budget_remaining: int
@@ -83,9 +83,9 @@ class Restoration(Value):
 
 
 class _Piece(msgspec.Struct, gc=False):
-    """A piece in the one order of all."""
+    """A piece of a candidate, or a passage of the run."""
 
-    owner: int  # the candidate's place
+    owner: int  # the index of the candidate; -1 for the run
     number: int
     lines: tuple[str, ...]
     tokens: int
@@ -93,15 +93,18 @@ class _Piece(msgspec.Struct, gc=False):
 
 
 def budget_of(wanted: str | int) -> tuple[str, int]:
-    """(level, tokens) of what a user asks for."""
+    """The level and the number of tokens for a level's name or a number.
+
+    Raises UsageError if it is neither, and BudgetTooSmall if the number is too small.
+    """
     text = str(wanted).strip().lower().replace("_", "").replace(",", "")
     if text in LEVELS:
         return text, LEVELS[text]
-    tokens = whole(text)
+    tokens = parse_digits(text)
     if tokens < 0:
         raise UsageError(
-            f"no budget is called {str(wanted)[:99]!r}",
-            hint=f"{', '.join(LEVELS)}, or a number of tokens from {TOKENS_MIN} up",
+            f"unknown budget: {str(wanted)[:99]!r}",
+            hint=f"use {', '.join(LEVELS)}, or a number of tokens from {TOKENS_MIN} up",
         )
     if tokens < TOKENS_MIN:
         raise BudgetTooSmall(
@@ -112,23 +115,23 @@ def budget_of(wanted: str | int) -> tuple[str, int]:
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """A text in pieces of a few lines; lines that are long beyond reading are cut."""
+    """The text in pieces of a few lines. Very long lines are shortened."""
     lines = [line.rstrip() for line in text.split("\n")]
     lines = [
         line if len(line) <= LINE_CHARS else f"{line[:LINE_CHARS].rpartition(' ')[0] or line[:LINE_CHARS]}…"
         for line in lines
     ]
-    found: list[str] = []
+    pieces: list[str] = []
     together: list[str] = []
     for line in lines:
         if together and (len(together) >= PIECE_LINES or (not line and len(together) > 2)):
-            found.append("\n".join(together))
+            pieces.append("\n".join(together))
             together = []
         if line or together:
             together.append(line)
     if any(together):
-        found.append("\n".join(together))
-    return tuple(found)
+        pieces.append("\n".join(together))
+    return tuple(pieces)
 
 
 def restore(
@@ -136,25 +139,28 @@ def restore(
     budget: int, level: str = "custom", count: Counter | None = None,
     priorities: Mapping[str, float] | None = None,
 ) -> Restoration:  # fmt: skip
-    """Put together what fits. ``briefs`` are the same brief in growing forms; ``quotes`` passages of the run
-    in their order. ``count`` is the counter of the model that will read it."""
+    """The restoration with everything that fits.
+
+    ``briefs`` are forms of one brief, from the shortest to the longest; ``quotes`` are passages of the run in
+    their order. ``count`` is the token counter of the model that will read the result.
+    """
     counter = count or estimate
     line_cost = estimate_line if count is None else _by_line(count)
     weights = {**PRIORITIES, **(priorities or {})}
     known = sorted(
         candidates, key=lambda one: (-weights.get(one.priority, 0.5) * one.value, one.kind, one.id)
     )
-    brief, whole = _largest(nested(briefs), budget, counter)
+    brief, is_longest = _longest(nested(briefs), budget, counter)
     taken: list[_Piece] = []
-    if whole:
+    if is_longest:
         taken = list(_prefix(known, quotes, weights, line_cost, budget - counter(brief)))
     text = _text(brief, known, taken)
     used = counter(text)
-    while taken and used > budget:  # a counter for which the whole is more than its parts
+    while taken and used > budget:  # with some counters the whole takes more than the sum of its parts
         taken.pop()
         text = _text(brief, known, taken)
         used = counter(text)
-    log = list(_log(brief, whole, known, taken, counter))
+    log = list(_log(brief, is_longest, known, taken, counter))
     notes = [one.note for one in known if one.note]
     loaded = {entry.item for entry in log if entry.status != "skipped"}
     restored = tuple(one.note for one in known if one.note and one.id in loaded)
@@ -169,41 +175,41 @@ def _by_line(count: Counter) -> Counter:
 
 
 def nested(briefs: Sequence[str]) -> list[str]:
-    """Each form with what only the smaller ones say: a larger brief never loses a fact."""
-    found: list[str] = []
-    for brief in map(sealed, briefs):
+    """The briefs, each extended by what only shorter ones say, so that a longer brief never loses a fact."""
+    result: list[str] = []
+    for brief in map(delimited, briefs):
         lines = brief.split("\n")
-        if found:
-            told = " ".join(brief.split())
-            lost = [fact for fact in facts(found[-1]) if fact not in told]
+        if result:
+            text = " ".join(brief.split())
+            lost = [fact for fact in facts(result[-1]) if fact not in text]
             if lost:
                 lines.insert(len(lines) - 1, f"ALSO: {' | '.join(lost)}")
-        found.append("\n".join(lines))
-    return found
+        result.append("\n".join(lines))
+    return result
 
 
 def facts(brief: str) -> list[str]:
-    """The statements of a brief, each as far as it is told."""
-    found: dict[str, None] = {}
+    """The statements of a brief; those that are shortened without their ellipsis."""
+    statements: dict[str, None] = {}
     for line in brief.split("\n")[1:-1]:
         label, colon, rest = line.partition(": ")
-        parts = telling.sentences(_in_lines(rest)) if colon else []
+        parts = sentences.sentences(_in_lines(rest)) if colon else []
         for part in parts or [label]:
-            bare = " ".join(part.removeprefix("now ").rstrip("….: ").split())
-            if len(bare) > 3 and not bare.startswith("FILES and"):
-                found[bare] = None
-    return list(found)
+            statement = " ".join(part.removeprefix("now ").rstrip("….: ").split())
+            if len(statement) > 3 and not statement.startswith("FILES and"):
+                statements[statement] = None
+    return list(statements)
 
 
 def _in_lines(text: str) -> str:
-    """A statement a line; what is quoted in backticks stays whole."""
+    """The text with each statement on its own line; what is in backticks is not split."""
     parts = text.split("`")
     parts[::2] = [part.replace(" | ", "\n").replace("; ", "\n") for part in parts[::2]]
     return "`".join(parts)
 
 
-def _largest(briefs: list[str], budget: int, count: Counter) -> tuple[str, bool]:
-    """(the largest form that fits, whether it is the largest of all)."""
+def _longest(briefs: list[str], budget: int, count: Counter) -> tuple[str, bool]:
+    """The longest form that fits, and whether it is the longest of all."""
     for at in range(len(briefs) - 1, -1, -1):
         if count(briefs[at]) <= budget:
             return briefs[at], at == len(briefs) - 1
@@ -211,7 +217,7 @@ def _largest(briefs: list[str], budget: int, count: Counter) -> tuple[str, bool]
 
 
 def _shortened(brief: str, budget: int, count: Counter) -> str:
-    """Its first lines, for a counter that is stricter than the estimate."""
+    """The first lines that fit, for a counter that is stricter than the estimate."""
     lines = brief.split("\n")
     while len(lines) > 2 and count("\n".join(lines)) > budget:
         del lines[-2]
@@ -228,7 +234,7 @@ def _prefix(
     cost: Counter,
     room: int,
 ) -> Iterator[_Piece]:
-    """Pieces in their order until one has no room."""
+    """The pieces in their order, until one does not fit."""
     streams = [
         _pieces(at, one, weights, cost) for at, one in enumerate(known) if one.pieces and not one.missing
     ]
@@ -270,8 +276,8 @@ def _quotes(quotes: Iterable[Passage], weights: Mapping[str, float], cost: Count
 
 def _shown(one: Candidate, piece: str) -> Iterator[str]:
     bar = "  " if one.trust == "yours" else "  | "
-    for line in unmarked(piece).split("\n"):
-        if one.trust != "data" or not telling.gives_orders(line):
+    for line in without_marks(piece).split("\n"):
+        if one.trust != "data" or not sentences.gives_orders(line):
             yield f"{bar}{plain(line)}".rstrip()
 
 
@@ -280,11 +286,11 @@ def _section(one: Candidate) -> str:
 
 
 def _heading(one: Candidate) -> str:
-    return f"  {plain(unmarked(one.title or one.id))} ({_WHOSE.get(one.trust, one.trust)})"
+    return f"  {plain(without_marks(one.title or one.id))} ({_WHOSE.get(one.trust, one.trust)})"
 
 
 def _text(brief: str, known: Sequence[Candidate], taken: Sequence[_Piece]) -> str:
-    """The brief with sections before its last line."""
+    """The brief with the sections inserted before its last line."""
     if not taken:
         return brief
     opening, _, closing = brief.rpartition("\n")
@@ -309,10 +315,10 @@ def _text(brief: str, known: Sequence[Candidate], taken: Sequence[_Piece]) -> st
 
 
 def _log(
-    brief: str, whole: bool, known: Sequence[Candidate], taken: Sequence[_Piece], count: Counter
+    brief: str, is_longest: bool, known: Sequence[Candidate], taken: Sequence[_Piece], count: Counter
 ) -> Iterator[LogEntry]:
-    short = "" if whole else "a shorter form: the budget holds no more"
-    yield LogEntry("brief", "loaded" if whole else "cut", short, count(brief))
+    short = "" if is_longest else "a shorter form: the longest one is over budget"
+    yield LogEntry("brief", "loaded" if is_longest else "cut", short, count(brief))
     tokens: dict[int, int] = {}
     pieces: dict[int, int] = {}
     for piece in taken:

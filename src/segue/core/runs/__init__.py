@@ -1,4 +1,4 @@
-"""Runs: steps observed in transcripts, the digest that they fold into, and what sentences and commands mean.
+"""Runs: the steps observed in transcripts, their digest, and the analysis of sentences and commands in them.
 
-Reading a transcript is ``agents/``; finding and storing runs is ``services/runs/``.
+Reading transcripts belongs to ``agents/``, finding and storing runs to ``services/runs/``.
 """

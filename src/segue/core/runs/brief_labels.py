@@ -1,6 +1,4 @@
-"""The labels of a brief's lines, in the order in which they stand: for those who write briefs, and for
-those who read
-one again that a run was given."""
+"""The labels of the lines of a brief, in their order, for writing briefs and for reading them back."""
 
 from __future__ import annotations
 

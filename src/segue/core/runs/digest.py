@@ -1,10 +1,10 @@
-"""The fold of a run's steps: all that a brief needs, in bounded space.
+"""The fold of a run's steps into a digest, which has all that a brief needs in bounded space.
 
-``take`` is the one function that changes a digest, in place, because transcripts are long; the same
-steps in the same order give an equal digest, in one go or in pieces with ``encode`` and ``decode`` in
-between. Everything that grows has a cap, so a digest of 100 MB is as small as one of 1 MB. Only the
-user's own prompts can become the goal or a standing instruction. Texts of the last steps are kept as they
-are: what they mean is worked out when somebody asks (``core.brief``), not while reading.
+``take`` is the only function that changes a digest; it does so in place, because transcripts are long. Equal
+steps in the same order give an equal digest, all at once or in pieces with ``encode`` and ``decode`` in
+between. Every list has a limit, so the digest of a transcript of 100 MB is as small as that of one of 1 MB.
+Only the user's own prompts can become the goal or a standing instruction. The texts of the last steps are
+kept unchanged: ``core.brief`` works out what they mean when a brief is made.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import msgspec
 
 from ..base.lazy import msgpack_decoder
 from . import sentences
-from .inherited import MANIFEST, inherited, parted
+from .inherited import MANIFEST, inherited_facts, split_brief
 from .model import CommandUse, Failure, FileUse, Open, RecentStep, RunDigest, SaidText
-from .open_questions import offered
+from .open_questions import answered_offer
 from .rewinds import keep_plan, take_back
 from .sentences import clip
-from .shell_commands import shell
-from .standing_rules import standing
+from .shell_commands import parse_shell
+from .standing_rules import standing_rules
 from .steps import (
     EDITS,
     Act,
@@ -46,9 +46,9 @@ from .steps import (
     Title,
     Usage,
 )
-from .written_plans import sketch
+from .written_plans import take_plan
 
-FORMAT = 10  # raised when a digest of the same steps comes out differently: stored ones are made anew
+FORMAT = 10  # raise it when the same steps give another digest: stored ones are then made anew
 
 PROMPTS_MAX, PROMPT_CHARS = 16, 4_000
 SAYS_MAX, SAY_CHARS = 40, 1_600
@@ -63,12 +63,12 @@ _decoder = msgpack_decoder(RunDigest)
 
 
 def encode(digest: RunDigest) -> bytes:
-    """The bytes of a digest; the first one says which version of this module made it."""
+    """The bytes of a digest. The first one is ``FORMAT``."""
     return bytes((FORMAT,)) + _encoder.encode(digest)
 
 
 def decode(data: bytes) -> RunDigest | None:
-    """A stored digest; None when another version of this module made it."""
+    """A stored digest; None if it is malformed or has another ``FORMAT``."""
     if data[:1] != bytes((FORMAT,)):
         return None
     try:
@@ -78,7 +78,7 @@ def decode(data: bytes) -> RunDigest | None:
 
 
 def fold(steps: Iterable[Step], digest: RunDigest | None = None) -> RunDigest:
-    """The digest of these steps, or of these after those already in one."""
+    """The digest of these steps. If a digest is passed in, the steps are added to it."""
     digest = RunDigest() if digest is None else digest
     for step in steps:
         take(digest, step)
@@ -86,25 +86,26 @@ def fold(steps: Iterable[Step], digest: RunDigest | None = None) -> RunDigest:
 
 
 def take(digest: RunDigest, step: Step) -> None:
-    """Add a step."""
+    """Add a step to a digest, in place."""
     digest.steps += 1
     if step.at:
         digest.last = step.at
         if not digest.began:
             digest.began = step.at
-    _TAKERS[type(step)](digest, step)
+    _HANDLERS[type(step)](digest, step)
 
 
-def _last(kept: list[Any], new: Any, most: int) -> None:
-    kept.append(new)
-    if len(kept) > most:
-        del kept[: len(kept) - most]
+def _append(items: list[Any], new: Any, most: int) -> None:
+    """Append, and drop the oldest items beyond ``most``."""
+    items.append(new)
+    if len(items) > most:
+        del items[: len(items) - most]
 
 
-def _trace(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
+def _add_to_tail(digest: RunDigest, kind: str, text: str, path: str = "") -> None:
     digest.chars += len(text)
     digest.tail.append(RecentStep(kind, text if len(text) <= TAIL_CHARS else clip(text, TAIL_CHARS), path))
-    if len(digest.tail) >= TAIL_MAX * 2:  # rarely, not at each step
+    if len(digest.tail) >= TAIL_MAX * 2:  # so that it happens rarely, not at each step
         del digest.tail[:-TAIL_MAX]
 
 
@@ -113,28 +114,28 @@ def tail(digest: RunDigest) -> list[RecentStep]:
     return digest.tail[-TAIL_MAX:]
 
 
-# -- one function a kind of step
+# -- one function for each kind of step
 
 
 def _start(digest: RunDigest, step: Start) -> None:
     if step.how:
         digest.stretches += 1
     for name in ("native", "cwd", "branch", "head", "version", "parent"):
-        given = getattr(step, name)
-        if given and (name not in ("native", "cwd") or not getattr(digest, name)):
-            setattr(digest, name, given)
+        value = getattr(step, name)
+        if value and (name not in ("native", "cwd") or not getattr(digest, name)):
+            setattr(digest, name, value)
 
 
 def _given(digest: RunDigest, step: Given) -> None:
-    told = inherited(parted(step.text)[0])
-    if told:
-        digest.inherited = told
+    facts = inherited_facts(split_brief(step.text)[0])
+    if facts:
+        digest.inherited = facts
 
 
 def _prompt(digest: RunDigest, step: Prompt) -> None:
     text = step.text.strip()
     if sentences.MARK in text or MANIFEST in text:
-        brief, text = parted(text)
+        brief, text = split_brief(text)
         if brief:
             _given(digest, Given(step.at, brief))
     if not text:
@@ -146,24 +147,24 @@ def _prompt(digest: RunDigest, step: Prompt) -> None:
     digest.prompts.append(words)
     if len(digest.prompts) > PROMPTS_MAX:
         _forget_prompt(digest.prompts)
-    for rule in standing(text):
+    for rule in standing_rules(text):
         digest.standing = [old for old in digest.standing if old.text != rule]
-        _last(digest.standing, SaidText(rule, digest.steps), NOTED_MAX)
-    sketch(digest, text)
-    digest.answers, digest.ended = offered(digest, text), None
-    _trace(digest, "prompt", text)
+        _append(digest.standing, SaidText(rule, digest.steps), NOTED_MAX)
+    take_plan(digest, text)
+    digest.answers, digest.ended = answered_offer(digest, text), None
+    _add_to_tail(digest, "prompt", text)
 
 
 def _forget_prompt(prompts: list[SaidText]) -> None:
-    """Drop the oldest "go on" rather than a request: after many of them it still says what the work is."""
-    older = prompts[: PROMPTS_MAX // 2]
-    del prompts[next((at for at, one in enumerate(older) if not sentences.is_substantial(one.text)), 0)]
+    """Drop the oldest "go on" rather than a request, so that the requests still say what the work is."""
+    texts = [prompt.text for prompt in prompts[: PROMPTS_MAX // 2]]
+    del prompts[next((at for at, text in enumerate(texts) if not sentences.is_substantial(text)), 0)]
 
 
 def _say(digest: RunDigest, step: Say) -> None:
-    _last(digest.says, SaidText(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
-    sketch(digest, step.text, own=True)
-    _trace(digest, "say", step.text)
+    _append(digest.says, SaidText(clip(step.text, SAY_CHARS), digest.steps), SAYS_MAX)
+    take_plan(digest, step.text, own=True)
+    _add_to_tail(digest, "say", step.text)
 
 
 def _call(digest: RunDigest, step: Call) -> None:
@@ -173,18 +174,18 @@ def _call(digest: RunDigest, step: Call) -> None:
     for path in paths:
         _touch(digest, path, step.act, 1)
     if step.command:
-        seen = shell(step.command)
-        what, subject = seen.short or what, seen.subject
-        _ran(digest, step, seen.short, seen.kind)
-        for path in seen.reads:
+        command = parse_shell(step.command)
+        what, subject = command.short or what, command.subject
+        _ran(digest, step, command.short, command.kind)
+        for path in command.reads:
             _touch(digest, path, "read")
-        for path in seen.writes:
+        for path in command.writes:
             _touch(digest, path, "create")
-        paths = paths or seen.writes or seen.reads
+        paths = paths or command.writes or command.reads
     if step.note and step.act in ("run", "agent"):
-        _last(digest.notes, SaidText(clip(step.note, 200), digest.steps), NOTED_MAX)
+        _append(digest.notes, SaidText(clip(step.note, 200), digest.steps), NOTED_MAX)
     if step.act == "plan" and not step.paths:
-        sketch(digest, step.text, own=True)
+        take_plan(digest, step.text, own=True)
     if step.id:
         line = clip(step.command or step.note, 400)
         digest.pending[step.id] = Open(
@@ -192,7 +193,7 @@ def _call(digest: RunDigest, step: Call) -> None:
         )
         if len(digest.pending) > OPEN_MAX:
             del digest.pending[next(iter(digest.pending))]
-    _trace(digest, step.act, step.text, paths[0] if paths else "")
+    _add_to_tail(digest, step.act, step.text, paths[0] if paths else "")
 
 
 def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:
@@ -200,7 +201,7 @@ def _ran(digest: RunDigest, step: Call, short: str, kind: str) -> None:
         return
     use = digest.commands.pop(short, None) or CommandUse(kind, 0)
     use.last, use.runs, use.line = digest.steps, use.runs + 1, clip(step.command, 300)
-    digest.commands[short] = use  # a dict keeps the order of use
+    digest.commands[short] = use  # reinserted, so that the dictionary is in the order of use
     if len(digest.commands) > COMMANDS_MAX:
         del digest.commands[next(iter(digest.commands))]
 
@@ -220,13 +221,12 @@ def _touch(digest: RunDigest, path: str, act: Act, named: int = 0) -> None:
         use.reads += 1
     digest.files[path] = use
     if len(digest.files) > FILES_MAX:
-        _forget(digest.files)
+        _forget_file(digest.files)
 
 
-def _forget(files: dict[str, FileUse]) -> None:
-    """Drop the file least likely to be needed: never edited if there is one, else the oldest."""
-    victim = next((path for path, use in files.items() if not use.edits), next(iter(files)))
-    del files[victim]
+def _forget_file(files: dict[str, FileUse]) -> None:
+    """Drop the file that is least likely to be needed: the oldest that was never edited, else the oldest."""
+    del files[next((path for path, use in files.items() if not use.edits), next(iter(files)))]
 
 
 def _result(digest: RunDigest, step: Result) -> None:
@@ -234,11 +234,11 @@ def _result(digest: RunDigest, step: Result) -> None:
     for path in step.paths:
         _touch(digest, path, "read")
     if call is None:
-        _trace(digest, "result", step.text)
+        _add_to_tail(digest, "result", step.text)
         return
     stopped = sentences.was_stopped(step.exit, step.text)
     failed = not stopped and (step.ok is False or bool(step.exit))
-    _trace(digest, "failure" if failed else "result", step.text, call.paths[0] if call.paths else "")
+    _add_to_tail(digest, "failure" if failed else "result", step.text, call.paths[0] if call.paths else "")
     key = call.what if call.act == "run" else f"{call.act} {call.what}"
     if call.act == "run" and call.what in digest.commands:
         use = digest.commands[call.what]
@@ -251,23 +251,23 @@ def _result(digest: RunDigest, step: Result) -> None:
     if step.ok is not False:
         _solve(digest, key)
     if call.subject:
-        _last(digest.commits, SaidText(call.subject, digest.steps), COMMITS_MAX)
+        _append(digest.commits, SaidText(call.subject, digest.steps), COMMITS_MAX)
     elif call.act == "agent":
-        _last(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+        _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
     elif call.act == "ask" and step.text:
-        said = sentences.answered(call.line, step.text)
-        _last(digest.decided, SaidText(clip(said, 300), digest.steps), NOTED_MAX)
+        answer = sentences.answered(call.line, step.text)
+        _append(digest.decided, SaidText(clip(answer, 300), digest.steps), NOTED_MAX)
 
 
 def _failed(digest: RunDigest, key: str, call: Open, step: Result) -> None:
     why = sentences.reason(step.text)
     before = digest.failures.pop(key, None)
-    digest.failures[key] = Failure(_named(call), why, digest.steps, before.count + 1 if before else 1)
+    digest.failures[key] = Failure(_name_of(call), why, digest.steps, before.count + 1 if before else 1)
     if len(digest.failures) > FAILURES_MAX:
         del digest.failures[next(iter(digest.failures))]
 
 
-def _named(call: Open) -> str:
+def _name_of(call: Open) -> str:
     return call.what if call.act == "run" else f"{call.tool} {call.paths[0]}" if call.paths else call.tool
 
 
@@ -275,14 +275,14 @@ def _solve(digest: RunDigest, key: str) -> None:
     failure = digest.failures.pop(key, None)
     if failure is not None:
         failure.solved = digest.steps
-        _last(digest.solved, failure, SOLVED_MAX)
+        _append(digest.solved, failure, SOLVED_MAX)
 
 
 def _plan(digest: RunDigest, step: Plan) -> None:
     digest.planned = digest.steps
     if digest.inherited:
-        over = [item.text for item in step.items if item.state in ("done", "dropped")]
-        digest.inherited = digest.inherited.without(over)
+        settled = [item.text for item in step.items if item.state in ("done", "dropped")]
+        digest.inherited = digest.inherited.without(settled)
     if step.whole:
         before = {item[0]: item for item in digest.plan}
         digest.plan = [
@@ -301,7 +301,7 @@ def _plan(digest: RunDigest, step: Plan) -> None:
         if match is not None:
             match[0], match[1], match[3] = item.text or match[0], item.state or match[1], digest.steps
         elif item.text:
-            _last(digest.plan, _item(item, None, digest.steps), PLAN_MAX)
+            _append(digest.plan, _item(item, None, digest.steps), PLAN_MAX)
 
 
 def _item(item: PlanItem, before: list[Any] | None, at: int) -> list[Any]:
@@ -328,19 +328,19 @@ def _compact(digest: RunDigest, step: Compact) -> None:
 
 
 def _recap(digest: RunDigest, step: Recap) -> None:
-    _last(digest.recaps, SaidText(clip(step.text, REPORT_CHARS), digest.steps), 3)
+    _append(digest.recaps, SaidText(clip(step.text, REPORT_CHARS), digest.steps), 3)
 
 
 def _report(digest: RunDigest, step: Report) -> None:
     digest.pending.pop(step.call, None)
-    _last(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
+    _append(digest.reports, SaidText(clip(step.text, REPORT_CHARS), digest.steps), REPORTS_MAX)
 
 
 def _interrupt(digest: RunDigest, step: Interrupt) -> None:
     digest.interrupted = SaidText(clip(step.reason, 300), digest.steps)
     call = digest.pending.get(step.call)
     if call is not None:
-        digest.refused = Failure(_named(call), clip(step.reason, 300), digest.steps)
+        digest.refused = Failure(_name_of(call), clip(step.reason, 300), digest.steps)
 
 
 def _fault(digest: RunDigest, step: Fault) -> None:
@@ -362,7 +362,7 @@ def _end(digest: RunDigest, step: End) -> None:
         digest.fault = SaidText(clip(step.text, 300), digest.steps)
 
 
-_TAKERS: dict[type, Callable[[RunDigest, Any], None]] = {
+_HANDLERS: dict[type, Callable[[RunDigest, Any], None]] = {
     Start: _start,
     Prompt: _prompt,
     Rewind: take_back,

@@ -1,8 +1,8 @@
-"""Does an agent's last message claim that the work is done?
+"""Whether an agent's last message claims that the work is done.
 
-A claim is a sentence near the end that says so of the work as a whole. What asks, plans, waits or says
-that something is left is none. In doubt it is none: a gate that stands in the way of an answer to a
-question helps nobody.
+A claim is a sentence near the end that says so about the work as a whole. A message that asks, plans, waits
+or says that something is left does not claim it. In case of doubt there is no claim, because a gate that
+holds up the answer to a question helps nobody.
 """
 
 from __future__ import annotations
@@ -46,4 +46,4 @@ def claims_done(message: str) -> bool:
     text = message.strip()[-_TAIL_CHARS:]
     if not text or text.endswith("?") or _OPEN.search(text):
         return False
-    return any(not _LEFT.search(text[: found.start() + 1]) for found in _DONE.finditer(text))
+    return any(not _LEFT.search(text[: claim.start() + 1]) for claim in _DONE.finditer(text))

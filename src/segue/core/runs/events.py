@@ -1,5 +1,4 @@
-"""What stands in the stream of a run: what hooks saw, what it was told, when it was kept from stopping; in
-that of its transcript: what others can read of it; and in that of a request to a server: what it left."""
+"""The bodies of events about runs, about shared transcripts, and about requests that a server has served."""
 
 from __future__ import annotations
 
@@ -9,12 +8,12 @@ from ..journal.event import Body
 class RunHooked(Body):
     KIND = "run.hooked"
     id: str
-    """Of the record in the spool: the same record is stored once."""
+    """The id of the record in the spool, so that each record is stored only once."""
     agent: str
     event: str
-    """As the agent calls it."""
+    """The agent's own name for the event."""
     sum: str = ""
-    """Of what the hook was told: the same event from two installs is stored once."""
+    """A checksum of the hook's input, so that an event from two installs is stored only once."""
     kind: str = ""
     source: str = ""
     text: str = ""
@@ -30,13 +29,13 @@ class RunHooked(Body):
 class BriefGiven(Body):
     KIND = "brief.given"
     what: str
-    """brief, steer or pressure."""
+    """What the text is: brief, steer or pressure."""
     source: str
     bytes: int
     hash: str
     text: str
     facts: list[tuple[str, str, int]] = []
-    """Kind, source and size of each."""
+    """The kind, the source and the size of each fact in the text."""
     session: str = ""
 
 
@@ -50,20 +49,20 @@ class StopRefused(Body):
 class Served(Body):
     KIND = "request.served"
     left: list[str] = []
-    """Each stream that it wrote to, and its version then."""
+    """The streams that the request wrote to, each with its version afterwards."""
 
 
 class TranscriptShared(Body):
     KIND = "transcript.shared"
     key: str
-    """Of the run."""
+    """The key of the run."""
     agent: str
     native: str
     size: int
-    """Bytes of the copy, not compressed."""
+    """The size of the copy in bytes, before compression."""
     hash: str
-    """SHA-256 of these bytes."""
+    """The SHA-256 of the copy."""
     stays: int = 0
-    """How many of the pieces before stay."""
+    """How many pieces of the previous copy are kept."""
     pieces: list[tuple[str, int]] = []
-    """Behind them come these: address, and how many bytes of the copy are in it."""
+    """The pieces after those: the address of each, and how many bytes of the copy it contains."""

@@ -1,10 +1,10 @@
-"""What a run was told by our own brief, read back out of its transcript.
+"""What a run inherited from one of our briefs, read back from its transcript.
 
-A run that starts from a brief and dies before it says anything new must not lose what the brief carried. So
-the lines of a brief are labelled, and this reads the labels that hold on: goal, standing instructions, open
-items, decisions; of a manifest, the same fields. A text is only taken for ours where a hook or a prompt put
-it, never in a tool's output. Texts come back as they were shown, so an item that was cut is known again by
-its beginning.
+A run that starts from a brief and dies before it says anything new must not lose what was in the brief. So
+the lines of a brief have labels, and the lines that still hold are read again: goal, standing instructions,
+open items, decisions; from a manifest, the same fields. A text counts as our brief only in a prompt or the
+output of a hook, never in the output of a tool. Items are read as they were shown, so one that was cut is
+recognised by its beginning.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 import msgspec
 
-from ..base.json_prefix import raw
+from ..base.json_prefix import decode_prefix
 from ..base.lazy import regex
-from . import sentences as telling
+from . import sentences
 from .brief_labels import Label
-from .standing_rules import standing
+from .standing_rules import standing_rules
 
 OPENING, CLOSING = "[segue]", "[/segue]"
 STOPPED, STANDS = "Where the last run stopped", "Where the work stands"  # how a brief begins
-_UNMARKED = str.maketrans({"[": "(", "]": ")"})
-BETWEEN = " | "  # of items that may hold a semicolon
-UNREACHED = "the model failed: "  # blocked for that run only
+_TO_PARENTHESES = str.maketrans({"[": "(", "]": ")"})
+BETWEEN = " | "  # separates items that may contain a semicolon
+UNREACHED = "the model failed: "  # such a blocker holds for that run only
 MANIFEST = '"session_metadata"'  # the first key of a manifest
 
 _MANIFEST = regex(r"\{\s*" + MANIFEST)
@@ -33,10 +33,10 @@ _MORE = regex(r"and \d+ more$")
 
 
 class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
-    """What the brief said that this run was given: it holds until the run says otherwise."""
+    """The facts from the brief that a run was given. They hold until the run says otherwise."""
 
     goal: str = ""
-    first: str = ""  # what was asked first of all, where that is not the goal
+    first: str = ""  # the very first request, if it is not the goal
     standing: tuple[str, ...] = ()
     plan: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
@@ -46,22 +46,20 @@ class Inherited(msgspec.Struct, omit_defaults=True, frozen=True):
         return any((self.goal, self.first, self.standing, self.plan, self.blocked, self.decided))
 
     def without(self, settled: Iterable[str]) -> Inherited:
-        """The same without items that are finished or given up."""
-        over = list(settled)
-        plan, blocked = _unsettled(self.plan, over), _unsettled(self.blocked, over)
-        return self if (plan, blocked) == (self.plan, self.blocked) else _with(self, plan, blocked)
+        """The same facts without items that are finished or dropped."""
+        texts = list(settled)
+        plan, blocked = _unsettled(self.plan, texts), _unsettled(self.blocked, texts)
+        if (plan, blocked) == (self.plan, self.blocked):
+            return self
+        return msgspec.structs.replace(self, plan=plan, blocked=blocked)
 
 
-def _with(told: Inherited, plan: tuple[str, ...], blocked: tuple[str, ...]) -> Inherited:
-    return msgspec.structs.replace(told, plan=plan, blocked=blocked)
+def _unsettled(items: tuple[str, ...], settled: list[str]) -> tuple[str, ...]:
+    return tuple(item for item in items if not any(is_same_item(item, text) for text in settled))
 
 
-def _unsettled(items: tuple[str, ...], over: list[str]) -> tuple[str, ...]:
-    return tuple(item for item in items if not any(same(item, text) for text in over))
-
-
-def same(shown: str, text: str) -> bool:
-    """Is this the item that was shown, maybe cut?"""
+def is_same_item(shown: str, text: str) -> bool:
+    """Whether a text is the item that was shown in a brief, where it may have been shortened."""
     shown, text = as_item(shown), as_item(text)
     if shown.endswith("…"):
         return len(shown) > 8 and text.startswith(shown[:-1])
@@ -69,82 +67,84 @@ def same(shown: str, text: str) -> bool:
 
 
 def as_item(text: str) -> str:
-    """An item as it stands in a list: what parts the list does not stand in it."""
+    """An item as it appears in a list, that is, without the list's separators."""
     text = " ".join(text.split())
     return text.replace("; ", ", ").replace(BETWEEN, ", ") if ";" in text or "|" in text else text
 
 
-def unmarked(text: str) -> str:
-    """A text in which our own marks do not stand: a quote must not end what it stands in."""
+def without_marks(text: str) -> str:
+    """The text with our marks made harmless, because a quotation must not end the brief that it is in."""
     if "segue]" not in text:
         return text
-    return text.replace(OPENING, OPENING.translate(_UNMARKED)).replace(CLOSING, CLOSING.translate(_UNMARKED))
+    for mark in (OPENING, CLOSING):
+        text = text.replace(mark, mark.translate(_TO_PARENTHESES))
+    return text
 
 
-def sealed(brief: str) -> str:
-    """A brief with our marks at its beginning and its end, and nowhere else."""
+def delimited(brief: str) -> str:
+    """The brief with our marks only at its beginning and its end, and harmless everywhere else."""
     if brief.count("segue]") <= 2:
         return brief
-    told, _, closing = brief.rpartition("\n")
-    end = CLOSING + unmarked(closing.removeprefix(CLOSING))
-    return f"{OPENING}{unmarked(told.removeprefix(OPENING))}\n{end}"
+    body, _, closing = brief.rpartition("\n")
+    end = CLOSING + without_marks(closing.removeprefix(CLOSING))
+    return f"{OPENING}{without_marks(body.removeprefix(OPENING))}\n{end}"
 
 
-def parted(text: str) -> tuple[str, str]:
-    """(our brief in a text, the words around it)."""
+def split_brief(text: str) -> tuple[str, str]:
+    """Our brief in a text, and the text around it. The brief is empty if there is none."""
     start = text.find(OPENING)
     if start < 0:
-        return _parted_manifest(text)
+        return _split_manifest(text)
     if start and text[start - 1] != "\n" and text[:start].strip().count("\n") > 2:
         return "", text
     end = text.find(CLOSING, start)
     if end < 0 and not text.startswith((f"{OPENING} {STOPPED}", f"{OPENING} {STANDS}"), start):
-        return "", text  # words about us
+        return "", text  # a text about Segue
     stop = len(text) if end < 0 else text.find("\n", end)
     stop = len(text) if stop < 0 else stop
     return text[start:stop], f"{text[:start]}{text[stop:]}".strip()
 
 
-def _parted_manifest(text: str) -> tuple[str, str]:
-    found = _MANIFEST.search(text) if MANIFEST in text else None
-    if found is None:
+def _split_manifest(text: str) -> tuple[str, str]:
+    opening = _MANIFEST.search(text) if MANIFEST in text else None
+    if opening is None:
         return "", text
     try:
-        _, stop = raw(text, found.start())
+        _, stop = decode_prefix(text, opening.start())
     except (ValueError, RecursionError):
         return "", text
-    around = text[: found.start()].removesuffix("```json\n") + text[stop:].removeprefix("\n```")
-    return text[found.start() : stop], around.strip()
+    around = text[: opening.start()].removesuffix("```json\n") + text[stop:].removeprefix("\n```")
+    return text[opening.start() : stop], around.strip()
 
 
-def inherited(brief: str) -> Inherited:
-    """The facts of a brief that hold on."""
+def inherited_facts(brief: str) -> Inherited:
+    """The facts in a brief that hold for the run that it was given to."""
     if brief.startswith("{"):
-        return _of_manifest(brief)
-    found: dict[str, str] = {}
+        return _from_manifest(brief)
+    lines: dict[str, str] = {}
     for line in brief.split("\n"):
         label, colon, rest = _BULLET.sub(r"\1:", line).partition(":")
         if colon and not line.startswith(" "):
-            found[label.partition(" (")[0]] = rest.strip()
-    plan = [item.removeprefix("now ") for item in _items(found.get(Label.PLAN, ""), "; ")]
-    goal = found.get(Label.GOAL, "")
+            lines[label.partition(" (")[0]] = rest.strip()
+    plan = [item.removeprefix("now ") for item in _items(lines.get(Label.PLAN, ""), "; ")]
+    goal = lines.get(Label.GOAL, "")
     return Inherited(
         goal=goal,
-        first=found.get(Label.FIRST_ASKED, ""),
-        standing=_rules(_items(found.get(Label.STANDING, ""), BETWEEN), goal),
+        first=lines.get(Label.FIRST_ASKED, ""),
+        standing=_rules(_items(lines.get(Label.STANDING, ""), BETWEEN), goal),
         plan=tuple(item for item in plan if not _MORE.match(item)),
-        blocked=_blocked(_items(found.get(Label.BLOCKED, ""), BETWEEN)),
-        decided=_decided(found.get(Label.DECIDED, "")),
+        blocked=_blocked(_items(lines.get(Label.BLOCKED, ""), BETWEEN)),
+        decided=_decided(lines.get(Label.DECIDED, "")),
     )
 
 
-def _of_manifest(text: str) -> Inherited:
+def _from_manifest(text: str) -> Inherited:
     try:
-        sheet, _ = raw(text)
+        manifest, _ = decode_prefix(text)
     except (ValueError, RecursionError):
         return Inherited()
-    meta, critical = _part(sheet, "session_metadata"), _part(sheet, "critical_context")
-    tasks = sheet.get("pending_tasks")
+    meta, critical = _part(manifest, "session_metadata"), _part(manifest, "critical_context")
+    tasks = manifest.get("pending_tasks")
     rows = [row for row in tasks if isinstance(row, dict)] if isinstance(tasks, list) else []
     blocked = [row for row in rows if row.get("status") == "blocked"]
     goal = str(meta.get("goal", ""))
@@ -158,19 +158,21 @@ def _of_manifest(text: str) -> Inherited:
     )
 
 
-def _part(sheet: Any, key: str) -> dict[str, Any]:
-    part = sheet.get(key)
+def _part(manifest: Any, key: str) -> dict[str, Any]:
+    part = manifest.get(key)
     return part if isinstance(part, dict) else {}
 
 
-def _texts(given: Any) -> tuple[str, ...]:
-    return tuple(one for one in given if isinstance(one, str) and one) if isinstance(given, list) else ()
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        return ()
+    return tuple(value for value in values if isinstance(value, str) and value)
 
 
 def _rules(listed: tuple[str, ...], goal: str) -> tuple[str, ...]:
-    """What stands: as listed, and in the goal, which a later request may push aside."""
-    within = [rule for rule in standing(goal) if not rule.endswith("…")]
-    return tuple(dict.fromkeys([*listed, *within]))
+    """The listed rules and those in the goal, because a later request may replace the goal."""
+    in_goal = [rule for rule in standing_rules(goal) if not rule.endswith("…")]
+    return tuple(dict.fromkeys([*listed, *in_goal]))
 
 
 def _blocked(items: tuple[str, ...]) -> tuple[str, ...]:
@@ -178,8 +180,8 @@ def _blocked(items: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _decided(line: str) -> tuple[str, ...]:
-    """Decisions that were listed, or told in sentences."""
-    return _items(line, BETWEEN) if BETWEEN in line else tuple(telling.sentences(line))
+    """The decisions in a line, which may be a list or sentences."""
+    return _items(line, BETWEEN) if BETWEEN in line else tuple(sentences.sentences(line))
 
 
 def _items(text: str, between: str) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""What is known of a run: the digest of its steps, as values. ``digest.py`` folds steps into it."""
+"""The digest of a run: everything that Segue knows about it. ``digest.py`` folds steps into it.
+
+Digests are stored. Wherever a field says "when", it is the number of the step.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from .inherited import Inherited
 
 
 class SaidText(msgspec.Struct, array_like=True, gc=False):
-    """A text and when it was said, by the count of steps."""
+    """A text, and when it was said."""
 
     text: str
     at: int
@@ -23,47 +26,47 @@ class FileUse(msgspec.Struct, array_like=True, gc=False):
     last: int
     reads: int = 0
     edits: int = 0
-    edited: int = 0  # when last
+    edited: int = 0  # when it was last edited
     created: bool = False
     deleted: bool = False
-    named: int = 0  # how often a tool was given it, not a shell
+    named: int = 0  # how often it was an argument of a tool other than a shell
 
 
 class CommandUse(msgspec.Struct, array_like=True, gc=False):
-    """What became of a command, by its short form."""
+    """How often a command, in its short form, ran and failed."""
 
     kind: str
     last: int
     runs: int = 0
     failed: int = 0
-    ok: bool | None = None  # of the last one that ended
-    line: str = ""  # the last one as it was given
+    ok: bool | None = None  # whether the last run that ended succeeded
+    line: str = ""  # the whole command line of the last run
 
 
 class Failure(msgspec.Struct, array_like=True, gc=False):
-    """Something that failed, and the lines that say why."""
+    """Something that failed, and the lines of output that say why."""
 
     what: str
     why: str
     at: int
     count: int = 1
-    solved: int = 0  # when; 0 while it is open
+    solved: int = 0  # when it was solved; 0 while it is open
 
 
 class Open(msgspec.Struct, array_like=True, gc=False):
-    """A call without its result."""
+    """A call that has no result yet."""
 
     at: int
     tool: str
     act: str
-    what: str  # short command, path, or the agent's note
+    what: str  # the short command, the path, or the agent's description
     line: str = ""
     paths: tuple[str, ...] = ()
-    subject: str = ""  # of the commit that it makes
+    subject: str = ""  # the subject of the commit that it makes
 
 
 class RecentStep(msgspec.Struct, array_like=True, gc=False):
-    """One of the last steps, for the words and names in it."""
+    """One of the last steps, kept for the words and names in its text."""
 
     kind: str  # prompt, say, result, report, or the act of a call
     text: str
@@ -71,11 +74,11 @@ class RecentStep(msgspec.Struct, array_like=True, gc=False):
 
 
 class RunDigest(msgspec.Struct, omit_defaults=True):
-    """What a run was about, did and left."""
+    """What a run was about, what it did, and what it left open."""
 
     steps: int = 0
     calls: int = 0
-    chars: int = 0  # of all texts: a measure of what was condensed
+    chars: int = 0  # the length of all texts, which shows how much was condensed
     began: float = 0.0
     last: float = 0.0
     native: str = ""
@@ -86,38 +89,38 @@ class RunDigest(msgspec.Struct, omit_defaults=True):
     version: str = ""
     model: str = ""
     title: str = ""
-    stretches: int = 0  # starts, resumes, forks
+    stretches: int = 0  # how often it was started, resumed or forked
     inherited: Inherited = Inherited()
     first_prompt: SaidText | None = None
     prompts: list[SaidText] = []
-    answers: str = ""  # what the last prompt answers, where it does not say so itself
+    answers: str = ""  # the question or offer that the last prompt answers, if the prompt does not say so
     standing: list[SaidText] = []
-    plan: list[list[Any]] = []  # [text, state, key, changed]
+    plan: list[list[Any]] = []  # rows of text, state, key, and when it changed
     planned: int = 0
-    plans: list[list[Any]] = []  # [steps, planned, plan] at earlier prompts
+    plans: list[list[Any]] = []  # rows of steps, planned and plan, as they were at earlier prompts
     sketch: list[str] = []  # open lines of a plan that was only written down
     sketch_done: list[str] = []
     sketched: int = 0
-    numbered: bool = False  # by numbers, which do not say what is done
+    numbered: bool = False  # whether that plan is a numbered list, which does not say what is done
     files: dict[str, FileUse] = {}
     commands: dict[str, CommandUse] = {}
     pending: dict[str, Open] = {}
     failures: dict[str, Failure] = {}
     solved: list[Failure] = []
     commits: list[SaidText] = []
-    decided: list[SaidText] = []  # questions that the user answered, with the answers
+    decided: list[SaidText] = []  # questions to the user with their answers
     says: list[SaidText] = []
-    notes: list[SaidText] = []  # the agent's own words for its commands
+    notes: list[SaidText] = []  # the agent's own descriptions of its commands
     reports: list[SaidText] = []
     tail: list[RecentStep] = []
     summary: SaidText | None = None
     compactions: int = 0
     recaps: list[SaidText] = []
     interrupted: SaidText | None = None
-    refused: Failure | None = None  # the last call that the user did not want, and why
+    refused: Failure | None = None  # the last call that the user rejected, and why
     fault: SaidText | None = None
     faults: int = 0
-    context: int = 0  # tokens in the window at the last response
+    context: int = 0  # tokens in the context window at the last response
     context_max: int = 0
     window: int = 0
     output: int = 0

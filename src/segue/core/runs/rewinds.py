@@ -1,7 +1,8 @@
-"""Words that the user took back: what followed them is no longer the work of the run.
+"""Prompts that the user withdrew: what followed them no longer belongs to the work of the run.
 
-An agent that goes back to an earlier prompt leaves the other branch in its transcript. What was asked, said,
-planned and failed there counts no more; what happened to files does, for going back need not undo it.
+An agent that goes back to an earlier prompt leaves the abandoned branch in its transcript. What was asked,
+said, planned and failed there no longer counts; what happened to files does, because going back need not undo
+it.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ PLANS_MAX = 8
 
 
 def keep_plan(digest: RunDigest) -> None:
-    """At a prompt: remember the plan of now, to which a rewind may go back."""
+    """Remember the current plan at a prompt, because a rewind may go back to it."""
     if digest.planned and (not digest.plans or digest.planned > digest.plans[-1][0]):
         digest.plans.append([digest.steps, digest.planned, [list(item) for item in digest.plan]])
         del digest.plans[:-PLANS_MAX]
 
 
 def take_back(digest: RunDigest, step: Rewind) -> None:
-    """Forget what was said since the prompts that were taken back, or one prompt that was never sent."""
+    """Forget everything since the prompts that were withdrawn, or a single prompt that was never sent."""
     if step.text:
-        _unsaid(digest, step.text.strip())
+        _forget_prompt(digest, step.text.strip())
     elif step.prompts > 0 and digest.prompts:
         _back_to(digest, digest.prompts[-min(step.prompts, len(digest.prompts))].at, step.prompts)
 
 
-def _unsaid(digest: RunDigest, text: str) -> None:
-    gone = {words.at for words in digest.prompts if words.text == text}
-    digest.answers = "" if gone else digest.answers
-    digest.prompts = [words for words in digest.prompts if words.at not in gone]
-    digest.standing = [words for words in digest.standing if words.at not in gone]
+def _forget_prompt(digest: RunDigest, text: str) -> None:
+    withdrawn = {words.at for words in digest.prompts if words.text == text}
+    digest.answers = "" if withdrawn else digest.answers
+    digest.prompts = [words for words in digest.prompts if words.at not in withdrawn]
+    digest.standing = [words for words in digest.standing if words.at not in withdrawn]
     digest.tail = [trace for trace in digest.tail if trace.kind != "prompt" or trace.text != text]
-    if digest.first_prompt is not None and digest.first_prompt.at in gone:
+    if digest.first_prompt is not None and digest.first_prompt.at in withdrawn:
         digest.first_prompt = digest.prompts[0] if digest.prompts else None
 
 
@@ -48,12 +49,12 @@ def _back_to(digest: RunDigest, cut: int, prompts: int) -> None:
         if words is not None and words.at >= cut:
             setattr(digest, name, None)
     for name in ("pending", "failures"):
-        kept: dict[str, Any] = getattr(digest, name)
-        setattr(digest, name, {key: one for key, one in kept.items() if one.at < cut})
+        entries: dict[str, Any] = getattr(digest, name)
+        setattr(digest, name, {key: entry for key, entry in entries.items() if entry.at < cut})
     digest.answers = ""
     if digest.sketched >= cut:
         digest.sketch, digest.sketch_done, digest.sketched = [], [], 0
-    digest.plans = [kept for kept in digest.plans if kept[0] <= cut]
+    digest.plans = [row for row in digest.plans if row[0] <= cut]
     if digest.planned >= cut:
         _, planned, plan = digest.plans[-1] if digest.plans else (0, 0, [])
         digest.planned, digest.plan = planned, [list(item) for item in plan]
@@ -61,6 +62,6 @@ def _back_to(digest: RunDigest, cut: int, prompts: int) -> None:
 
 
 def _cut_tail(digest: RunDigest, prompts: int) -> None:
-    places = [place for place, trace in enumerate(digest.tail) if trace.kind == "prompt"]
-    if places:
-        del digest.tail[places[-min(prompts, len(places))] :]
+    indexes = [index for index, trace in enumerate(digest.tail) if trace.kind == "prompt"]
+    if indexes:
+        del digest.tail[indexes[-min(prompts, len(indexes))] :]

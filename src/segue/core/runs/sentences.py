@@ -1,7 +1,7 @@
-"""Which lines and sentences of a text matter: why something failed, what is a request, what was chosen.
+"""Finding the lines and sentences of a text that matter: reasons of failures, requests, choices, checklists.
 
-All of it by form, without a model, on texts as people and agents write them. Each pattern is guarded by a
-cheap test, because these run on every message of every transcript.
+Everything is recognised by its form, without a model. Expensive expressions are guarded by cheap tests,
+because they run on every message of every transcript.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from ..base.lazy import regex
 from ..base.text import ESCAPE_SEQUENCES
 
-MARK = "[segue]"  # our own briefs begin with it
+MARK = "[segue]"  # the beginning of our own briefs
 
 QUESTION_CHARS = 48
 _HEADER = regex(
     r"^(?:Chunk ID|Wall time|Process exited|Output:|Exit code|Original token count|Total output lines|"
     r"={3,}|-{3,}|\s*$)"
 )
-_TELLS = (
+_FAILURE_WORDS = (
     "error", "fail", "exception", "cannot", "can't", "not found", "denied", "undefined", "unexpected",
     "assert", "panic", "fatal", "refused", "conflict", "rejected", "expected", "no such", "unable", "invalid",
     "missing", "traceback",
@@ -43,7 +43,7 @@ _CHOICE = regex(
 
 
 def clip(text: str, most: int) -> str:
-    """A text's beginning, ending at a blank: a half of a token could no longer be recognised as a secret."""
+    """The beginning of a text, cut at whitespace: half of a token could not be recognised as a secret."""
     if len(text) <= most:
         return text
     at = max(text.rfind(" ", 0, most), text.rfind("\n", 0, most))
@@ -51,26 +51,25 @@ def clip(text: str, most: int) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """A text's sentences and list entries, without bullets, markup and where links lead; code blocks left
-    out."""
+    """The sentences and list entries of a text, without bullets, emphasis, link targets and code blocks."""
     if "```" in text:
         text = re.sub(r"```.*?(?:```|\Z)", "\n", text, flags=re.S)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
-    found = []
+    result = []
     for part in _SENTENCE.split(text):
         part = _BULLET.sub("", part).replace("**", "").strip()
         if part and not part.startswith("|"):
-            found.append(part)
-    return found
+            result.append(part)
+    return result
 
 
 def is_choice(sentence: str) -> bool:
-    """Does it tell of a choice or a cause?"""
+    """Whether a sentence speaks of a choice or a cause."""
     return _CHOICE.search(sentence) is not None
 
 
-_FUNCTION = frozenset(
+_FUNCTION_WORDS = frozenset(
     "a an the and or of to in for on with by from at is are was were be it this that as if then but not "
     "no so can will has have had which when after before until because still now next done into only "
     "than i we you my".split()
@@ -78,13 +77,13 @@ _FUNCTION = frozenset(
 _MARKUP = regex(r"(?m)^\s*(?:#{1,6}\s+|[-*•+]\s+|>\s+|-{3,}\s*$|={3,}\s*$)")
 
 
-_SMALL = frozenset(
+_COMMON_WORDS = frozenset(
     "added again also been check code could does done file files first from gets goes good great have here "
     "into just like line lines look looking looks made make makes might more most must need needs next okay "
     "only other over please running should some test tests than that their them then there these they this "
     "those used uses using very want were what when where which while will with would your".split()
 )
-"""Words of which any request may be made: they do not say what it is about."""
+"""Words that may occur in any request and do not say what it is about."""
 
 
 _LONG_WORD = regex(r"[A-Za-z][A-Za-z0-9_-]{3,}")
@@ -97,15 +96,15 @@ _ASKS_BACK = regex(
 
 
 def is_substantial(prompt: str) -> bool:
-    """Is it a request by itself, not a "yes please", and not only for a word on what was done?"""
+    """Whether a prompt is a request of its own, not just "yes please" or a question about what was done."""
     if _ASKS_BACK.match(prompt):
         return False
-    told: set[str] = set()
-    for found in _LONG_WORD.finditer(prompt, 0, 4_000):
-        word = found[0].lower()
-        if word not in _SMALL:
-            told.add(word)
-            if len(told) >= 4:
+    words: set[str] = set()
+    for match in _LONG_WORD.finditer(prompt, 0, 4_000):
+        word = match[0].lower()
+        if word not in _COMMON_WORDS:
+            words.add(word)
+            if len(words) >= 4:
                 return True
     return sum(ord(letter) > 0x2E7F for letter in prompt[:400]) >= 10
 
@@ -119,63 +118,62 @@ _TASK = regex(
 
 
 def task_first(prompt: str) -> str:
-    """A prompt that a program put together, what is to be done before who the agent is and how it behaves."""
+    """The prompt, with its task moved in front of the persona that a program put before it."""
     if len(prompt) < 2 * _PREAMBLE_CHARS or not _PERSONA.search(prompt, 0, _PERSONA_CHARS):
         return prompt
-    found = _TASK.search(prompt, _PREAMBLE_CHARS)
-    if found is None or not prompt[found.end() :].strip():
+    heading = _TASK.search(prompt, _PREAMBLE_CHARS)
+    if heading is None or not prompt[heading.end() :].strip():
         return prompt
-    return f"{prompt[found.end() :].strip()}\n\n{prompt[: found.start()].rstrip()}"
+    return f"{prompt[heading.end() :].strip()}\n\n{prompt[: heading.start()].rstrip()}"
 
 
 def unpasted(text: str) -> str:
-    """A request without what was pasted into it: runs of three or more lines that are not prose."""
-    kept: list[str] = []
-    run: list[str] = []
+    """A request without pasted material, that is, three or more consecutive lines that are not prose."""
+    result: list[str] = []
+    other: list[str] = []
     for line in text.split("\n"):
-        bare = line.split()
-        prose = len(bare) >= 4 and any(word.lower().strip(".,:;!?") in _FUNCTION for word in bare)
+        words = line.split()
+        prose = len(words) >= 4 and any(word.lower().strip(".,:;!?") in _FUNCTION_WORDS for word in words)
         prose = prose or sum(ord(letter) > 0x2E7F for letter in line[:80]) >= 4
         if prose or not line.strip():
-            kept += run if len(run) < 3 else ["…"]
-            run = []
-            kept.append(line)
+            result += other if len(other) < 3 else ["…"]
+            other = []
+            result.append(line)
         else:
-            run.append(line)
-    return "\n".join(kept + (run if len(run) < 3 else []))
+            other.append(line)
+    return "\n".join(result + (other if len(other) < 3 else []))
 
 
 def flat(text: str) -> str:
-    """Markup taken off, on one line."""
+    """The text on one line, without Markdown markup."""
     if "```" in text:
         text = text.replace("```", " ")
     return " ".join(_MARKUP.sub("", text).replace("**", "").split())
 
 
 def gives_orders(line: str) -> bool:
-    """Does it talk to an agent as a user or a system would?"""
+    """Whether a line addresses an agent the way a user or a system prompt would."""
     return _INSTRUCTS.search(line) is not None
 
 
 def answered(question: str, answer: str) -> str:
-    """Questions to the user with the answers, in a line; it is the question that is shortened."""
+    """Questions to the user with their answers, on one line. Long questions are shortened."""
     pairs = re.findall(r'"([^"]+)"="([^"]+)"', answer)
     if not pairs:
-        said = re.findall(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"', answer) if answer[:1] == "{" else []
-        asked = question.splitlines() or [""]
-        pairs = list(zip(asked, (one.replace("\\", "") for one in said), strict=False)) or [
-            (asked[0], answer)
-        ]
-    return "; ".join(f"{_shortened(asked)} {said}".strip() for asked, said in pairs)
+        answers = re.findall(r'"answers":\s*\[\s*"((?:[^"\\]|\\.)*)"', answer) if answer[:1] == "{" else []
+        questions = question.splitlines() or [""]
+        plain = (text.replace("\\", "") for text in answers)
+        pairs = list(zip(questions, plain, strict=False)) or [(questions[0], answer)]
+    return "; ".join(f"{_shortened(one)} {reply}".strip() for one, reply in pairs)
 
 
 def _shortened(question: str) -> str:
-    kept = clip(question, QUESTION_CHARS)
-    return question if kept == question else f"{kept}…?"
+    clipped = clip(question, QUESTION_CHARS)
+    return question if clipped == question else f"{clipped}…?"
 
 
 def checklist(text: str) -> tuple[list[str], list[str]] | None:
-    """(done, open) lines of a checklist in a text; None where there is none."""
+    """The done and the open lines of a checklist in a text, or None if there is none with open lines."""
     if "[ ]" not in text and "[x]" not in text and "☐" not in text and "✅" not in text:
         return None
     done: list[str] = []
@@ -187,13 +185,15 @@ def checklist(text: str) -> tuple[list[str], list[str]] | None:
     return (done, todo) if todo and len(done) + len(todo) >= 2 else None
 
 
-def _telling(output: str) -> Iterator[str]:
-    """The lines with a word of failure in them, in order."""
+def _failure_lines(output: str) -> Iterator[str]:
+    """The lines that contain a word of failure, in their order."""
     low = output.lower()
-    if len(low) != len(output):  # some letters grow: places would not agree
-        yield from (line for line in output.split("\n") if any(word in line.lower() for word in _TELLS))
+    if len(low) != len(output):  # lowering changed the length of some letters, so positions would not agree
+        for line in output.split("\n"):
+            if any(word in line.lower() for word in _FAILURE_WORDS):
+                yield line
         return
-    ahead = {word: place for word in _TELLS if (place := low.find(word)) >= 0}
+    ahead = {word: position for word in _FAILURE_WORDS if (position := low.find(word)) >= 0}
     while ahead:
         start = low.rfind("\n", 0, min(ahead.values())) + 1
         end = low.find("\n", start)
@@ -201,37 +201,43 @@ def _telling(output: str) -> Iterator[str]:
         yield output[start:end]
         ahead = {
             word: later
-            for word, place in ahead.items()
-            if (later := place if place > end else low.find(word, end)) >= 0
+            for word, position in ahead.items()
+            if (later := position if position > end else low.find(word, end)) >= 0
         }
 
 
 def was_stopped(exit: int | None, output: str) -> bool:
-    """Did somebody stop it? Then it says nothing of what it did."""
+    """Whether somebody stopped a command, so that its output says nothing about its success."""
     return exit in (130, 143) or output.strip() in ("^C", "Tool execution aborted")
 
 
 def unrun(why: str) -> str:
-    """What the harness said instead of running a call; "" where it was run."""
+    """The harness's message if it rejected a call instead of running it, or an empty text."""
     if not why.startswith("<tool_use_error>"):
         return ""
     return why.replace("<tool_use_error>", "").replace("</tool_use_error>", "").strip()
 
 
 def reason(output: str, most: int = 400) -> str:
-    """The lines of a failed command's output that say why."""
+    """The lines of a failed command's output that say why it failed.
+
+    Lines that address an agent are left out, because a quotation must not give orders.
+    """
     if len(output) > 16_000:
         output = f"{output[:10_000]}\n{output[-6_000:]}"
     if "\x1b" in output:
         output = ESCAPE_SEQUENCES.sub("", output)
-    told: dict[str, None] = {}
-    for line in _telling(output):
-        if not _HEADER.match(line) and not _INSTRUCTS.search(line):
-            told[line.strip()] = None  # a quote must not give orders
-            if len(told) == 4:
+    reasons: dict[str, None] = {}
+    for line in _failure_lines(output):
+        if _is_quotable(line):
+            reasons[line.strip()] = None
+            if len(reasons) == 4:
                 break
-    if not told:
-        lines = output.rsplit("\n", 8)[-8:]
-        kept = [line.strip() for line in lines if not _HEADER.match(line) and not _INSTRUCTS.search(line)]
-        told = dict.fromkeys(kept[-3:])
-    return "\n".join(line[:200] for line in told)[:most]
+    if not reasons:
+        last = [line.strip() for line in output.rsplit("\n", 8)[-8:] if _is_quotable(line)]
+        reasons = dict.fromkeys(last[-3:])
+    return "\n".join(line[:200] for line in reasons)[:most]
+
+
+def _is_quotable(line: str) -> bool:
+    return not _HEADER.match(line) and not _INSTRUCTS.search(line)

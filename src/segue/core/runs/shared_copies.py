@@ -1,7 +1,7 @@
-"""A copy of a transcript that others can read: which pieces it is made of, and where a text is cut.
+"""Copies of transcripts that others can read: which pieces they consist of, and where a text is split.
 
-A copy grows at its end. What is there already is never cut anew, so that only what is new is sent; of one
-that was rewritten, the pieces that are still the same stay.
+A copy grows at its end. Existing pieces are never split differently, so that only new ones are sent; if a
+transcript was rewritten, the pieces that are still the same are kept.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from ..base.values import Value
 from .events import TranscriptShared
 
 PIECE_BYTES = 256 << 10
-"""Of a copy, in one piece, before it is compressed."""
+"""The size of a piece before compression."""
 PREFIX = "transcript/"
 
 
 class SharedCopy(Value):
-    """A copy as the store has it."""
+    """A copy as it is in the store."""
 
     size: int = 0
     hash: str = ""
     pieces: tuple[tuple[str, int], ...] = ()
-    """Address, and bytes of the copy in it."""
+    """The address of each piece, and how many bytes of the copy it contains."""
 
 
 def stream_of(key: str) -> str:
@@ -36,26 +36,29 @@ def fold(before: SharedCopy, body: TranscriptShared) -> SharedCopy:
 
 
 def history(bodies: Iterable[TranscriptShared]) -> Iterator[SharedCopy]:
-    """Copies that between them have every piece that was ever named: each one before something of it was
-    replaced, and the last one."""
-    now = SharedCopy()
+    """The versions of a copy that together name every piece it ever had.
+
+    These are the last version, and each version before some of its pieces were replaced.
+    """
+    copy = SharedCopy()
     for body in bodies:
-        if body.stays < len(now.pieces):
-            yield now
-        now = fold(now, body)
-    yield now
+        if body.stays < len(copy.pieces):
+            yield copy
+        copy = fold(copy, body)
+    yield copy
 
 
 def lengths(known: Sequence[int], size: int) -> list[int]:
-    """How a text of this size is cut: where it was cut before, as far as that goes, then evenly."""
-    found: list[int] = []
+    """The lengths of the pieces of a text of this size: the known ones as far as they fit, then equal
+    ones."""
+    result: list[int] = []
     left = size
     for length in known:
         if not 0 < length <= left:
             break
-        found.append(length)
+        result.append(length)
         left -= length
     while left:
-        found.append(min(left, PIECE_BYTES))
-        left -= found[-1]
-    return found
+        result.append(min(left, PIECE_BYTES))
+        left -= result[-1]
+    return result

@@ -1,7 +1,7 @@
-"""What a shell command is about: its short form, its kind, the files in it, the commit it makes.
+"""Analysis of shell commands: the short form, the kind, the files in it, and the commit that it makes.
 
-Nothing is run and nothing is understood fully: agents write shell in every dialect, and a brief needs
-``cd api && FOO=1 npm run build -- -q`` to be "npm run build", a build.
+Nothing is executed, and the analysis is approximate: agents write shell in every dialect, and a brief only
+needs to show ``cd api && FOO=1 npm run build -- -q`` as "npm run build", a build.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEGMENT = regex(r"&&|\|\||[;\n]")
 _QUOTED = regex(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'", re.S)
 _ASSIGNED = regex(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _OPENING = regex(r"^(?:[({!]\s*|do\s+|then\s+|else\s+)+")
-_OPENINGS = ("(", "{", "!", "d", "t", "e")  # with one of these it begins
+_OPENINGS = ("(", "{", "!", "d", "t", "e")  # the first characters that _OPENING can match
 _SKIPPED = (
     "cd ", "echo ", "export ", "#", "set ", "source ", ". ", "sleep ", "pushd ", "popd", "done", "fi",
     "eval ", "nvm ", "Set-Location ", "Push-Location ", "Pop-Location",
@@ -29,11 +29,11 @@ _KEYWORDS = frozenset(
 )
 _PREFIXES = frozenset({"sudo", "time", "nohup", "command", "exec", "env", "if", "elif", "while", "until"})
 _WRAPPERS = frozenset({"rtk"})
-"""Programs that are part of how another one is called: a look stays one, all else is named with them."""
+"""Programs that run another one. They are part of its short form, unless it only looks at something."""
 _HEADS = frozenset({"for", "case", "select"})
 _STOPS = ("-", '"', "'", "<", ">", "$", "2>", "`", "{", "(", "\\", "*", "|", "&", "1>")
 _NO_PROGRAM = (*_STOPS, "@{", "@'", '@"')
-_TAKES_PLACE = {
+_OPTIONS_WITH_VALUE = {
     "git": ("-C", "-c"),
     "make": ("-C",),
     "npm": ("--prefix",),
@@ -41,7 +41,7 @@ _TAKES_PLACE = {
     "yarn": ("--cwd",),
 }
 _HEREDOC = regex(r"<<-?\s*(['\"]?)(\w+)\1.*?^\s*\2\s*$", re.S | re.M)
-_HERE_STRING = regex(r"""@(['"])\s*\n.*?\n\s*\1@""", re.S)  # of PowerShell
+_HERE_STRING = regex(r"""@(['"])\s*\n.*?\n\s*\1@""", re.S)  # in PowerShell
 _MESSAGE = regex(
     r"commit\b[^\n]*?(?:-[a-z]*m|--message)[ =]*"
     r"(?:\"\$\(cat <<-?\s*['\"]?\w+['\"]?\s*\n\s*([^\n]+)|\"((?:[^\"\\]|\\.)+)\"|'([^']+)')"
@@ -66,7 +66,7 @@ _CMDLETS = frozenset(
     "join-path split-path write-host write-output start-sleep new-item remove-item copy-item move-item "
     "rename-item stop-process dir findstr del erase copy move ren rd rmdir md cls where gci gc".split()
 )
-"""The same in PowerShell and cmd, which know no case."""
+"""The same for PowerShell and cmd, which ignore case."""
 _GIT_LOOKS = frozenset(
     "status diff log show branch remote rev-parse blame ls-files config describe reflog add".split()
 )
@@ -106,42 +106,42 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )  # fmt: skip
 
 
-class Shell(Value, gc=False):
-    """A command, looked at."""
+class ShellCommand(Value, gc=False):
+    """What is known about a shell command."""
 
-    short: str = ""  # "" where nothing in it is worth a name
+    short: str = ""  # empty if nothing in it is worth showing
     kind: Kind = "other"
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    subject: str = ""  # of the commit that it makes
+    subject: str = ""  # the subject of the commit that it makes
 
 
 @lru_cache(maxsize=512)
-def shell(command: str) -> Shell:
-    """Look at a command."""
+def parse_shell(command: str) -> ShellCommand:
+    """The short form, the kind, the files and the commit subject of a command line."""
     command = command[:20_000]
     body = _HEREDOC.sub(" ", command) if "<<" in command else command
     body = _HERE_STRING.sub(" ", body) if "@'" in body or '@"' in body else body
     body = body[:4_000].replace("\\\n", " ")
     quoted = '"' in body or "'" in body
-    short, kind = _telling(_QUOTED.sub("''", body) if quoted else body)
+    short, kind = _short_form(_QUOTED.sub("''", body) if quoted else body)
     targets = _TARGET.findall(body) if ">" in body or "tee " in body else ()
-    writes = tuple(dict.fromkeys(one or other for one, other in targets))
-    named = _named(body[:2_000], writes) if kind in ("look", "run", "test", "check") else []
+    writes = tuple(dict.fromkeys(redirected or teed for redirected, teed in targets))
+    files = _files_in(body[:2_000], writes) if kind in ("look", "run", "test", "check") else []
     if short == "sed" and " -i" in body:
-        writes += tuple(named)
-        named = []
-    reads = tuple(dict.fromkeys(named))
-    return Shell(short, kind, reads[:8], writes[:8], _subject(command))
+        writes += tuple(files)
+        files = []
+    reads = tuple(dict.fromkeys(files))
+    return ShellCommand(short, kind, reads[:8], writes[:8], _subject(command))
 
 
-def _named(places: str, writes: tuple[str, ...]) -> list[str]:
-    """The files in a command that it does not write."""
-    if "." not in places:
+def _files_in(text: str, writes: tuple[str, ...]) -> list[str]:
+    """The files in a command, except those that it writes."""
+    if "." not in text:
         return []
-    if "://" in places:
-        places = _URL.sub(" ", places)
-    return [path for path in _PATH.findall(places) if path not in writes and _is_file(path)]
+    if "://" in text:
+        text = _URL.sub(" ", text)
+    return [path for path in _PATH.findall(text) if path not in writes and _is_file(path)]
 
 
 _EXTENSIONS = frozenset(
@@ -153,24 +153,24 @@ _EXTENSIONS = frozenset(
 
 
 def _is_file(token: str) -> bool:
-    """A path, not ``comments.nodes`` or ``main...HEAD``."""
+    """Whether a token is a file and not something like ``comments.nodes`` or ``main...HEAD``."""
     name = token.rsplit("/", 1)[-1]
     return ".." not in name and name.rsplit(".", 1)[-1].lower() in _EXTENSIONS
 
 
-def _telling(bare: str) -> tuple[str, Kind]:
-    """The short form that says most of a command without its quoted parts."""
+def _short_form(command: str) -> tuple[str, Kind]:
+    """The short form and the kind of the first part that does more than look, else of the first part."""
     short = ""
     kind: Kind = "other"
-    for segment in _SEGMENT.split(bare):
+    for segment in _SEGMENT.split(command):
         part = segment.partition("|")[0].strip()
-        name = _short(_OPENING.sub("", part) if part[:1] in _OPENINGS else part)
-        if name:
-            found = kind_of(name)
-            if found != "look":
-                return name, found
+        part_short = _short(_OPENING.sub("", part) if part[:1] in _OPENINGS else part)
+        if part_short:
+            part_kind = kind_of(part_short)
+            if part_kind != "look":
+                return part_short, part_kind
             if not short:
-                short, kind = name, found
+                short, kind = part_short, part_kind
     return short, kind
 
 
@@ -179,7 +179,7 @@ def _short(part: str) -> str:
         return ""
     words = part.split()[:12]
     if len(words) > 1 and words[0].endswith(")") and "(" not in words[0]:
-        words = words[1:]  # what a case is for
+        words = words[1:]  # the pattern of a case
     words = [word for word in words if "=" not in word or not _ASSIGNED.match(word)]
     while words and (words[0] in _PREFIXES or words[0] == "timeout"):
         words = words[2:] if words[0] == "timeout" else words[1:]
@@ -196,18 +196,18 @@ def _short(part: str) -> str:
     base = words[0].rsplit("/", 1)[-1] if "bin/" in words[0] else words[0]
     if _looks(base):
         return base
-    head = base if words[0].startswith(("/", "~", "$")) else words[0]  # as it was given where it is short
+    head = base if words[0].startswith(("/", "~", "$")) else words[0]
     return " ".join([head, *_arguments(base, words)]).rstrip(")")[:100]
 
 
 def _arguments(head: str, words: list[str]) -> list[str]:
-    """The two words after the program that say what it does."""
-    places = _TAKES_PLACE.get(head, ())
+    """The first two words after the program that say what it does."""
+    options = _OPTIONS_WITH_VALUE.get(head, ())
     keep: list[str] = []
     at = 1
     while at < len(words) and len(keep) < 2:
         word = words[at]
-        if word in places:
+        if word in options:
             at += 2
             continue
         if word == "-m" and head.startswith("python"):
@@ -225,7 +225,7 @@ def _looks(program: str) -> bool:
 
 @lru_cache(maxsize=512)
 def kind_of(short: str) -> Kind:
-    """What sort of command it is, by its short form."""
+    """The kind of a command, given its short form."""
     head, _, rest = short.partition(" ")
     if head == "git":
         return "look" if rest.split(" ")[0] in _GIT_LOOKS or not rest else "vcs"
@@ -240,8 +240,8 @@ def kind_of(short: str) -> Kind:
 def _subject(command: str) -> str:
     if "commit" not in command:
         return ""
-    found = _MESSAGE.search(command)
-    if not found:
+    message = _MESSAGE.search(command)
+    if not message:
         return ""
-    text = next(group for group in found.groups() if group)
+    text = next(group for group in message.groups() if group)
     return text.split("\\n")[0].split("\n")[0].strip()[:120]

@@ -1,7 +1,7 @@
-"""Which sentences of a prompt hold beyond it: rules and corrections, told by their form.
+"""Standing instructions: the sentences of a prompt that hold beyond it, recognised by their form.
 
-What is shown as standing is obeyed. So a sentence counts only if it is an order: not a question, with or
-without its mark, not a wish for the moment, and not a remark about how things are.
+Agents obey what a brief shows as standing. So a sentence counts only if it is an order: not a question, with
+or without a question mark, not a request for the moment, and not a remark about how things are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PROMPT_CHARS_MAX = 6_000
 SENTENCE_CHARS_MIN, SENTENCE_CHARS_MAX = 12, 200
 RULES_MAX = 6
 _WORDS_MIN = 4
-_MARKS = (  # every rule has one of these in it
+_MARKS = (  # every rule contains one of these
     "not", "n't", "never", "always", "must", "should", "only ", "prefer", "from now on", "make sure", "avoid",
     "remember", "ensure", "stop ", "no need", "keep in mind", "instead of", "rather than", "dont",
 )  # fmt: skip
@@ -38,7 +38,7 @@ _ASKS = regex(
     r"how|what|whats|what's|why|which|who)\b"
 )
 _FRENCH = regex(r"(?i)[à-ÿ]|\b(?:les|une|est|sont|nous|vous|des|du|au)\b")
-"""There "dont" forbids nothing."""
+"""In French "dont" is not a negation."""
 _WAITS = regex(
     r"(?:\bnot|n't|\bdont)\s+(?:(?:\w+\s+){0,3}"
     r"(?:act|implement|code|start|begin|change|edit|write|make|do|touch|modify|build|fix|add)\b"
@@ -47,23 +47,23 @@ _WAITS = regex(
     r"\s*(?:$|[.,;!]|just\b))",
     re.I,
 )
-"""Said of the request that it stands in, and lifted by the next one."""
+"""Matches orders to wait, which hold only for the request that they are part of."""
 
 
-def standing(prompt: str) -> list[str]:
-    """The rules and corrections in a prompt."""
-    if len(prompt) > PROMPT_CHARS_MAX or not _may(prompt):
+def standing_rules(prompt: str) -> list[str]:
+    """The rules and corrections in a prompt, at most ``RULES_MAX``."""
+    if len(prompt) > PROMPT_CHARS_MAX or not _may_have_rule(prompt):
         return []
-    return [one for one in sentences(prompt) if _stands(one)][:RULES_MAX]
+    return [sentence for sentence in sentences(prompt) if _is_rule(sentence)][:RULES_MAX]
 
 
-def _may(text: str) -> bool:
+def _may_have_rule(text: str) -> bool:
     low = text.lower()
     return any(mark in low for mark in _MARKS)
 
 
-def _stands(sentence: str) -> bool:
-    if not SENTENCE_CHARS_MIN <= len(sentence) <= SENTENCE_CHARS_MAX or not _may(sentence):
+def _is_rule(sentence: str) -> bool:
+    if not SENTENCE_CHARS_MIN <= len(sentence) <= SENTENCE_CHARS_MAX or not _may_have_rule(sentence):
         return False
     if sentence[-1] in "?:" or sentence.startswith("//") or len(sentence.split()) < _WORDS_MIN:
         return False

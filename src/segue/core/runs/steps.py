@@ -1,8 +1,8 @@
-"""What was observed in a transcript, in our own agent-neutral form.
+"""Steps: what was observed in a transcript, in a form that does not depend on the agent.
 
-A reader turns an agent's records into these; nothing behind the readers knows any agent's format.
-Each step says one thing and is complete in itself: a result names its call by id, a plan update by
-key, usage by the message that it belongs to. So a transcript read in any pieces gives the same digest.
+Readers turn an agent's records into steps; no other code knows the agents' formats. Each step is complete in
+itself: a result names its call by id, a change of the plan names its item by key, usage names its message.
+Therefore a transcript gives the same digest in whatever pieces it is read.
 """
 
 from __future__ import annotations
@@ -17,81 +17,81 @@ Planning = Literal["pending", "active", "done", "dropped"]
 
 
 class Start(Value, gc=False, tag="start"):
-    """A stretch of work begins, or its surroundings change: empty fields mean "as before"."""
+    """A stretch of work begins, or its environment changes. An empty field means that it is unchanged."""
 
-    at: float = 0.0  # seconds since the epoch; 0 where the agent did not say
-    how: Began | Literal[""] = ""  # "" is a change of surroundings (cwd, branch) within the stretch
+    at: float = 0.0  # seconds since the epoch; 0 if the agent does not say
+    how: Began | Literal[""] = ""  # "" if only the environment (cwd, branch) changes
     native: str = ""  # the agent's own id of the conversation
     cwd: str = ""
     branch: str = ""
-    head: str = ""  # commit
-    version: str = ""  # of the agent
-    parent: str = ""  # native id of what this was forked from, or of the run whose sub-agent it is
+    head: str = ""  # the commit that is checked out
+    version: str = ""  # the version of the agent
+    parent: str = ""  # native id of the run that this was forked from, or whose sub-agent it is
 
 
 class Prompt(Value, gc=False, tag="prompt"):
-    """The user's own words. Never text of the harness, of a hook, a file or a command's output."""
+    """The user's own words, never text from the harness, a hook, a file or a command's output."""
 
     at: float
     text: str
 
 
 class Rewind(Value, gc=False, tag="rewind"):
-    """The user took words back: the last so many prompts with all that followed, or a queued one."""
+    """The user withdrew the last prompts with everything that followed, or a prompt that was queued."""
 
     at: float
     prompts: int = 0
-    text: str = ""  # of a prompt that was queued and never sent
+    text: str = ""  # the text of a prompt that was queued and never sent
 
 
 class Given(Value, gc=False, tag="given"):
-    """A brief of ours that the run was given: not the user's words, but what it was told holds on."""
+    """A brief from Segue. These are not the user's words, but the facts in it still hold for the run."""
 
     at: float
     text: str
 
 
 class Say(Value, gc=False, tag="say"):
-    """What the agent said. Thinking is not said."""
+    """What the agent said to the user, without its thinking."""
 
     at: float
     text: str
 
 
 class Call(Value, gc=False, tag="call"):
-    """A tool was called. It is pending until a Result with the same id."""
+    """A call of a tool. It is pending until there is a Result with the same id."""
 
     at: float
     id: str
-    tool: str  # as the agent names it
+    tool: str  # the agent's name for it
     act: Act
-    text: str = ""  # the plain text inside the arguments, values only, newline between
-    command: str = ""  # of a shell, as the shell gets it
-    paths: tuple[str, ...] = ()  # files that it is about, as written there
-    note: str = ""  # the agent's own words for it ("Run the tests"); of a question, the question
+    text: str = ""  # the plain text of the arguments' values, one per line
+    command: str = ""  # for a shell, the command line
+    paths: tuple[str, ...] = ()  # the files that it concerns, as written in the arguments
+    note: str = ""  # the agent's description ("Run the tests"); for a question, the question
 
 
 class Result(Value, gc=False, tag="result"):
-    """What a call gave."""
+    """The result of a call."""
 
     at: float
     id: str
-    ok: bool | None = None  # None: not said
+    ok: bool | None = None  # None if the agent does not say
     exit: int | None = None
     text: str = ""  # without the harness's header lines
-    paths: tuple[str, ...] = ()  # files known only now
+    paths: tuple[str, ...] = ()  # files that the call did not name
 
 
 class PlanItem(Value, gc=False, array_like=True):
-    """A line of the agent's own plan."""
+    """An item of the agent's own plan."""
 
     text: str
-    state: Planning | Literal[""] = "pending"  # "" in a change that leaves it as it is
-    key: str = ""  # identity where the agent has one; else the text is
+    state: Planning | Literal[""] = "pending"  # "" in a change that does not concern the state
+    key: str = ""  # the agent's id for it; without one, the text identifies it
 
 
 class Plan(Value, gc=False, tag="plan"):
-    """The agent's plan: whole, or the items that changed (same key, or same text)."""
+    """The agent's plan, or only the items that changed, which are matched by their key or their text."""
 
     at: float
     items: tuple[PlanItem, ...]
@@ -99,51 +99,51 @@ class Plan(Value, gc=False, tag="plan"):
 
 
 class Usage(Value, gc=False, tag="usage"):
-    """Tokens of one model response. The same key again is the same response."""
+    """The token usage of one model response. A step with the same key is about the same response."""
 
     at: float
     key: str
-    context: int = 0  # all tokens in the window at that moment, cached ones too
+    context: int = 0  # all tokens in the context window at that time, including cached ones
     output: int = 0
-    window: int = 0  # size of the window; 0 where unknown
-    cost: float = 0.0  # dollars, where the agent says so
+    window: int = 0  # the size of the window; 0 if unknown
+    cost: float = 0.0  # in US dollars, if the agent says so
 
 
 class Compact(Value, gc=False, tag="compact"):
-    """The agent compacted its window; what stood before stays in the transcript."""
+    """The agent compacted its context window. The transcript still has what came before."""
 
     at: float
     summary: str = ""
     trigger: str = ""  # auto or manual
-    tokens: int = 0  # before
+    tokens: int = 0  # the size before
 
 
 class Recap(Value, gc=False, tag="recap"):
-    """A summary that the agent wrote for the user, not for itself."""
+    """A summary that the agent wrote for the user."""
 
     at: float
     text: str
 
 
 class Report(Value, gc=False, tag="report"):
-    """What a sub-agent handed back."""
+    """The report of a sub-agent."""
 
     at: float
     text: str
     name: str = ""
-    call: str = ""  # id of the call that sent it, where known
+    call: str = ""  # the id of the call that started it, if known
 
 
 class Interrupt(Value, gc=False, tag="interrupt"):
-    """The user, or a signal, stopped the agent, or refused a call."""
+    """The user or a signal stopped the agent, or the user rejected a call."""
 
     at: float
-    reason: str = ""  # of a refusal, what the agent was told that the user said
-    call: str = ""  # id of the call that was refused; it has no result yet
+    reason: str = ""  # for a rejected call, the user's words as the agent received them
+    call: str = ""  # the id of the rejected call, which has no result yet
 
 
 class Fault(Value, gc=False, tag="fault"):
-    """The model could not be reached or refused."""
+    """The model could not be reached, or refused the request."""
 
     at: float
     text: str
@@ -152,7 +152,7 @@ class Fault(Value, gc=False, tag="fault"):
 
 
 class Model(Value, gc=False, tag="model"):
-    """The model that answers from here on."""
+    """The model that answers from now on."""
 
     at: float
     name: str
@@ -166,7 +166,7 @@ class Title(Value, gc=False, tag="title"):
 
 
 class End(Value, gc=False, tag="end"):
-    """A turn or the conversation ended in order; ``how`` in a word: turn, exit, error, aborted."""
+    """The end of a turn or of the conversation; ``how`` is turn, exit, error or aborted."""
 
     at: float
     how: str = "turn"

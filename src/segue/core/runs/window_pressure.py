@@ -1,9 +1,8 @@
-"""How full a window is, and when it is time to prepare the recovery.
+"""How full a run's context window is, and when it is time to prepare a recovery.
 
-Pure: tokens and windows come in as numbers, what happened as marks of a digest. A window is what the user
-set; else what the agent says; else what a table knows of the model; else 200,000 tokens. A run that holds
-more than its window has another one than we thought: the next size that is known. Each trigger has a name,
-so that a recovery that was prepared says why.
+The size of a window is what the user set; else what the agent says; else what the table has for the model;
+else 200,000 tokens. If a run uses more than that, its window must be larger: the next known size is assumed.
+Each trigger has a name, so that a prepared recovery says why it was prepared.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Level = Literal["NORMAL", "ELEVATED", "CRITICAL", "EMERGENCY"]
 WINDOW_DEFAULT: Final = 200_000
 THRESHOLD_DEFAULT: Final = 0.8
 LEVELS: tuple[tuple[Level, float], ...] = (("NORMAL", 0.6), ("ELEVATED", 0.8), ("CRITICAL", 0.9))
-"""Each up to, and without, so much of the window; above them all is EMERGENCY."""
+"""The fraction of the window below which each level applies; above all of them it is EMERGENCY."""
 
 USER_REQUEST: Final = "user request"
 WINDOW_FULL: Final = "window"
@@ -33,16 +32,16 @@ BEFORE_EXIT: Final = "before exit"
 
 TRIGGERS: Mapping[str, str] = {
     USER_REQUEST: "somebody asked for it",
-    WINDOW_FULL: "the window is full up to the threshold, 80 % unless set otherwise",
-    TWO_HOURS: "two hours of work since the last time",
-    QUARTER_HOUR: "fifteen minutes with activity since the last time",
+    WINDOW_FULL: "the context window is full up to the threshold, 80 % by default",
+    TWO_HOURS: "two hours of work have passed since the last time",
+    QUARTER_HOUR: "fifteen minutes with activity have passed since the last time",
     FILE_MODIFIED: "a file was changed",
     TEST_PASSED: "a test passed",
     FEATURE_COMPLETE: "a feature is proven",
-    ERROR_RECOVERED: "something that failed works again",
-    BEFORE_EXIT: "the run ends, or its window is about to be compacted",
+    ERROR_RECOVERED: "something that had failed works again",
+    BEFORE_EXIT: "the run ends, or its context window is about to be compacted",
 }
-"""Why a recovery is prepared: names, and what they mean."""
+"""The triggers of a recovery, and what they mean."""
 
 QUARTER_HOUR_SECONDS: Final = 900.0
 TWO_HOURS_SECONDS: Final = 7_200.0
@@ -72,39 +71,39 @@ WINDOWS: tuple[tuple[str, int], ...] = (
     ("llama-4", 1_000_000),
     ("llama", 128_000),
 )
-"""What is known of models by the beginning of their names: used only where the agent does not say."""
+"""The windows of models by the beginning of their names, used only if the agent does not say the size."""
 LARGER: tuple[int, ...] = (200_000, 272_000, 400_000, 1_000_000, 1_048_576, 2_097_152)
-"""Sizes that windows have: what a run that holds more than its window has, is the next of these."""
+"""Known window sizes. A run that uses more than its window is assumed to have the next larger one."""
 
 
 class Pressure(Value):
-    """How full the window of a run is."""
+    """How full the context window of a run is."""
 
     tokens_used: int
     tokens_available: int
-    """Of the window, what is left."""
+    """The tokens that are left in the window."""
     usage_percentage: float
     pressure_level: Level
     should_prepare: bool
-    """Whether the threshold is reached: prepare the recovery now."""
+    """Whether the threshold is reached, so that the recovery should be prepared now."""
     window: int = WINDOW_DEFAULT
     threshold: float = THRESHOLD_DEFAULT
     model: str = ""
     run: str = ""
     agent: str = ""
     source: str = ""
-    """Who says how large the window is: agent, setting, table, usage or default."""
+    """Where the size of the window comes from: agent, setting, table, usage or default."""
 
 
 class Window(Value):
-    """The size of a window, and who says so."""
+    """The size of a context window, and where it comes from."""
 
     tokens: int
     source: str
 
 
 def level_of(share: float) -> Level:
-    """The level of a window that is full up to this share of 1."""
+    """The pressure level for a fraction of the window that is used."""
     return next((name for name, below in LEVELS if share < below), "EMERGENCY")
 
 
@@ -112,7 +111,7 @@ def pressure_of(
     used: int, window: int = WINDOW_DEFAULT, threshold: float = THRESHOLD_DEFAULT, *, model: str = "",
     run: str = "", agent: str = "", source: str = "",
 ) -> Pressure:  # fmt: skip
-    """The pressure of so many tokens in a window of this size."""
+    """The pressure of ``used`` tokens in a window of this size."""
     used, window = max(0, used), window if window > 0 else WINDOW_DEFAULT
     share = used / window
     return Pressure(
@@ -122,57 +121,64 @@ def pressure_of(
 
 
 def window_of(model: str, *, said: int = 0, set_to: Mapping[str, int] | None = None, seen: int = 0) -> Window:
-    """The window of a model: ``said`` by the agent, ``set_to`` by the user (by the beginning of a model's
-    name, the longest that fits; empty: any), or from a table; never smaller than what was ``seen`` in it."""
-    window = _told(model, said, set_to or {})
+    """The context window of a model, which is never smaller than the usage ``seen`` in it.
+
+    ``said`` is what the agent says. ``set_to`` is what the user set for prefixes of model names, of which the
+    longest that matches counts; the empty prefix matches any model.
+    """
+    window = _declared_window(model, said, set_to or {})
     if seen <= window.tokens:
         return window
     return Window(next((size for size in LARGER if size >= seen), seen), "usage")
 
 
-def _told(model: str, said: int, set_to: Mapping[str, int]) -> Window:
+def _declared_window(model: str, said: int, set_to: Mapping[str, int]) -> Window:
     name = model.lower().rpartition("/")[2]
-    fitting = [key for key in set_to if name.startswith(key.lower()) or model.lower().startswith(key.lower())]
-    if fitting:
-        return Window(set_to[max(fitting, key=len)], "setting")
+    prefixes = [
+        key for key in set_to if name.startswith(key.lower()) or model.lower().startswith(key.lower())
+    ]
+    if prefixes:
+        return Window(set_to[max(prefixes, key=len)], "setting")
     if said > 0:
         return Window(said, "agent")
     if "[1m]" in name or name.endswith("-1m"):
         return Window(1_000_000, "table")
-    known = next((size for begins, size in WINDOWS if name.startswith(begins)), 0)
+    known = next((size for prefix, size in WINDOWS if name.startswith(prefix)), 0)
     return Window(known, "table") if known else Window(WINDOW_DEFAULT, "default")
 
 
 def windows_set(text: str) -> dict[str, int]:
-    """What a setting says: ``claude-opus=1000000 gpt-5=400000``, or one number for every model. ValueError
-    if a part of it is neither."""
-    found: dict[str, int] = {}
+    """The windows in a setting such as ``claude-opus=1000000 gpt-5=400000``, or one number for all models.
+
+    Raises ValueError if a part of it is neither.
+    """
+    windows: dict[str, int] = {}
     for word in text.replace(",", " ").split():
         name, equals, size = word.rpartition("=")
         tokens = int(size.replace("_", ""))
         if tokens <= 0 or (equals and not name):
-            raise ValueError(f"{word!r} is no window: give MODEL=TOKENS, or TOKENS for all")
-        found[name] = tokens
-    return found
+            raise ValueError(f"{word!r} is not a window: use MODEL=TOKENS, or TOKENS for all models")
+        windows[name] = tokens
+    return windows
 
 
 # -- triggers --------------------------------------------------------------------------------------
 
 
 class Marks(Value):
-    """How far a run had come when its recovery was prepared."""
+    """The progress of a run at a time, to tell what has happened since its recovery was last prepared."""
 
     at: float = 0.0
-    """When it was prepared, seconds since the epoch."""
+    """The time, in seconds since the epoch."""
     hours: float = 0.0
-    """When this stretch of two hours began; ``at`` itself if one has just ended."""
+    """When the current period of two hours began; equal to ``at`` if one has just ended."""
     steps: int = 0
     edits: int = 0
     tests: int = 0
-    """When a test passed last, by the count of steps."""
+    """The step at which a test last passed."""
     solved: int = 0
     features: tuple[str, ...] = ()
-    """Those that were proven."""
+    """The features that were proven."""
     full: bool = False
     """Whether the threshold had been reached."""
 
@@ -180,7 +186,7 @@ class Marks(Value):
 def marks_of(
     digest: RunDigest, *, now: float, full: bool, before: Marks | None = None, features: tuple[str, ...] = ()
 ) -> Marks:
-    """How far a run is."""
+    """The progress of a run now. ``before`` is its progress when the recovery was last prepared."""
     began = before.hours if before is not None and before.hours else digest.began
     return Marks(
         at=now,
@@ -195,9 +201,9 @@ def marks_of(
 
 
 def triggered(before: Marks | None, now: Marks) -> tuple[str, ...]:
-    """Which triggers fired between the last preparation and now, the weightiest first."""
+    """The triggers that fired since the last preparation, the most important first."""
     then = before or Marks()
-    wanted = (
+    conditions = (
         (WINDOW_FULL, now.full and not then.full),
         (FEATURE_COMPLETE, bool(set(now.features) - set(then.features))),
         (TEST_PASSED, now.tests > then.tests),
@@ -206,4 +212,4 @@ def triggered(before: Marks | None, now: Marks) -> tuple[str, ...]:
         (TWO_HOURS, now.steps > then.steps and now.hours == now.at > 0),
         (QUARTER_HOUR, now.steps > then.steps and now.at - then.at >= QUARTER_HOUR_SECONDS),
     )
-    return tuple(name for name, is_so in wanted if is_so)
+    return tuple(name for name, holds in conditions if holds)

@@ -1,7 +1,7 @@
-"""Plans that were only written down: lists with boxes, and numbered steps that are announced as a plan.
+"""Plans that were only written as text: checklists, and numbered steps that are announced as a plan.
 
-Boxes say what is done. Of numbered steps nobody says it: they count as open until the agent speaks of a later
-one, and are forgotten when the work has gone on for long without a word about them.
+A checklist says what is done; numbered steps do not. They count as open until the agent mentions a later one,
+and they are ignored once the work has gone on for long without mentioning any.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LINE_CHARS = 200
 NUMBERED_STEPS_MAX = 80
-"""After so many steps of work nobody knows which of the numbered ones are done."""
+"""After so many steps of the run it is no longer known which of the numbered ones are done."""
 _TEXT_CHARS = 20_000
 _LINES_MIN, _LINES_MAX = 2, 20
 _ANNOUNCED = regex(
@@ -30,65 +30,68 @@ _PAST = regex(
     r"flags|implemented|analysis|status|would you like|questions|please|manual|need the following|"
     r"what (?:was|i|we) (?:done|did))\b|\bcomplete\W*$"
 )
-"""A line that tells of what was, asks the user, or is of something else, announces no plan of the agent's."""
+"""Matches lines that do not announce a plan: reports of the past, questions to the user and the like."""
 _FOR_THE_USER = regex(
     r"(?:Click|Press|Go to|Right-click|Navigate|Log ?in|Sign in|Type|Paste|Select|Choose)\b|.*[?？]$"
 )
-"""What a person does at a screen, or answers."""
+"""Matches steps that a person does at a screen, and questions."""
 _BETWEEN_MAX = 3
 _CHOOSE = regex(r"(?i)\b(?:options|alternatives|choices|choose|which (?:one|approach)|either)\b")
-"""What is offered for a choice is not all to be done."""
+"""Matches the introduction of alternatives, which are not all to be done."""
 _TICKED = ("✅", "✔", "☑", "~~")
 _ANNOUNCING = ("plan", "steps", "tasks", "todo", "to-do", "roadmap", "left", "remaining")
-"""Each of those has one of these in it."""
+"""Every match of ``_ANNOUNCED`` contains one of these."""
 _NUMBERED = regex(r"(?m)^(?:#{1,4} +)?(\d{1,2})[.)] +(\S[^\n]*)$")
-_SPOKEN = regex(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
+_MENTIONED = regex(r"\b[Ss]tep (\d{1,2})\b(?:[^\n.]{0,30}\b(done|complete|completed|finished)\b)?")
 
 
-def sketch(digest: RunDigest, text: str, *, own: bool = False) -> None:
-    """Take in a plan from a text; ``own``: the agent's words, which may number its steps."""
-    found = sentences.checklist(text)
-    if found is not None:
-        _keep(digest, *found, numbered=False)
+def take_plan(digest: RunDigest, text: str, *, own: bool = False) -> None:
+    """Update the digest's written plan from a text.
+
+    Only in the agent's ``own`` words do numbered steps count, and mentions of them as progress.
+    """
+    checklist = sentences.checklist(text)
+    if checklist is not None:
+        _set_plan(digest, *checklist, numbered=False)
         return
     if not own:
         return
-    lines = numbered(text)
+    lines = numbered_plan(text)
     if lines:
-        _keep(digest, [], lines, numbered=True)
+        _set_plan(digest, [], lines, numbered=True)
     elif digest.numbered and "tep " in text:
         _advance(digest, text)
 
 
-def numbered(text: str) -> list[str]:
-    """The steps of a plan that is announced and then numbered from 1 on."""
+def numbered_plan(text: str) -> list[str]:
+    """The steps of a plan that is announced and numbered from 1 up; empty if there is none."""
     text = text[:_TEXT_CHARS]
     if ("1. " not in text and "1) " not in text) or ("2. " not in text and "2) " not in text):
         return []
     for head in _announced(text):
         lines: list[str] = []
-        for one in _NUMBERED.finditer(text, head.end()):
-            if not lines and not _follows(head[0], text[head.end() : one.start()]):
+        for step in _NUMBERED.finditer(text, head.end()):
+            if not lines and not _follows(head[0], text[head.end() : step.start()]):
                 break
-            if int(one[1]) != len(lines) + 1 or one[2].startswith(_TICKED):
+            if int(step[1]) != len(lines) + 1 or step[2].startswith(_TICKED):
                 break
-            lines.append(_bare(one[2]))
-        theirs = sum(_FOR_THE_USER.match(line) is not None for line in lines)
-        if _LINES_MIN <= len(lines) <= _LINES_MAX and 2 * theirs < len(lines):
+            lines.append(step[2].replace("**", "").replace("`", "").strip().rstrip(":"))
+        for_user = sum(_FOR_THE_USER.match(line) is not None for line in lines)
+        if _LINES_MIN <= len(lines) <= _LINES_MAX and 2 * for_user < len(lines):
             return lines
     return []
 
 
 def _follows(head: str, between: str) -> bool:
-    """Whether a list belongs to the line that announces it: little stands between, and it is no choice."""
+    """Whether a list belongs to the line that announces it: it follows soon and does not offer a choice."""
     lines = [line for line in between.split("\n") if line.strip()]
     return len(lines) <= _BETWEEN_MAX and not _CHOOSE.search("\n".join([head, *lines]))
 
 
 def _announced(text: str) -> Iterator[re.Match[str]]:
-    """The lines that announce a plan; only those with one of the words are looked at closely."""
+    """The lines that announce a plan. The expression is tried only on lines with one of the words."""
     low = text.lower()
-    if len(low) != len(text):  # some letters grow: places would not agree
+    if len(low) != len(text):  # lowering changed the length of some letters, so positions would not agree
         yield from _ANNOUNCED.finditer(text)
         return
     starts = set()
@@ -103,30 +106,26 @@ def _announced(text: str) -> Iterator[re.Match[str]]:
             yield head
 
 
-def _bare(line: str) -> str:
-    return line.replace("**", "").replace("`", "").strip().rstrip(":")
-
-
-def _keep(digest: RunDigest, done: list[str], todo: list[str], *, numbered: bool) -> None:
+def _set_plan(digest: RunDigest, done: list[str], todo: list[str], *, numbered: bool) -> None:
     digest.sketch_done = [sentences.clip(line, LINE_CHARS) for line in done]
     digest.sketch = [sentences.clip(line, LINE_CHARS) for line in todo]
     digest.sketched, digest.numbered = digest.steps, numbered
 
 
 def _advance(digest: RunDigest, text: str) -> None:
-    """The agent speaks of a step: those before it are done."""
-    spoken = _SPOKEN.findall(text)
+    """Mark the steps before the one that the agent mentions last as done, and that one if it is finished."""
+    mentions = _MENTIONED.findall(text)
     total = len(digest.sketch_done) + len(digest.sketch)
-    place, over = int(spoken[-1][0]) if spoken else 0, bool(spoken and spoken[-1][1])
-    finished = place if over else place - 1
-    if 0 < place <= total and finished > len(digest.sketch_done):
+    number, is_finished = int(mentions[-1][0]) if mentions else 0, bool(mentions and mentions[-1][1])
+    finished = number if is_finished else number - 1
+    if 0 < number <= total and finished > len(digest.sketch_done):
         lines = digest.sketch_done + digest.sketch
         digest.sketch_done, digest.sketch = lines[:finished], lines[finished:]
         digest.sketched = digest.steps
 
 
 def is_current(digest: RunDigest) -> bool:
-    """Whether the plan that was written down still says something."""
+    """Whether the written plan has open lines and is not out of date."""
     return bool(digest.sketch) and (
         not digest.numbered or digest.steps - digest.sketched <= NUMBERED_STEPS_MAX
     )

@@ -1,4 +1,4 @@
-"""Sessions: their state, the commands that change it, how events fold into it, what is shown of it.
+"""Sessions: their state, the commands that change it, the fold of events into it, and views of it.
 
-A command is decided here and never carried out here.
+Commands are decided here, but carried out in ``services/sessions/``.
 """

@@ -1,7 +1,7 @@
-"""What a session may spend, and what it can do when that is spent.
+"""What a session may spend, and how to continue once that is spent.
 
-Limits are declared, and so is what was spent; nothing here knows prices. A limit that is reached is no
-error: the work is saved and the user has three ways to go on.
+Both limits and spending are declared; nothing here knows prices. Reaching a limit is not an error: the work
+is saved, and the user gets three options.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AMOUNT_MAX = 1e12
 
 
 class SetBudget(Command):
-    """Set limits, or say that the work goes on sparingly beyond them."""
+    """Set limits, or let the session continue sparingly beyond them. A value of None stays as it is."""
 
     CLASHES: ClassVar[tuple[str, ...]] = ("budget.set",)
     LOOKS: ClassVar[bool] = True
@@ -29,27 +29,28 @@ class SetBudget(Command):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         for amount in (self.limit_cost, self.limit_tokens):
             if amount is not None and not (isfinite(amount) and 0 <= amount <= AMOUNT_MAX):
-                return Refusal("usage", f"{amount} is no limit", "a number from 0 on; 0 means none")
+                return Refusal("usage", f"{amount} is not a limit", "use 0 or more; 0 means no limit")
         names = ("limit_cost", "limit_tokens", "limited")
-        given = {name: getattr(self, name) for name in names}
-        fresh = {k: v if v != getattr(state.budget, k) else None for k, v in given.items()}
-        return [ev.BudgetSet(**fresh)] if any(v is not None for v in fresh.values()) else []
+        values = {name: getattr(self, name) for name in names}
+        changed = {k: v if v != getattr(state.budget, k) else None for k, v in values.items()}
+        return [ev.BudgetSet(**changed)] if any(v is not None for v in changed.values()) else []
 
 
 class Spend(Command):
-    """Something was spent."""
+    """Add to what was spent."""
 
     cost: float = 0.0
     tokens: int = 0
 
     def outcome(self, state: SessionState) -> Bodies | Refusal:
-        if not all(isfinite(one) and 0 <= one <= AMOUNT_MAX for one in (self.cost, self.tokens)):
-            return Refusal("usage", f"{self.cost} USD and {self.tokens} tokens", "amounts from 0 on")
+        if not all(isfinite(amount) and 0 <= amount <= AMOUNT_MAX for amount in (self.cost, self.tokens)):
+            message = f"{self.cost} USD and {self.tokens} tokens cannot be spent"
+            return Refusal("usage", message, "amounts must be 0 or more")
         return [ev.BudgetSpent(self.cost, self.tokens)] if self.cost or self.tokens else []
 
 
 class Option(Value):
-    """A way to go on."""
+    """A way to continue after a limit was reached."""
 
     name: str
     about: str
@@ -57,11 +58,11 @@ class Option(Value):
 
 
 class Standing(Value):
-    """What was spent, of what."""
+    """What was spent, and the limits that apply."""
 
     current_spend: float
     limit: float
-    """In US dollars; 0: none."""
+    """In US dollars; 0 means no limit."""
     tokens_used: int
     tokens_limit: int
     limited: bool
@@ -70,14 +71,14 @@ class Standing(Value):
 
     @property
     def share(self) -> float:
-        """How much of the limit that is nearer is spent; 0 without limits."""
+        """The fraction spent of the limit that will be reached first; 0 without limits."""
         shares = [self.current_spend / self.limit] if self.limit else []
         shares += [self.tokens_used / self.tokens_limit] if self.tokens_limit else []
         return max(shares, default=0.0)
 
 
 def standing(state: SessionState, *, limit_cost: float = 0.0, limit_tokens: int = 0) -> Standing:
-    """How a session stands against its own limits, or else against those that are given."""
+    """What a session has spent of its own limits or, where it has none, of those passed in."""
     budget = state.budget
     spent, used = state.metrics.estimated_cost, budget.tokens_used
     cost, tokens = budget.limit_cost or limit_cost, budget.limit_tokens or limit_tokens
@@ -93,12 +94,12 @@ def _options(id: str, spent: float, cost: float, used: int, tokens: int) -> tupl
     raised += [f"--limit-tokens {int(_twice(max(used, tokens)))}"] if tokens else []
     return (
         Option(
-            "continue_limited", "go on with what is under way, as sparingly as possible",
+            "continue_limited", "finish what is under way, as sparingly as possible",
             f"segue budget {id} --go-on && segue resume {id}",
         ),
         Option("pause", "stay paused; everything is saved", f"segue resume {id}"),
         Option(
-            "increase_budget", "raise the limit and go on",
+            "increase_budget", "raise the limit and continue",
             f"segue budget {id} {' '.join(raised)} && segue resume {id}",
         ),
     )  # fmt: skip

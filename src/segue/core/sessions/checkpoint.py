@@ -1,7 +1,7 @@
-"""A checkpoint: any mix of changes of a session, made in one commit; with a name, a state to come back to.
+"""A checkpoint: any number of changes to a session in one commit and, with a name, a state to rewind to.
 
-The one shape of it. The command line, the library, the tools of MCP, REST and the API of Aegis Memory
-translate what they are given into it, and ``commands`` says what it comes to, in one order for all.
+The command line, the library, the MCP tools, REST and the API of Aegis Memory all translate their input into
+a ``Checkpoint``; ``commands`` then gives the same commands in the same order for all of them.
 """
 
 from __future__ import annotations
@@ -16,85 +16,92 @@ THREAD_STATUS = "in_progress"
 
 
 class Checkpoint(Value):
-    """What changed. A text that is None is left as it is."""
+    """The changes to make. A text that is None stays as it is."""
 
     done: tuple[str, ...] = ()
-    """Items, by their text or their number as in ``#3``."""
+    """Items, by their text or by their number, as in ``#3``."""
     begin: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
     block: tuple[tuple[str, str], ...] = ()
-    """(item, reason)."""
+    """Pairs of an item and a reason."""
     unblock: tuple[str, ...] = ()
     drop: tuple[tuple[str, str], ...] = ()
-    """(item, reason)."""
+    """Pairs of an item and a reason."""
     stay: bool = False
-    """Do not begin the next item instead of a blocked one."""
+    """Do not start the next item in place of a blocked one."""
     note: str | None = None
     decide: tuple[tuple[str, str], ...] = ()
-    """(choice, why)."""
+    """Pairs of a choice and the reason for it."""
     ask: tuple[str, ...] = ()
     answer: tuple[tuple[str, str], ...] = ()
-    """(question, answer)."""
+    """Pairs of a question and its answer."""
     thread: tuple[tuple[str, str], ...] = ()
-    """(topic, status); without a status it is in progress."""
+    """Pairs of a topic and a status; an empty status means that it is in progress."""
     focus: str | None = None
     """``FILE[:POSITION]``."""
     learn: tuple[str, ...] = ()
     error: tuple[str, ...] = ()
     solved: tuple[tuple[str, str], ...] = ()
-    """(error, solution)."""
+    """Pairs of an error and its solution."""
     summary: str | None = None
     goal: str | None = None
     name: str | None = None
 
 
 def commands(checkpoint: Checkpoint) -> list[Command]:
-    """What a checkpoint comes to; UsageError if it says nothing, or something that cannot be."""
-    wanted = checkpoint
-    made: list[Command] = [*_of_items(wanted), *_of_knowledge(wanted)]
-    if wanted.focus is not None:
-        file, position = focus_in(wanted.focus)
-        made.append(do.Focus(file=file, position=position))
-    if wanted.summary is not None or wanted.goal is not None:
-        if wanted.goal is not None and not wanted.goal.strip():
+    """The commands that make a checkpoint.
+
+    Raises UsageError if it is empty or one of its texts is not valid.
+    """
+    result: list[Command] = [*_item_commands(checkpoint), *_knowledge_commands(checkpoint)]
+    if checkpoint.focus is not None:
+        file, position = focus_in(checkpoint.focus)
+        result.append(do.Focus(file=file, position=position))
+    if checkpoint.summary is not None or checkpoint.goal is not None:
+        if checkpoint.goal is not None and not checkpoint.goal.strip():
             raise UsageError("the goal is empty", hint="say in a few words what you want to achieve")
-        made.append(do.Describe(goal=wanted.goal, summary=wanted.summary))
-    if wanted.note is not None:
-        made.append(do.Note(wanted.note))
-    if wanted.name is not None:
-        made.append(do.Mark(clean_name(wanted.name, what="checkpoint's name"), wanted.note or ""))
-    if not made:
-        hint = "say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`"
-        raise UsageError("the checkpoint is empty", hint=hint)
-    return made
+        result.append(do.Describe(goal=checkpoint.goal, summary=checkpoint.summary))
+    if checkpoint.note is not None:
+        result.append(do.Note(checkpoint.note))
+    if checkpoint.name is not None:
+        name = clean_name(checkpoint.name, what="checkpoint's name")
+        result.append(do.Mark(name, checkpoint.note or ""))
+    if not result:
+        raise UsageError(
+            "the checkpoint is empty",
+            hint="say what is done, begun, blocked or learnt, or give a name; see `segue checkpoint --help`",
+        )
+    return result
 
 
-def _of_items(wanted: Checkpoint) -> list[Command]:
-    is_quiet = bool(wanted.done) or bool(wanted.note)
+def _item_commands(checkpoint: Checkpoint) -> list[Command]:
+    is_quiet = bool(checkpoint.done) or bool(checkpoint.note)
     return [
-        *(do.Drop(item, reason) for item, reason in wanted.drop),
-        *(do.Add(item) for item in wanted.add),
-        *(do.Done(item) for item in wanted.done),
-        *(do.Unblock(item) for item in wanted.unblock),
-        *(do.Block(item, reason, wanted.stay) for item, reason in wanted.block),
-        *(do.Begin(item, is_quiet) for item in wanted.begin),
+        *(do.Drop(item, reason) for item, reason in checkpoint.drop),
+        *(do.Add(item) for item in checkpoint.add),
+        *(do.Done(item) for item in checkpoint.done),
+        *(do.Unblock(item) for item in checkpoint.unblock),
+        *(do.Block(item, reason, checkpoint.stay) for item, reason in checkpoint.block),
+        *(do.Begin(item, is_quiet) for item in checkpoint.begin),
     ]
 
 
-def _of_knowledge(wanted: Checkpoint) -> list[Command]:
+def _knowledge_commands(checkpoint: Checkpoint) -> list[Command]:
     return [
-        *(do.Decide(text, why) for text, why in wanted.decide),
-        *(do.Ask(text) for text in wanted.ask),
-        *(do.Answer(question, answer) for question, answer in wanted.answer),
-        *(do.Thread(topic, status or THREAD_STATUS) for topic, status in wanted.thread),
-        *(do.Learn(text) for text in wanted.learn),
-        *(do.Fail(text) for text in wanted.error),
-        *(do.Solve(error, solution) for error, solution in wanted.solved),
+        *(do.Decide(text, why) for text, why in checkpoint.decide),
+        *(do.Ask(text) for text in checkpoint.ask),
+        *(do.Answer(question, answer) for question, answer in checkpoint.answer),
+        *(do.Thread(topic, status or THREAD_STATUS) for topic, status in checkpoint.thread),
+        *(do.Learn(text) for text in checkpoint.learn),
+        *(do.Fail(text) for text in checkpoint.error),
+        *(do.Solve(error, solution) for error, solution in checkpoint.solved),
     ]
 
 
 def focus_in(text: str) -> tuple[str, str]:
-    """(file, position) of ``FILE[:POSITION]``: a line, or the name of a function; a colon that belongs to the
-    path itself is none."""
+    """The file and the position in ``FILE[:POSITION]``; the position is a line or the name of a function.
+
+    A colon that is part of the path does not separate them.
+    """
     file, colon, position = text.rpartition(":")
     return (file, position) if colon and file and not set(position) & set("/\\") else (text, "")

@@ -1,4 +1,4 @@
-"""Cleaning of commands: every text in one passes ``clean_text`` before it becomes durable."""
+"""Cleaning of commands: every text in a command passes ``clean_text`` before it becomes durable."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MAY_BE_EMPTY = {
 
 
 def clean_command(command: C, mask: Mask | None = None) -> C:
-    """The command with every text in it cleaned; names are checked, empty wishes refused."""
+    """The command with every text in it cleaned. Raises UsageError if a text that is required is empty."""
     changes: dict[str, Any] = {}
     for field, required in _fields(type(command)):
         value = getattr(command, field)
@@ -58,7 +58,7 @@ def clean_command(command: C, mask: Mask | None = None) -> C:
 
 @cache
 def _fields(kind: type[Command]) -> tuple[tuple[str, bool], ...]:
-    """The fields of a command that may hold text, and whether they must."""
+    """The fields of a command that may contain text, and whether the text is required."""
     if kind in (Rewind, SaveAgent):
         return ()
     plain = ("bool", "int", "float")
@@ -77,25 +77,25 @@ def _clean_nested(value: Any, what: str, mask: Mask | None) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(_clean_nested(v, what, mask) for v in value)
     if isinstance(value, Check):
-        return _as_it_is(value, mask)
+        return _verified(value, mask)
     if isinstance(value, msgspec.Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         return msgspec.structs.replace(value, **{k: _clean_nested(v, what, mask) for k, v in fields.items()})
     if isinstance(value, int | float) and not -(2.0**63) <= value < 2.0**63:
         raise UsageError(
-            f"{what}: {value} is too large, or no number", hint="whole numbers have 64 bits here"
+            f"{what}: {value} cannot be stored", hint="numbers must be finite and fit into 64 bits"
         )
     return value
 
 
-def _as_it_is(check: Check, mask: Mask | None) -> Check:
-    """A check that needs no cleaning: a command that was mended would be another one."""
+def _verified(check: Check, mask: Mask | None) -> Check:
+    """The check, unless it would need cleaning: a cleaned command would be another one."""
     texts = [("command", word) for word in check.command]
     texts += [("environment", text) for pair in check.environment.items() for text in ("=".join(pair), *pair)]
     for name, text in (*texts, ("folder", check.folder), ("pattern", check.pattern)):
         if clean_text(text, what=name, mask=mask) != text:
             raise UsageError(
-                f"the check's {name} holds a secret or control characters",
-                hint="name the variable that has the secret; `check_environment` lets it through",
+                f"the check's {name} contains a secret or control characters",
+                hint="keep a secret in an environment variable, and name that in `check_environment`",
             )
     return check

@@ -1,7 +1,7 @@
-"""What a command is, and what it may come to: the base of all of them, apart from any one.
+"""The base class of commands, and what deciding one can result in.
 
-Flags say when a command may be decided again and who may give it. What it comes to is decided by its row in
-``commands._DECIDERS``, or by the command itself (``Decides``); a test holds that it is exactly one of them.
+Class flags say when a command may be decided again and who may give it. A command is decided either by its
+entry in ``commands._DECIDERS`` or by its own method ``outcome`` (see ``Decides``), never by both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Bodies = list[Body]
 
 
 class Refusal(Value):
-    """A command that cannot be: the code of the error that the service raises, and its words."""
+    """A command that is not possible: the code, the message and the hint of the error to raise."""
 
     code: str
     message: str
@@ -24,23 +24,23 @@ class Refusal(Value):
 
 
 class Command(Value, tag=True, tag_field="command", omit_defaults=True):
-    """Base of all commands."""
+    """The base of all commands."""
 
     MERGES: ClassVar[bool] = True
-    """Whether it may be decided again behind any event of somebody else."""
+    """Whether it may be decided again after somebody else's events were appended first."""
     CLASHES: ClassVar[tuple[str, ...]] = ()
-    """Kinds of events behind which it may not, although MERGES."""
+    """Kinds of events after which it may not be decided again, although it merges."""
     ANYTIME: ClassVar[bool] = False
-    """Whether a session that is over takes it."""
+    """Whether it is possible in a session that is over."""
     LOOKS: ClassVar[bool] = False
-    """Whether it replaces something, and so is decided in the newest state, not the last one seen."""
+    """Whether it replaces something, so that it must be decided on the newest state, not on a cached one."""
     SIGNED: ClassVar[bool] = False
-    """Whether it has a field ``by`` that says who declares it: set here, whatever stood in it."""
+    """Whether it has a field ``by`` for the actor, which is overwritten when the command is decided."""
     WITNESSED: ClassVar[bool] = False
-    """Whether it says what Segue itself saw, and so comes from a service and from nobody else."""
+    """Whether it records what Segue itself observed, so that only services may issue it."""
 
 
 class Decides(Protocol):
-    """A command that brings its own decision."""
+    """A command that is decided by its own method."""
 
     def outcome(self, state: SessionState) -> Bodies | Refusal: ...

@@ -1,9 +1,8 @@
-"""Commands, and what they come to: ``decide(state, command) -> events or a Refusal``.
+"""Commands, and how they are decided: ``decide(state, command)`` returns event bodies or a Refusal.
 
-Pure. A command that finds its wish fulfilled gives no events: finishing an item twice is
-finishing it once. (What only adds, a note or a finding, adds again.) ``merges`` says whether a
-command may be decided again after somebody else's event came first: finishing an item, yes;
-pausing the session, no.
+A command whose result is already there gives no events, so finishing an item twice is the same as finishing
+it once. (What only adds, such as a note or a finding, adds again.) ``merges`` says whether a command may be
+decided again after somebody else's event came first: finishing an item may, pausing the session may not.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from ..base.values import Value, whole
+from ..base.values import Value, count, parse_digits
 from ..features.verdict import gate
 from ..journal.event import Draft, Event, draft, read_body
 from . import events as ev
@@ -88,13 +87,13 @@ class Learn(Command):
 
 
 class Fail(Command):
-    """An error was seen."""
+    """Record an error."""
 
     error: str
 
 
 class Solve(Command):
-    """An error was solved."""
+    """Record how an error was solved."""
 
     error: str
     solution: str
@@ -170,7 +169,7 @@ class Mark(Command):
 
 
 class Rewind(Command):
-    """Back to the state of a version; that state comes with the command."""
+    """Go back to the state of an earlier version, which the caller has to provide."""
 
     MERGES = False
     ANYTIME = True
@@ -196,11 +195,11 @@ class Complete(Command):
     ANYTIME = True
     summary: str = ""
     force: str = ""
-    """Why it is completed although not everything is proven."""
+    """The reason to complete it although not everything is proven."""
     covered: dict[str, str] = {}
-    """Of each feature, the hash over its covered files of now; without it nothing is proven."""
+    """The current hash of the covered files for each feature id; a feature without one is not proven."""
     attest: bool = True
-    """Whether somebody's word counts where there is no check."""
+    """Whether attestations count for steps without a check."""
 
 
 class Abandon(Command):
@@ -218,7 +217,7 @@ PAUSE_CAUSES = ("user", "budget", "timeout", "error", "system", "unknown")
 
 
 def decide(state: SessionState, command: Command) -> Bodies | Refusal:
-    """What a command comes to in a state."""
+    """The bodies of the events that a command leads to in a state, or a refusal."""
     if not state.version and not isinstance(command, Create):
         return Refusal(
             "unknown_session", "there is no such session", "`segue list --all` names those that exist"
@@ -226,16 +225,16 @@ def decide(state: SessionState, command: Command) -> Bodies | Refusal:
     if state.version and state.status not in OPEN and not command.ANYTIME and not isinstance(command, Create):
         return Refusal(
             "session_over",
-            f"session {state.id} is {state.status} since {state.ended[:16]}",
-            "start a new one with `segue start`, or take the last command back with `segue undo`",
+            f"session {state.id} was {state.status} at {state.ended[:16]}",
+            "start a new one with `segue start`, or undo the last command with `segue undo`",
         )
     decider = _DECIDERS.get(type(command))
-    found: Bodies | Refusal = decider(state, command) if decider else cast(Decides, command).outcome(state)
-    return found
+    outcome: Bodies | Refusal = decider(state, command) if decider else cast(Decides, command).outcome(state)
+    return outcome
 
 
 def merges(command: Command, event: Event) -> bool:
-    """Whether the command may be decided again behind this event of somebody else."""
+    """Whether the command may be decided again after this event of somebody else."""
     if isinstance(command, SaveAgent | NoteAgent | DropAgent):
         body = read_body(event)
         theirs = isinstance(body, ev.AgentSaved | ev.AgentDropped) and body.agent == command.agent
@@ -255,34 +254,35 @@ def _create(state: SessionState, c: Create) -> Bodies | Refusal:
 
 
 def resolve_item(state: SessionState, text: str) -> str | Refusal:
-    """The item that ``#3`` or a text means; a text that is not in the plan means itself."""
+    """The text of the item that ``#3`` or a text refers to; a text that is not in the plan is returned as
+    is."""
     if text.startswith("#") and text[1:].isdecimal():
-        place = whole(text[1:]) - 1
-        if not 0 <= place < len(state.items):
+        index = parse_digits(text[1:]) - 1
+        if not 0 <= index < len(state.items):
             return Refusal(
                 "usage",
-                f"there is no item {text[:99]}: the plan has {len(state.items)}",
+                f"there is no item {text[:99]}; the plan has {count(len(state.items), 'item')}",
                 "see `segue status`",
             )
-        return state.items[place].text
-    place = find_item(state, text)
-    return state.items[place].text if place >= 0 else text
+        return state.items[index].text
+    index = find_item(state, text)
+    return state.items[index].text if index >= 0 else text
 
 
 def _status(state: SessionState, text: str) -> str:
-    place = find_item(state, text)
-    return state.items[place].status if place >= 0 else ""
+    index = find_item(state, text)
+    return state.items[index].status if index >= 0 else ""
 
 
-def _move(state: SessionState, wish: str, status: str, body: Any, *more: Any) -> Bodies | Refusal:
-    place = state.items.find(key(wish), key_of) if wish[:1] != "#" else -1
-    if place >= 0:
-        item = state.items[place]
-        return [] if item.status == status else [body(item.text, *more)]
-    text = resolve_item(state, wish) if wish[:1] == "#" else wish
+def _move(state: SessionState, name: str, status: str, body: Any, *details: Any) -> Bodies | Refusal:
+    index = state.items.find(key(name), key_of) if name[:1] != "#" else -1
+    if index >= 0:
+        item = state.items[index]
+        return [] if item.status == status else [body(item.text, *details)]
+    text = resolve_item(state, name) if name[:1] == "#" else name
     if isinstance(text, Refusal):
         return text
-    return [] if text != wish and _status(state, text) == status else [body(text, *more)]
+    return [] if text != name and _status(state, text) == status else [body(text, *details)]
 
 
 def _add(state: SessionState, c: Add) -> Bodies | Refusal:
@@ -296,11 +296,11 @@ def _block(state: SessionState, c: Block) -> Bodies | Refusal:
     text = resolve_item(state, c.item)
     if isinstance(text, Refusal):
         return text
-    place = find_item(state, text)
-    if place >= 0 and state.items[place].status == "blocked" and state.items[place].reason == c.reason:
+    index = find_item(state, text)
+    if index >= 0 and state.items[index].status == "blocked" and state.items[index].reason == c.reason:
         return []
     bodies: Bodies = [ev.ItemBlocked(text, c.reason)]
-    if state.active == (place,) and state.next and not c.stay:
+    if state.active == (index,) and state.next and not c.stay:
         bodies.append(ev.ItemBegun(state.items[state.next[0]].text, quiet=True))
     return bodies
 
@@ -315,12 +315,12 @@ def _unblock(state: SessionState, c: Unblock) -> Bodies | Refusal:
 def _answer(state: SessionState, c: Answer) -> Bodies | Refusal:
     text = c.question
     if text.startswith("#") and text[1:].isdecimal():
-        if not 0 < whole(text[1:]) <= len(state.questions):
-            told = f"there is no question {text[:99]}: those asked are {len(state.questions)}"
-            return Refusal("usage", told, "see `segue status`")
-        text = state.questions[whole(text[1:]) - 1].text
-    place = find_question(state, text)
-    if place >= 0 and state.questions[place].answer == c.answer:
+        if not 0 < parse_digits(text[1:]) <= len(state.questions):
+            message = f"there is no question {text[:99]}; {len(state.questions)} were asked"
+            return Refusal("usage", message, "see `segue status`")
+        text = state.questions[parse_digits(text[1:]) - 1].text
+    index = find_question(state, text)
+    if index >= 0 and state.questions[index].answer == c.answer:
         return []
     return [ev.Answered(text, c.answer)]
 
@@ -330,8 +330,8 @@ def _ask(state: SessionState, c: Ask) -> Bodies:
 
 
 def _fail(state: SessionState, c: Fail) -> Bodies:
-    place = find_trouble(state, c.error)
-    return [] if place >= 0 and not state.troubles[place].solution else [ev.ErrorSeen(c.error)]
+    index = find_trouble(state, c.error)
+    return [] if index >= 0 and not state.troubles[index].solution else [ev.ErrorSeen(c.error)]
 
 
 def _decide(state: SessionState, c: Decide) -> Bodies:
@@ -347,18 +347,16 @@ def _describe(state: SessionState, c: Describe) -> Bodies:
 
 def _rewind(state: SessionState, c: Rewind) -> Bodies | Refusal:
     if c.name and state.status not in OPEN:
-        return Refusal(
-            "session_over", f"session {state.id} is {state.status}", "take that back with `segue undo`"
-        )
+        return Refusal("session_over", f"session {state.id} is {state.status}", "`segue undo` reopens it")
     patch = difference(state, c.then, lifecycle=c.lifecycle)
-    return (
-        [ev.Rewound(c.to, patch, c.name)] if patch or c.lifecycle else []
-    )  # an undo counts, or is done again
+    if not patch and not c.lifecycle:  # an undo is recorded even if it changes nothing, or it would recur
+        return []
+    return [ev.Rewound(c.to, patch, c.name)]
 
 
 def _pause(state: SessionState, c: Pause) -> Bodies | Refusal:
     if c.cause not in PAUSE_CAUSES:
-        return Refusal("usage", f"unknown cause of a pause: {c.cause}", "one of " + ", ".join(PAUSE_CAUSES))
+        return Refusal("usage", f"unknown pause cause: {c.cause}", "use one of " + ", ".join(PAUSE_CAUSES))
     return [] if state.status == "paused" else [ev.SessionPaused(c.reason, c.cause)]
 
 
@@ -368,30 +366,27 @@ def _resume(state: SessionState, c: Resume) -> Bodies | Refusal:
 
 def _complete(state: SessionState, c: Complete) -> Bodies | Refusal:
     if state.status == "abandoned":
-        return Refusal(
-            "session_over", f"session {state.id} was abandoned", "take that back with `segue undo`"
-        )
+        return Refusal("session_over", f"session {state.id} was abandoned", "`segue undo` reopens it")
     if state.status == "completed":
         return []
-    look = gate(state, c.covered, attest=c.attest)
-    if not look.ok and not c.force:
-        return Refusal("unverified_features", look.text, look.hint)
-    unproven = [f"{one.id} {one.status}: {one.reason}" for one in look.unproven]
+    verdict = gate(state, c.covered, attest=c.attest)
+    if not verdict.ok and not c.force:
+        return Refusal("unverified_features", verdict.text, verdict.hint)
+    unproven = [f"{feature.id} {feature.status}: {feature.reason}" for feature in verdict.unproven]
     forced = c.force if unproven else ""
-    return [ev.Completed(c.summary, look.counts.passing, unproven, forced, list(look.changes))]
+    return [ev.Completed(c.summary, verdict.counts.passing, unproven, forced, list(verdict.changes))]
 
 
 def _abandon(state: SessionState, c: Abandon) -> Bodies | Refusal:
     if state.status == "completed":
-        return Refusal("session_over", f"session {state.id} is completed", "take that back with `segue undo`")
+        return Refusal("session_over", f"session {state.id} is completed", "`segue undo` reopens it")
     return [] if state.status == "abandoned" else [ev.Abandoned(c.reason)]
 
 
-def _unknown(values: Mapping[str, Any], part: Any) -> Refusal | None:
-    """A refusal if any of these values is of no field of this part."""
+def _unknown_field(values: Mapping[str, Any], part: Any) -> Refusal | None:
     fields = [f for f in part.__struct_fields__ if f not in ("pieces", "size", "saved_at")]
     wrong = next((name for name in values if name not in fields), None)
-    return Refusal("usage", f"unknown field `{wrong}`", "one of " + ", ".join(fields)) if wrong else None
+    return Refusal("usage", f"unknown field `{wrong}`", "use one of " + ", ".join(fields)) if wrong else None
 
 
 _DECIDERS: dict[type[Command], Any] = {
@@ -413,9 +408,9 @@ _DECIDERS: dict[type[Command], Any] = {
     Focus: lambda s, c: [ev.FocusSet(c.note_id, c.note_title, c.file, c.position)],
     LoadNotes: lambda s, c: [ev.NotesLoaded(list(c.ids), c.tokens, c.paths)],
     SeeChanges: lambda s, c: [] if s.changes == c.changes else [ev.ChangesSeen(list(c.changes))],
-    NoteContext: lambda s, c: _unknown(c.values, s.context) or [ev.ContextNoted(c.values)],
-    Count: lambda s, c: _unknown(c.counts, s.metrics) or [ev.Counted(c.counts)],
-    NoteAgent: lambda s, c: _unknown(c.values, AgentState()) or [ev.AgentNoted(c.agent, c.values)],
+    NoteContext: lambda s, c: _unknown_field(c.values, s.context) or [ev.ContextNoted(c.values)],
+    Count: lambda s, c: _unknown_field(c.counts, s.metrics) or [ev.Counted(c.counts)],
+    NoteAgent: lambda s, c: _unknown_field(c.values, AgentState()) or [ev.AgentNoted(c.agent, c.values)],
     SaveAgent: lambda s, c: [ev.AgentSaved(c.agent, c.size, list(c.splices))],
     DropAgent: lambda s, c: [ev.AgentDropped(c.agent)] if c.agent in s.agents else [],
     Describe: _describe,
@@ -430,7 +425,7 @@ _DECIDERS: dict[type[Command], Any] = {
 
 
 class DecidedBatch(Value):
-    """Several commands decided one behind the other: what they come to, and the state then."""
+    """The outcome of several commands: the drafts of their events, and the state after them."""
 
     drafts: list[Draft]
     state: SessionState
@@ -439,7 +434,7 @@ class DecidedBatch(Value):
 def decide_all(
     state: SessionState, commands: Sequence[Command], *, at: str, actor: str, run: str
 ) -> DecidedBatch | Refusal:
-    """All commands or none: each is decided in the state that those before it lead to."""
+    """Decide several commands, each in the state that those before it lead to; one refusal refuses all."""
     drafts: list[Draft] = []
     for command in commands:
         outcome = decide(state, replace(command, by=actor) if command.SIGNED else command)

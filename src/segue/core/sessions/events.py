@@ -1,4 +1,4 @@
-"""What is declared of sessions, working trees and holds: the bodies of their events."""
+"""The bodies of events about sessions, working trees, holds and pending commands."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Completed(Body):
     KIND = "session.completed"
     summary: str = ""
     proven: int = 0
-    """How many features were proven at that moment."""
+    """How many features were proven at that time."""
     unproven: list[str] = []
-    """Those that were not, with what is wrong: there are some only if it was forced."""
+    """Those that were not, with the problem of each. There are some only if completion was forced."""
     forced: str = ""
-    """The reason that was given for completing all the same."""
+    """The reason for completing the session all the same."""
     changes: list[str] = []
-    """What was removed or changed of features on the way."""
+    """What was removed or changed in features during the session."""
 
 
 class Abandoned(Body):
@@ -67,7 +67,7 @@ class Handed(Body):
 class Rewound(Body):
     KIND = "session.rewound"
     to: int
-    """The version whose state this brings back."""
+    """The version whose state is restored."""
     patch: dict[str, Any]
     name: str = ""
     """The checkpoint's name; empty for an undo."""
@@ -76,12 +76,12 @@ class Rewound(Body):
 class Imported(Body):
     KIND = "session.imported"
     lifecycle: dict[str, Any]
-    """Status, times, reasons and active seconds, as the document has them."""
+    """Status, times, reasons and active seconds from the document."""
     source: str = ""
     form: list[dict[str, Any]] = []
-    """Where the document is written otherwise than Segue would: see ``yamlform.differences``."""
+    """How the document differs from what Segue would write: see ``session_yaml.differences``."""
     imported: str = ""
-    """When it was imported; the envelope has the document's own time."""
+    """The time of the import; the envelope has the document's own time."""
 
 
 # -- plan --------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ class ItemBegun(Body):
     KIND = "item.begun"
     text: str
     quiet: bool = False
-    """Begun as a consequence of another action of the same commit, which stays the last one."""
+    """Whether another action of the same commit caused it, which then remains the last action."""
 
 
 class ItemDone(Body):
@@ -187,7 +187,7 @@ class NotesLoaded(Body):
 class ChangesSeen(Body):
     KIND = "changes.seen"
     changes: list[tuple[str, str]]
-    """(file, created | modified | deleted): the whole list, replacing the one before."""
+    """Pairs of a file and created, modified or deleted. The list replaces the one before."""
 
 
 class ContextNoted(Body):
@@ -205,7 +205,7 @@ class BudgetSet(Body):
     KIND = "budget.set"
     limit_cost: float | None = None
     limit_tokens: int | None = None
-    """0: no limit; left out: as before."""
+    """For both limits, 0 means no limit and None means unchanged."""
     limited: bool | None = None
 
 
@@ -229,9 +229,9 @@ class AgentSaved(Body):
     KIND = "agent.saved"
     agent: str
     size: int
-    """Bytes of the whole value."""
+    """The size of the whole value in bytes."""
     splices: list[tuple[int, int, list[str]]]
-    """(place, how many go, hex hashes that come), applied in order to the pieces of before."""
+    """Index, number of pieces to remove there, and hex hashes to insert; applied in order."""
 
 
 class AgentDropped(Body):
@@ -258,7 +258,7 @@ class TreeBound(Body):
 class TreeCurrent(Body):
     KIND = "tree.current"
     session: str
-    """Empty: no session is current."""
+    """Empty if no session is current any more."""
 
 
 class Trusted(Body):
@@ -296,17 +296,17 @@ class HoldReleased(Body):
 class PendingRefused(Body):
     KIND = "pending.refused"
     what: str
-    """What was declared while the store could not be reached, in words."""
+    """The command that was given while the store could not be reached, in words."""
     reason: str
     declared: str = ""
-    """When it was."""
+    """When it was given."""
 
 
 class PendingBrought(Body):
     KIND = "pending.brought"
     id: str
-    """The record that was kept while the store could not be reached."""
+    """The id of the record that was kept while the store could not be reached."""
     session: str
     declared: str = ""
     refused: str = ""
-    """Why it was not taken; empty if it was."""
+    """Why it was refused; empty if it was saved."""

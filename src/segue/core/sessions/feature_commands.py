@@ -1,8 +1,8 @@
-"""Commands about features, and what they come to.
+"""Commands about features.
 
-Who declares something counts here: an agent may add to what a person set, and may not drop or weaken it.
-There is no command that makes a feature pass. ``RecordRun`` and ``BeginChecks`` say what Segue itself
-did, and are taken from the service that runs checks, from nobody else.
+The actor matters here: an agent may add to what a person set, but may not remove or weaken it. No command
+makes a feature pass. ``RecordRun`` and ``BeginChecks`` record what Segue itself did, so only the service that
+runs checks may issue them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from ..base.values import whole
+from ..base.values import count, parse_digits
 from ..features import events as feature_events
 from ..features.checks import PERSON, Check
 from ..features.model import Feature
@@ -20,28 +20,29 @@ from ..features.verdict import DECLARED, definition_of, steps_of, unchecked_step
 from .command import Bodies, Command, Refusal
 from .state import SessionState
 
-_WHOLE = "its own steps, checks and covered paths stay; new ones may be added"
+_ONLY_ADD = "leave its steps, checks and covered paths as they are; new ones may be added"
 
 
 class _Signed(Command):
     SIGNED: ClassVar[bool] = True
 
 
-def _unknown(id: str) -> Refusal:
-    return Refusal("unknown_feature", f"there is no feature {id!r}", "`segue feature list` names them")
+def _unknown_feature(id: str) -> Refusal:
+    return Refusal("unknown_feature", f"there is no feature {id!r}", "`segue feature list` shows them")
 
 
-def _checks(checks: Sequence[Check], steps: int, by: str, source: str) -> tuple[Check, ...] | Refusal:
-    """The checks, signed, each once; a refusal if one proves a step that is not there."""
-    found: dict[str, Check] = {}
+def _signed_checks(checks: Sequence[Check], steps: int, by: str, source: str) -> tuple[Check, ...] | Refusal:
+    """The checks without duplicates, with their author set; a refusal if one of them is not valid."""
+    signed: dict[str, Check] = {}
     for check in checks:
         if not check.command or not all(check.command[:1]):
-            return Refusal("usage", "a check without a command", "for example: --check 'pytest -q'")
+            return Refusal("usage", "a check needs a command", "for example: --check 'pytest -q'")
         wrong = next((number for number in check.proves if not 1 <= number <= max(1, steps)), None)
         if wrong is not None:
-            return Refusal("usage", f"there is no step {wrong}: the feature has {steps}", "count from 1")
-        found.setdefault(check.hash, replace(check, by=by, source=source))
-    return tuple(found.values())
+            message = f"there is no step {wrong}; the feature has {count(steps, 'step')}"
+            return Refusal("usage", message, "steps are numbered from 1")
+        signed.setdefault(check.hash, replace(check, by=by, source=source))
+    return tuple(signed.values())
 
 
 class AddFeature(_Signed):
@@ -56,18 +57,17 @@ class AddFeature(_Signed):
     by: str = ""
 
     def outcome(self, state: SessionState) -> Bodies | Refusal:
-        checks = _checks(self.checks, len(self.steps), self.by, self.source)
+        checks = _signed_checks(self.checks, len(self.steps), self.by, self.source)
         if isinstance(checks, Refusal):
             return checks
         steps = tuple(dict.fromkeys(self.steps))
         old = state.features.get(self.id)
         if old is not None:
-            same = (old.description, old.steps, [c.hash for c in old.checks], old.covers)
-            if same == (self.description, steps, [c.hash for c in checks], self.covers):
+            before = (old.description, old.steps, [c.hash for c in old.checks], old.covers)
+            if before == (self.description, steps, [c.hash for c in checks], self.covers):
                 return []
-            return Refusal(
-                "feature_exists", f"there is a feature {self.id!r} already", "see `segue feature change`"
-            )
+            hint = "change it with `segue feature change`"
+            return Refusal("feature_exists", f"feature {self.id!r} exists already", hint)
         return [
             feature_events.FeatureAdded(
                 self.id, self.description, self.category, list(steps), list(checks), list(self.covers),
@@ -92,7 +92,7 @@ class ChangeFeature(_Signed):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.id)
         if old is None:
-            return _unknown(self.id)
+            return _unknown_feature(self.id)
         steps = old.steps if self.steps is None else tuple(dict.fromkeys(self.steps))
         checks = self._checks(old, len(steps))
         if isinstance(checks, Refusal):
@@ -105,7 +105,7 @@ class ChangeFeature(_Signed):
         if new == old:
             return []
         if self.by != PERSON and old.by == PERSON and (weaker := _weaker(old, new)):
-            return Refusal("refused", f"{self.id} was set by a person, and {weaker}", _WHOLE)
+            return Refusal("refused", f"{self.id} was set by a person, and {weaker}", _ONLY_ADD)
         return [
             feature_events.FeatureChanged(
                 self.id,
@@ -120,32 +120,32 @@ class ChangeFeature(_Signed):
         ]
 
     def _checks(self, old: Feature, steps: int) -> tuple[Check, ...] | Refusal:
-        """Old ones stay whose they were."""
+        """The checks after the change. Those that were there before keep their author."""
         if self.checks is None:
             return old.checks
-        mine = _checks(self.checks, steps, self.by, self.source)
-        if isinstance(mine, Refusal):
-            return mine
+        checks = _signed_checks(self.checks, steps, self.by, self.source)
+        if isinstance(checks, Refusal):
+            return checks
         known = {check.hash: check for check in old.checks}
         return tuple(
             replace(check, by=known[check.hash].by, source=known[check.hash].source)
             if check.hash in known
             else check
-            for check in mine
+            for check in checks
         )
 
 
 def _weaker(old: Feature, new: Feature) -> str:
-    """How a feature would be easier to prove than before; empty if it would not."""
+    """Why a change would make a feature easier to prove; empty if it would not."""
     if old.description != new.description:
-        return "an agent may not say otherwise what it is"
+        return "an agent may not change its description"
     if new.steps[: len(old.steps)] != old.steps or (not old.steps and new.steps):
-        return "an agent may not drop or change its steps"
-    kept = {check.hash: check.proves for check in new.checks}
-    if any(kept.get(check.hash) != check.proves for check in old.checks):
-        return "an agent may not drop or change its checks"
+        return "an agent may not remove or change its steps"
+    proves = {check.hash: check.proves for check in new.checks}
+    if any(proves.get(check.hash) != check.proves for check in old.checks):
+        return "an agent may not remove or change its checks"
     if old.covers != new.covers and (not old.covers or not set(old.covers) <= set(new.covers)):
-        return "an agent may not cover less"
+        return "an agent may not reduce what it covers"
     return ""
 
 
@@ -159,14 +159,15 @@ class RemoveFeature(_Signed):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.id)
         if old is None:
-            return _unknown(self.id)
+            return _unknown_feature(self.id)
         if self.by != PERSON and old.by == PERSON:
-            return Refusal("refused", f"{self.id} was set by a person: an agent may not drop it", _WHOLE)
+            message = f"{self.id} was set by a person, and an agent may not remove it"
+            return Refusal("refused", message, _ONLY_ADD)
         return [feature_events.FeatureRemoved(self.id, self.reason)]
 
 
 class MoveFeature(Command):
-    """Say how far it is. Nobody can say that it passes."""
+    """Set the declared status of a feature. ``passing`` cannot be declared."""
 
     id: str
     status: str
@@ -178,9 +179,9 @@ class MoveFeature(Command):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.id)
         if old is None:
-            return _unknown(self.id)
+            return _unknown_feature(self.id)
         if self.status not in DECLARED:
-            return Refusal("usage", f"unknown status: {self.status}", "one of " + ", ".join(DECLARED))
+            return Refusal("usage", f"unknown status: {self.status}", "use one of " + ", ".join(DECLARED))
         now = (old.status, old.reason, old.implemented_by, old.notes, old.claim)
         new = (
             self.status, self.reason, self.implemented_by or old.implemented_by, self.notes or old.notes,
@@ -196,7 +197,7 @@ class MoveFeature(Command):
 
 
 class AttestStep(Command):
-    """Give a name and a note for a step that no check proves. The service adds what is covered."""
+    """Attest, with a name and a note, to a step that no check proves. The service fills in ``covered``."""
 
     LOOKS = True
     WITNESSED: ClassVar[bool] = True
@@ -210,17 +211,17 @@ class AttestStep(Command):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.feature)
         if old is None:
-            return _unknown(self.feature)
+            return _unknown_feature(self.feature)
         step = self.step
-        if step[:1] == "#" and 0 < whole(step[1:]) <= len(steps_of(old)):
-            step = steps_of(old)[whole(step[1:]) - 1]
+        if step[:1] == "#" and 0 < parse_digits(step[1:]) <= len(steps_of(old)):
+            step = steps_of(old)[parse_digits(step[1:]) - 1]
         if step not in steps_of(old):
             return Refusal("usage", f"{self.feature} has no step {step!r}", "see `segue feature show`")
         if step not in unchecked_steps(old):
             return Refusal(
                 "refused",
-                f"a check proves {step!r}: nobody's word counts there",
-                "run it with `segue verify`",
+                f"a check proves {step!r}, so it cannot be attested",
+                "run the check with `segue verify`",
             )
         word = old.attested.get(step)
         if word and (word.who, word.note, word.covered) == (self.who, self.note, self.covered):
@@ -242,24 +243,25 @@ class BeginChecks(Command):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.feature)
         if old is None:
-            return _unknown(self.feature)
+            return _unknown_feature(self.feature)
         if definition_of(old) != self.definition:
-            return Refusal("conflict", f"{self.feature} was changed meanwhile", "run `segue verify` again")
+            message = f"{self.feature} was changed in the meantime"
+            return Refusal("conflict", message, "run `segue verify` again")
         return [feature_events.ChecksBegun(self.feature, self.definition, list(self.checks))]
 
 
 class RecordRun(Command):
-    """What Segue saw when it ran a check."""
+    """Record what Segue observed when it ran a check."""
 
     WITNESSED: ClassVar[bool] = True
     ran: feature_events.CheckRan
 
     def outcome(self, state: SessionState) -> Bodies | Refusal:
-        return [self.ran] if self.ran.feature in state.features else _unknown(self.ran.feature)
+        return [self.ran] if self.ran.feature in state.features else _unknown_feature(self.ran.feature)
 
 
 class Report(Command):
-    """What a report of somebody else says: shown, never a proof."""
+    """Record what somebody else's test report says. It is shown, but proves nothing."""
 
     feature: str
     source: str
@@ -272,9 +274,9 @@ class Report(Command):
     def outcome(self, state: SessionState) -> Bodies | Refusal:
         old = state.features.get(self.feature)
         if old is None:
-            return _unknown(self.feature)
-        told = old.reported
-        if (told.source, told.passed, told.failed, told.first) == (
+            return _unknown_feature(self.feature)
+        known = old.reported
+        if (known.source, known.passed, known.failed, known.first) == (
             self.source, self.passed, self.failed, self.first,
         ):  # fmt: skip
             return []

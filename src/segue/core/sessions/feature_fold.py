@@ -1,4 +1,4 @@
-"""How the events of features fold into the state of a session."""
+"""The fold of feature events into the state of a session."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _put(state: SessionState, feature: Feature) -> Changes:
     return {"features": {**state.features, feature.id: feature}}
 
 
-def _unproven(feature: Feature, **more: Any) -> Feature:
-    return replace(feature, ran={}, attested={}, running=(), **more)
+def _unproven(feature: Feature, **changes: Any) -> Feature:
+    return replace(feature, ran={}, attested={}, running=(), **changes)
 
 
 def _added(state: SessionState, body: ev.FeatureAdded, stamp: Any) -> Changes:
@@ -51,32 +51,31 @@ def _changed(state: SessionState, body: ev.FeatureChanged, stamp: Any) -> Change
     )
     if definition_of(new) != definition_of(old) or steps_of(new) != steps_of(old):
         new = _unproven(new, reported=Reported())
-    told = FeatureChange(body.id, "; ".join(differences(old, new)), stamp.actor, stamp.at, body.reason)
-    return _put(state, new) | ({"feature_changes": (*state.feature_changes, told)} if told.what else {})
+    change = FeatureChange(body.id, "; ".join(differences(old, new)), stamp.actor, stamp.at, body.reason)
+    return _put(state, new) | ({"feature_changes": (*state.feature_changes, change)} if change.what else {})
 
 
 def differences(old: Feature, new: Feature) -> list[str]:
-    """What a change did to a feature, in words; a category is nobody's concern."""
-    found = ["description changed"] if old.description != new.description else []
+    """What changed in a feature, in words. A change of its category does not count."""
+    changes = ["description changed"] if old.description != new.description else []
     for name, before, after in (
         ("step", old.steps, new.steps),
         ("check", [c.text for c in old.checks], [c.text for c in new.checks]),
         ("covered path", old.covers, new.covers),
     ):
-        gone = [one for one in before if one not in after]
-        come = [one for one in after if one not in before]
-        found += [f"{name} removed: {one}" for one in gone] + [f"{name} added: {one}" for one in come]
-    if not found and definition_of(old) != definition_of(new):
-        found.append("how its checks are run or what they prove")
-    return found
+        changes += [f"{name} removed: {text}" for text in before if text not in after]
+        changes += [f"{name} added: {text}" for text in after if text not in before]
+    if not changes and definition_of(old) != definition_of(new):
+        changes.append("how its checks are run or what they prove")
+    return changes
 
 
 def _removed(state: SessionState, body: ev.FeatureRemoved, stamp: Any) -> Changes:
     if body.id not in state.features:
         return {}
-    told = FeatureChange(body.id, "removed", stamp.actor, stamp.at, body.reason)
+    change = FeatureChange(body.id, "removed", stamp.actor, stamp.at, body.reason)
     rest = {id: feature for id, feature in state.features.items() if id != body.id}
-    return {"features": rest, "feature_changes": (*state.feature_changes, told)}
+    return {"features": rest, "feature_changes": (*state.feature_changes, change)}
 
 
 def _moved(state: SessionState, body: ev.FeatureMoved, stamp: Any) -> Changes:
@@ -101,7 +100,7 @@ def _attested(state: SessionState, body: ev.StepAttested, stamp: Any) -> Changes
 
 
 def _reopened(feature: Feature) -> Feature:
-    """A failure that was declared gives way to a newer look."""
+    """The feature, no longer declared as failing, because it is being looked at anew."""
     return replace(feature, status="in_progress", reason="") if feature.status == "failing" else feature
 
 
@@ -117,7 +116,7 @@ def _begun(state: SessionState, body: ev.ChecksBegun, stamp: Any) -> Changes:
 
 def _ran(state: SessionState, body: ev.CheckRan, stamp: Any) -> Changes:
     old = state.features.get(body.feature)
-    check = next((one for one in old.checks if one.hash == body.check), None) if old else None
+    check = next((check for check in old.checks if check.hash == body.check), None) if old else None
     if old is None or check is None or body.definition != definition_of(old):
         return {}
     ok = passed(check, body)
@@ -125,7 +124,7 @@ def _ran(state: SessionState, body: ev.CheckRan, stamp: Any) -> Changes:
         ok, stamp.at, stamp.version, body.covered, body.files, body.head, "" if ok else why_not(check, body),
         stamp.actor,
     )  # fmt: skip
-    running = tuple(one for one in old.running if one != body.check)
+    running = tuple(hash for hash in old.running if hash != body.check)
     return _put(state, replace(old, ran={**old.ran, body.check: run}, running=running))
 
 
@@ -133,8 +132,8 @@ def _reported(state: SessionState, body: ev.CheckReported, stamp: Any) -> Change
     old = state.features.get(body.feature)
     if old is None:
         return {}
-    told = Reported(body.source, body.passed, body.failed, body.first, stamp.at)
-    return _put(state, replace(old, reported=told))
+    reported = Reported(body.source, body.passed, body.failed, body.first, stamp.at)
+    return _put(state, replace(old, reported=reported))
 
 
 def _voided(state: SessionState, body: ev.EvidenceVoided, stamp: Any) -> Changes:

@@ -1,8 +1,7 @@
-"""The fold of a session: what it is, given its events.
+"""The fold of events into the state of a session.
 
-``fold`` is pure and total: for any state and any event, also one of an unknown kind or one
-that speaks of rows that are gone, it gives a state. All text is the user's; nothing here
-reads a clock. States are values: a fold shares what did not change with the state before.
+``fold`` is pure and total: it returns a state for every state and every event, even if the event's kind is
+unknown or it refers to rows that are gone. The new state shares what did not change with the old one.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from .state import (
 
 
 class EnvelopeFacts(Value, gc=False):
-    """What of an envelope the fold looks at."""
+    """The fields of an envelope that the fold uses."""
 
     version: int
     at: str
@@ -59,7 +58,7 @@ def fold(state: SessionState, event: Event) -> SessionState:
 
 
 def fold_body(state: SessionState, body: Body | None, *, version: int, at: str, actor: str) -> SessionState:
-    """``fold`` for a body that is at hand; None stands for a kind that is not known here."""
+    """``fold`` for a body that is already decoded. None stands for an unknown kind."""
     if body is None:
         changes: Changes = {"unknown": state.unknown + 1}
     else:
@@ -76,7 +75,7 @@ def fold_body(state: SessionState, body: Body | None, *, version: int, at: str, 
 
 
 def _seconds(earlier: str, later: str) -> float:
-    """Whole seconds between two moments: summed over all events they lose nothing."""
+    """The seconds between two times, from times cut to whole seconds so that sums do not lose fractions."""
     try:
         if earlier[:17] == later[:17]:  # within a minute: no calendar needed
             return float(int(later[17:19]) - int(earlier[17:19]))
@@ -87,41 +86,41 @@ def _seconds(earlier: str, later: str) -> float:
         return 0.0
 
 
-def _without(places: tuple[int, ...], place: int) -> tuple[int, ...]:
-    at = bisect_left(places, place)
-    return (*places[:at], *places[at + 1 :]) if at < len(places) and places[at] == place else places
+def _without(indexes: tuple[int, ...], index: int) -> tuple[int, ...]:
+    at = bisect_left(indexes, index)
+    return (*indexes[:at], *indexes[at + 1 :]) if at < len(indexes) and indexes[at] == index else indexes
 
 
-def _with(places: tuple[int, ...], place: int) -> tuple[int, ...]:
-    if not places or places[-1] < place:
-        return (*places, place)
-    grown = list(places)
-    insort(grown, place)
-    return tuple(grown)
+def _with(indexes: tuple[int, ...], index: int) -> tuple[int, ...]:
+    if not indexes or indexes[-1] < index:
+        return (*indexes, index)
+    longer = list(indexes)
+    insort(longer, index)
+    return tuple(longer)
 
 
 def _move(state: SessionState, text: str, status: str, at: str, reason: str = "") -> Changes:
-    wanted = key(text)
-    place = state.items.find(wanted, key_of)
-    if place < 0:
-        place, was = len(state.items), ""
-        own = "" if wanted == text else wanted
-        items = state.items.append_keyed(wanted, Item(text, status, at, reason, own), key_of)
+    item_key = key(text)
+    index = state.items.find(item_key, key_of)
+    if index < 0:
+        index, was = len(state.items), ""
+        own_key = "" if item_key == text else item_key
+        items = state.items.append_keyed(item_key, Item(text, status, at, reason, own_key), key_of)
     else:
-        old = state.items[place]
+        old = state.items[index]
         was = old.status
-        items = state.items.replace(place, Item(old.text, status, at, reason, old.key))
+        items = state.items.replace(index, Item(old.text, status, at, reason, old.key))
     changes: Changes = {"items": items}
     if was == status:
         return changes
     if was in ("next", "active", "blocked"):
-        changes[was] = _without(getattr(state, was), place)
+        changes[was] = _without(getattr(state, was), index)
     elif was == "done":
-        changes["done"] = Rows(i for i in state.done if i != place)
+        changes["done"] = Rows(i for i in state.done if i != index)
     if status in ("next", "active", "blocked"):
-        changes[status] = _with(getattr(state, status), place)
+        changes[status] = _with(getattr(state, status), index)
     elif status == "done":
-        changes["done"] = state.done.append(place)
+        changes["done"] = state.done.append(index)
     return changes
 
 
@@ -176,49 +175,52 @@ def _decided(state: SessionState, body: ev.Decided, event: EnvelopeFacts) -> Cha
 
 def _asked(state: SessionState, body: ev.Asked, event: EnvelopeFacts) -> Changes:
     metrics = state.metrics
-    wanted = key(body.text)
-    question = Question(body.text, event.at, key="" if wanted == body.text else wanted)
+    question_key = key(body.text)
+    question = Question(body.text, event.at, key="" if question_key == body.text else question_key)
     return {
-        "questions": state.questions.append_keyed(wanted, question, key_of),
+        "questions": state.questions.append_keyed(question_key, question, key_of),
         "metrics": replace(metrics, questions_asked=metrics.questions_asked + 1),
     }
 
 
 def _answered(state: SessionState, body: ev.Answered, event: EnvelopeFacts) -> Changes:
-    place = find_question(state, body.text)
-    if place < 0:
-        wanted = key(body.text)
-        row = Question(body.text, event.at, body.answer, event.at, "" if wanted == body.text else wanted)
-        return {"questions": state.questions.append_keyed(wanted, row, key_of)}
-    old = state.questions[place]
+    index = find_question(state, body.text)
+    if index < 0:
+        question_key = key(body.text)
+        row = Question(
+            body.text, event.at, body.answer, event.at, "" if question_key == body.text else question_key
+        )
+        return {"questions": state.questions.append_keyed(question_key, row, key_of)}
+    old = state.questions[index]
     row = Question(old.text, old.at, body.answer, event.at, old.key)
-    return {"questions": state.questions.replace(place, row)}
+    return {"questions": state.questions.replace(index, row)}
 
 
-def refused_text(body: ev.PendingRefused) -> str:
-    """What was not kept, and why, as an error that is open until somebody says how it was solved."""
-    return f"not kept: {body.what} ({body.reason})"
+def _pending_refused(state: SessionState, body: ev.PendingRefused, event: EnvelopeFacts) -> Changes:
+    return _error_seen(state, ev.ErrorSeen(f"not kept: {body.what} ({body.reason})"), event)
 
 
 def _error_seen(state: SessionState, body: ev.ErrorSeen, event: EnvelopeFacts) -> Changes:
-    place = find_trouble(state, body.text)
-    if place >= 0:
-        old = state.troubles[place]
-        return {"troubles": state.troubles.replace(place, Trouble(old.text, event.at, key=old.key))}
-    wanted = key(body.text)
-    row = Trouble(body.text, event.at, key="" if wanted == body.text else wanted)
-    return {"troubles": state.troubles.append_keyed(wanted, row, key_of)}
+    index = find_trouble(state, body.text)
+    if index >= 0:
+        old = state.troubles[index]
+        return {"troubles": state.troubles.replace(index, Trouble(old.text, event.at, key=old.key))}
+    error_key = key(body.text)
+    row = Trouble(body.text, event.at, key="" if error_key == body.text else error_key)
+    return {"troubles": state.troubles.append_keyed(error_key, row, key_of)}
 
 
 def _error_solved(state: SessionState, body: ev.ErrorSolved, event: EnvelopeFacts) -> Changes:
-    place = find_trouble(state, body.text)
-    if place < 0:
-        wanted = key(body.text)
-        row = Trouble(body.text, event.at, body.solution, event.at, "" if wanted == body.text else wanted)
-        return {"troubles": state.troubles.append_keyed(wanted, row, key_of)}
-    old = state.troubles[place]
+    index = find_trouble(state, body.text)
+    if index < 0:
+        error_key = key(body.text)
+        row = Trouble(
+            body.text, event.at, body.solution, event.at, "" if error_key == body.text else error_key
+        )
+        return {"troubles": state.troubles.append_keyed(error_key, row, key_of)}
+    old = state.troubles[index]
     row = Trouble(old.text, old.at, body.solution, event.at, old.key)
-    return {"troubles": state.troubles.replace(place, row)}
+    return {"troubles": state.troubles.replace(index, row)}
 
 
 def _thread(state: SessionState, body: ev.ThreadMoved, event: EnvelopeFacts) -> Changes:
@@ -241,21 +243,21 @@ def _notes_loaded(state: SessionState, body: ev.NotesLoaded, event: EnvelopeFact
 
 
 def _fits(value: Any) -> bool:
-    """Whether a state can hold a value: numbers are finite, and whole ones have 64 bits."""
+    """Whether a value can be stored: numbers must be finite, and integers must fit into 64 bits."""
     if isinstance(value, float):
         return isfinite(value)
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _known(part: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """Those values that name a field of this part and have its type."""
+    """The values that belong to a field of this part and have the field's type."""
     known: dict[str, Any] = {}
     for name, value in values.items():
         if name in part.__struct_fields__:
-            was = getattr(part, name)
-            wanted = (int, float) if isinstance(was, float) else type(was)
-            same = isinstance(value, wanted) and isinstance(value, bool) == isinstance(was, bool)
-            if same and _fits(value):
+            old = getattr(part, name)
+            types = (int, float) if isinstance(old, float) else type(old)
+            has_type = isinstance(value, types) and isinstance(value, bool) == isinstance(old, bool)
+            if has_type and _fits(value):
                 known[name] = value
     return known
 
@@ -265,19 +267,19 @@ def _context(state: SessionState, body: ev.ContextNoted, event: EnvelopeFacts) -
 
 
 def _counted(state: SessionState, body: ev.Counted, event: EnvelopeFacts) -> Changes:
-    sums: dict[str, Any] = {}
-    for name, more in body.counts.items():
-        if name in state.metrics.__struct_fields__ and isfinite(more):
-            was = getattr(state.metrics, name)
-            total = round(was + more, 9) if isinstance(was, float) else was + int(more)
+    totals: dict[str, Any] = {}
+    for name, increment in body.counts.items():
+        if name in state.metrics.__struct_fields__ and isfinite(increment):
+            old = getattr(state.metrics, name)
+            total = round(old + increment, 9) if isinstance(old, float) else old + int(increment)
             if _fits(total):
-                sums[name] = total
-    return {"metrics": replace(state.metrics, **sums)}
+                totals[name] = total
+    return {"metrics": replace(state.metrics, **totals)}
 
 
 def _budget_set(state: SessionState, body: ev.BudgetSet, event: EnvelopeFacts) -> Changes:
-    given = {name: getattr(body, name) for name in body.__struct_fields__}
-    return {"budget": replace(state.budget, **{k: v for k, v in given.items() if v is not None})}
+    values = {name: getattr(body, name) for name in body.__struct_fields__}
+    return {"budget": replace(state.budget, **{k: v for k, v in values.items() if v is not None})}
 
 
 def _budget_spent(state: SessionState, body: ev.BudgetSpent, event: EnvelopeFacts) -> Changes:
@@ -297,8 +299,8 @@ def _agent_noted(state: SessionState, body: ev.AgentNoted, event: EnvelopeFacts)
 def _agent_saved(state: SessionState, body: ev.AgentSaved, event: EnvelopeFacts) -> Changes:
     old = state.agents.get(body.agent, AgentState())
     pieces = list(old.pieces)
-    for place, gone, come in body.splices:
-        pieces[place : place + gone] = come
+    for index, removed, added in body.splices:
+        pieces[index : index + removed] = added
     new = replace(old, pieces=tuple(pieces), size=body.size, saved_at=event.at)
     return {"agents": {**state.agents, body.agent: new}}
 
@@ -320,14 +322,14 @@ def _rewound(state: SessionState, body: ev.Rewound, event: EnvelopeFacts) -> Cha
     from .rewind import apply
 
     changes = apply(state, body.patch)
-    return changes | _places(changes.get("items", state.items), changes.get("done", state.done))
+    return changes | _indexes(changes.get("items", state.items), changes.get("done", state.done))
 
 
-def _places(items: Rows[Item], done: Rows[int]) -> Changes:
-    """The lists that name items, as the items say: a patch may meet another state than its own."""
+def _indexes(items: Rows[Item], done: Rows[int]) -> Changes:
+    """The fields of indexes, rebuilt from the items: a patch may be applied to another state than its own."""
     by_status: dict[str, list[int]] = {"next": [], "active": [], "blocked": [], "done": []}
-    for place, item in enumerate(items):
-        by_status.setdefault(item.status, []).append(place)
+    for index, item in enumerate(items):
+        by_status.setdefault(item.status, []).append(index)
     finished = set(by_status["done"])
     in_order = dict.fromkeys([*(i for i in done if i in finished), *by_status["done"]])
     return {"done": Rows(in_order)} | {k: tuple(by_status[k]) for k in ("next", "active", "blocked")}
@@ -370,7 +372,7 @@ _HANDLERS: dict[type[Body], _Handler] = {
     ev.Learnt: lambda s, b, e: {"findings": s.findings.append(Finding(b.text, e.at, e.actor))},
     ev.ErrorSeen: _error_seen,
     ev.ErrorSolved: _error_solved,
-    ev.PendingRefused: lambda s, b, e: _error_seen(s, ev.ErrorSeen(refused_text(b)), e),
+    ev.PendingRefused: _pending_refused,
     ev.ThreadMoved: _thread,
     ev.FocusSet: _focus,
     ev.NotesLoaded: _notes_loaded,

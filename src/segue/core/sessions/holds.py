@@ -1,8 +1,7 @@
-"""Holds: which run works on a session, by lease and fencing number.
+"""Holds: the claim of a run on a session, with a lease and a fencing number.
 
-Pure. A hold belongs to a run, not to a command. Its fencing number only rises; whoever lost
-the hold writes with an old number and is told. Whether the process of a holder still lives is
-a fact of the world that the service brings along.
+A hold belongs to a run, not to a command. Fencing numbers only rise, so a run that lost its hold is noticed
+by its old number. Whether a holder's process is still alive is passed in by the service.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Holder(Value):
     host: str
     pid: int
     pid_start: str
-    """When the process began: a pid alone may be somebody else's by now."""
+    """When the process started, because its pid may have been reused since."""
     fence: int
     since: str
     until: str
@@ -32,7 +31,7 @@ class Holder(Value):
 
 
 class HoldState(Value):
-    """Who holds a session; several only by sharing on purpose."""
+    """Who holds a session. There are several holders only if they agreed to share it."""
 
     version: int = 0
     fence: int = 0
@@ -40,7 +39,7 @@ class HoldState(Value):
 
 
 def fold(state: HoldState, event: Event) -> HoldState:
-    """The state after an event of a hold's ledger."""
+    """The state after an event of the session's ledger of holds."""
     body = read_body(event)
     holders = state.holders
     fence = state.fence
@@ -70,24 +69,24 @@ def _renewed(holder: Holder, until: str) -> Holder:
 
 
 def in_force(state: HoldState, *, now: str, dead: frozenset[str] = frozenset()) -> tuple[Holder, ...]:
-    """The holders whose lease runs and whose process is not known to be dead (by run)."""
+    """The holders whose lease has not expired and whose run is not among the dead."""
     return tuple(h for h in state.holders if h.until > now and h.run not in dead)
 
 
 def take(
-    state: HoldState, wish: Holder, *, now: str, dead: frozenset[str] = frozenset()
+    state: HoldState, candidate: Holder, *, now: str, dead: frozenset[str] = frozenset()
 ) -> ev.HoldTaken | tuple[Holder, ...]:
-    """The event that gives the hold to a run, or the living holders that stand in the way."""
-    living = tuple(h for h in in_force(state, now=now, dead=dead) if h.run != wish.run)
-    if living and not wish.share:
+    """The event that gives the hold to a candidate, or the other holders that prevent it."""
+    living = tuple(h for h in in_force(state, now=now, dead=dead) if h.run != candidate.run)
+    if living and not candidate.share:
         return living
     return ev.HoldTaken(
-        wish.holder,
-        wish.run,
-        wish.host,
-        wish.pid,
-        wish.pid_start,
+        candidate.holder,
+        candidate.run,
+        candidate.host,
+        candidate.pid,
+        candidate.pid_start,
         state.fence + 1,
-        wish.until,
+        candidate.until,
         share=bool(living),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..base.values import Value, whole
+from ..base.values import Value, parse_digits
 from . import commands as do
 from .state import Item, Question, SessionState, key, key_of
 
@@ -59,7 +59,7 @@ def _near_miss(before: SessionState, command: do.Command) -> NearMiss | None:
 def _closest(text: str, keys: list[str]) -> int:
     """The number of the row whose number a text is, or that is much like it; 0 if there is none."""
     if text.isdecimal():
-        return whole(text) if 0 < whole(text) <= len(keys) else 0
+        return parse_digits(text) if 0 < parse_digits(text) <= len(keys) else 0
     from difflib import get_close_matches
 
     near = get_close_matches(key(text), keys, n=1, cutoff=ALIKE)

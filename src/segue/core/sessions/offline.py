@@ -1,7 +1,7 @@
-"""Commands that may wait: which ones, spelt out so that they still mean the same later, and in words.
+"""Commands that may wait on this machine while the server cannot be reached.
 
-A command may wait if it can be decided again behind whatever others do meanwhile. Numbers of items and
-questions are those of the state that was last seen, so they are replaced by the texts that they stand for.
+A command may wait if it can be decided later, whatever others did in the meantime. Numbers such as ``#3``
+refer to the state that was last seen, so they are replaced by the texts of their items and questions.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ WAITING: tuple[type[Command], ...] = tuple(
     and not kind.WITNESSED
     and kind not in (do.SaveAgent, do.NoteAgent, do.DropAgent, do.Hand)
 )
-"""Commands that may wait until the store can be reached."""
+"""The types of commands that may wait until the store can be reached."""
 
 
 def waiting_union() -> Any:
-    """All of them, as a tagged union."""
+    """All types of ``WAITING`` as one tagged union, for decoding."""
     union: Any = WAITING[0]
     for kind in WAITING[1:]:
         union = union | kind
@@ -37,15 +37,18 @@ def waiting_union() -> Any:
 
 
 def may_wait(commands: Sequence[Command], state: SessionState | None) -> bool:
-    """Whether these may wait; without a state that was seen, nothing that replaces or counts."""
+    """Whether all these commands may wait.
+
+    If no state was ever seen (``state`` is None), commands that replace something or use numbers may not.
+    """
     if not commands or not all(isinstance(command, WAITING) for command in commands):
         return False
-    return state is not None or not any(command.LOOKS or _numbers(command) for command in commands)
+    return state is not None or not any(command.LOOKS or _numbered(command) for command in commands)
 
 
-def _numbers(command: Command) -> list[str]:
-    named = ("item", "question")
-    return [name for name in named if _is_number(str(getattr(command, name, "")))]
+def _numbered(command: Command) -> list[str]:
+    """The fields of a command that contain a number instead of a text."""
+    return [name for name in ("item", "question") if _is_number(str(getattr(command, name, "")))]
 
 
 def _is_number(text: str) -> bool:
@@ -53,27 +56,27 @@ def _is_number(text: str) -> bool:
 
 
 def spelt_out(state: SessionState | None, command: Command) -> Command | Refusal:
-    """The command with texts in the place of numbers."""
-    for name in _numbers(command):
-        wish = getattr(command, name)
-        found: str | Refusal = wish
+    """The command with numbers replaced by the texts that they refer to in this state."""
+    for name in _numbered(command):
+        number = getattr(command, name)
+        text: str | Refusal = number
         if state is not None and name == "item":
-            found = resolve_item(state, wish)
+            text = resolve_item(state, number)
         elif state is not None:
-            place = int(wish[1:]) - 1
-            if not 0 <= place < len(state.questions):
-                return Refusal("usage", f"there is no question {wish}", "see `segue status`")
-            found = state.questions[place].text
-        if isinstance(found, Refusal):
-            return found
-        command = replace(command, **{name: found})
+            index = int(number[1:]) - 1
+            if not 0 <= index < len(state.questions):
+                return Refusal("usage", f"there is no question {number}", "see `segue status`")
+            text = state.questions[index].text
+        if isinstance(text, Refusal):
+            return text
+        command = replace(command, **{name: text})
     return command
 
 
 def in_words(commands: Sequence[Command]) -> str:
-    """What commands say, on one line."""
-    told = []
+    """Commands as one line of text, each with its name and its values."""
+    words = []
     for command in commands:
         values = [str(value) for value in msgspec.structs.astuple(command) if value and value is not True]
-        told.append(f"{type(command).__name__.lower()} {' · '.join(values)}".strip())
-    return "; ".join(told)
+        words.append(f"{type(command).__name__.lower()} {' · '.join(values)}".strip())
+    return "; ".join(words)

@@ -1,8 +1,7 @@
-"""Going back: the difference between two states of a session, as a patch.
+"""Rewinding: the difference between two states of a session, as a patch.
 
-A rewind is an event like any other: it carries what must change to make the state of now
-that of then, so that folding it needs no look at older events. Rows are kept up to the first
-that differs; everything else is replaced whole.
+The event of a rewind contains everything that must change, so that folding it needs no older events. Of a
+list of rows the patch keeps those before the first difference; every other field is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -21,35 +20,36 @@ from .state import LIFE_FIELDS, SET_FIELDS, WORK_FIELDS, SessionState
 STAYS: frozenset[str] = frozenset(
     {body.KIND for body in HANDLERS} | {Erased.KIND, ev.Counted.KIND, ev.BudgetSpent.KIND}
 )
-"""Kinds that nothing takes back: a scrub, what was declared or found of features, what was spent."""
+"""Kinds of events that no undo or rewind reverts: scrubs, everything about features, and spending."""
 
 
 def difference(now: SessionState, then: SessionState, *, lifecycle: bool) -> dict[str, Any]:
-    """The patch that brings the work (and, for an undo, the lifecycle and what was set) of ``then`` back."""
+    """The patch that turns ``now`` into ``then``: the work and, with ``lifecycle``, also what an undo
+    reverts."""
     patch: dict[str, Any] = {}
     for name in WORK_FIELDS + (LIFE_FIELDS + SET_FIELDS if lifecycle else ()):
         old, new = getattr(now, name), getattr(then, name)
         if old == new:
             continue
         if isinstance(new, Rows):
-            keep = _common(old, new)
+            keep = _common_length(old, new)
             patch[name] = {"keep": keep, "rows": msgspec.to_builtins(list(new[keep:]))}
         else:
             patch[name] = msgspec.to_builtins(new)
     return patch
 
 
-def _common(a: Rows[Any], b: Rows[Any]) -> int:
-    count = 0
+def _common_length(a: Rows[Any], b: Rows[Any]) -> int:
+    length = 0
     for x, y in zip(a, b, strict=False):
         if x is not y and x != y:
             break
-        count += 1
-    return count
+        length += 1
+    return length
 
 
 def apply(state: SessionState, patch: dict[str, Any]) -> dict[str, Any]:
-    """The fields that a patch changes, with their new values; what does not fit is left alone."""
+    """The fields that a patch changes, with their new values. A malformed part of a patch is ignored."""
     changes: dict[str, Any] = {}
     for name in WORK_FIELDS + LIFE_FIELDS + SET_FIELDS:
         if name not in patch:

@@ -1,10 +1,9 @@
-"""A session as the nested values of the session YAML, and back.
+"""Conversion between a session and the nested values of the session YAML format.
 
-``document`` is a function of a state; ``events_of`` gives the bodies that make a session of a
-document. Whatever a document writes otherwise than ``document`` would (a null for an empty
-text, another spelling of a time, another order, keys that we do not know) is kept as
-``differences`` in the ``session.imported`` event: as long as a place still says what it said
-then, an export writes it the document's way. So importing and exporting again changes nothing.
+``document`` makes a document from a state; ``events_of`` makes the events of a session from a document.
+Importing a document and exporting it again changes nothing: wherever it is written differently from what
+``document`` would write (a null for an empty text, another notation of a time, unknown keys), the difference
+is stored in the ``session.imported`` event, and an export uses it as long as the value is still the same.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ Document = dict[str, Any]
 
 
 def document(state: SessionState) -> Document:
-    """The document that Segue writes of a state: every key, null where nothing is known."""
+    """The document for a state. It has every key, with null where nothing is known."""
     life = {name: getattr(state, name) or None for name in _TIMES[:3]}
     life["pause_reason"] = state.pause_reason or None
     life |= {name: getattr(state, name) or None for name in _TIMES[3:]}
@@ -123,43 +122,44 @@ def _or_null(value: Any) -> Any:
     return None if value == "" else value
 
 
-# -- another way to write it -------------------------------------------------------------------
+# -- differences in notation -------------------------------------------------------------------
 
 
 def differences(ours: Document, theirs: Document) -> list[Document]:
-    """Where their document is written otherwise: ``{at, was, said}``, each left out if absent.
+    """Where an imported document differs from ours: a list of ``{at, was, said}``.
 
-    Lists are compared whole: their elements have no names that would last.
+    ``at`` is the path, ``was`` our value and ``said`` theirs; a value that is absent is left out. Lists are
+    compared as a whole, because their elements have no lasting names.
     """
     found: list[Document] = []
     for name in dict.fromkeys((*ours, *theirs)):
         was, said = ours.get(name), theirs.get(name)
         if isinstance(was, dict) and isinstance(said, dict):
-            found += [{**one, "at": [name, *one["at"]]} for one in differences(was, said)]
+            found += [{**inner, "at": [name, *inner["at"]]} for inner in differences(was, said)]
         elif name not in ours or name not in theirs or canonical.encode(was) != canonical.encode(said):
-            one: Document = {"at": [name]}
-            found.append(one)
+            difference: Document = {"at": [name]}
+            found.append(difference)
             if name in ours:
-                one["was"] = was
+                difference["was"] = was
             if name in theirs:
-                one["said"] = said
+                difference["said"] = said
     return found
 
 
 def written_as(ours: Document, form: list[Document]) -> Document:
-    """Our document in the words of theirs, wherever it still says what it said then."""
+    """Our document in the notation of an imported one, wherever our value is still the same as then."""
     result = _copied(ours)
-    for one in form:
-        *path, name = one["at"]
+    for difference in form:
+        *path, name = difference["at"]
         part: Any = result
         for step in path:
             part = part.get(step) if isinstance(part, dict) else None
-        if not isinstance(part, dict) or (name in part) != ("was" in one):
+        if not isinstance(part, dict) or (name in part) != ("was" in difference):
             continue
-        if "was" in one and canonical.encode(part[name]) != canonical.encode(one["was"]):
+        if "was" in difference and canonical.encode(part[name]) != canonical.encode(difference["was"]):
             continue
-        if "said" in one:
-            part[name] = one["said"]
+        if "said" in difference:
+            part[name] = difference["said"]
         else:
             del part[name]
     return result
@@ -173,14 +173,14 @@ def _copied(part: Document) -> Document:
 
 
 class DatedBody(Value):
-    """A body with the document's own time for it."""
+    """An event body with its time according to the document."""
 
     at: str
     body: Body
 
 
 class _Part:
-    """A part of a document, read by name with the type that it must have."""
+    """A mapping in a document. Its values are read by name; raises BadImport if one has the wrong type."""
 
     def __init__(self, path: str, value: Any) -> None:
         self.path = path
@@ -192,10 +192,10 @@ class _Part:
         return _Part(self._at(name), self.values.get(name))
 
     def parts(self, name: str) -> list[_Part]:
-        return [_Part(f"{self._at(name)}[{i}]", one) for i, one in enumerate(self._list(name))]
+        return [_Part(f"{self._at(name)}[{i}]", value) for i, value in enumerate(self._list(name))]
 
     def texts(self, name: str) -> list[str]:
-        return [_text(f"{self._at(name)}[{i}]", one) for i, one in enumerate(self._list(name))]
+        return [_text(f"{self._at(name)}[{i}]", value) for i, value in enumerate(self._list(name))]
 
     def _list(self, name: str) -> list[Any]:
         value = self.values.get(name)
@@ -207,12 +207,12 @@ class _Part:
         value = self.values.get(name)
         return "" if value is None else _text(self._at(name), value)
 
-    def whole(self, name: str) -> int:
+    def integer(self, name: str) -> int:
         value = self.values.get(name)
         if value is None:
             return 0
         if type(value) is not int:
-            raise _wrong(self._at(name), "a whole number")
+            raise _wrong(self._at(name), "an integer")
         return value
 
     def number(self, name: str) -> float:
@@ -228,7 +228,7 @@ class _Part:
         return bool(value)
 
     def time(self, name: str) -> str:
-        """The time as events carry it; without a zone it is taken as UTC."""
+        """The time as events carry it. A time without a zone is taken as UTC."""
         text = self.text(name)
         if not text:
             return ""
@@ -240,9 +240,9 @@ class _Part:
         return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     def of(self, part: type[Context] | type[Metrics] | type[AgentState], name: str) -> Any:
-        """The value with the type that a field of this part has."""
+        """The value of a field, which must have the type that it has in this part of the state."""
         reader: dict[str, Callable[[str], Any]] = {
-            "str": self.text, "int": self.whole, "float": self.number, "bool": self.flag,
+            "str": self.text, "int": self.integer, "float": self.number, "bool": self.flag,
         }  # fmt: skip
         return reader[type(getattr(part(), name)).__name__](name)
 
@@ -259,12 +259,12 @@ def _text(path: str, value: Any) -> str:
 def _wrong(path: str, wanted: str) -> BadImport:
     return BadImport(
         f"{path or 'the document'} must be {wanted}",
-        hint="the shape of the session YAML is in docs/formats.md",
+        hint="the session YAML format is described in docs/formats.md",
     )
 
 
 def events_of(root: Document, *, imported: str) -> list[DatedBody]:
-    """The facts that a document declares, with its own times; BadImport if it is none."""
+    """The events that make the session of a document. Raises BadImport if the document is malformed."""
     session = _Part("", root).part("session")
     _check(session)
     life = session.part("lifecycle")
@@ -275,12 +275,12 @@ def events_of(root: Document, *, imported: str) -> list[DatedBody]:
     latest = max([*times.values(), *(at for at, _ in threads)]) or imported
     first = times["created"] or times["started"] or latest
     bodies = [DatedBody(first, _created(session))]
-    bodies += _known_of(session, latest)
+    bodies += _working_facts(session, latest)
     bodies += [DatedBody(at or latest, _thread(part)) for at, part in threads]
     bodies += [DatedBody(latest, body) for body in _implied(session)]
     counts = session.part("metrics")
     sums = {name: counts.of(Metrics, name) for name in Metrics.__struct_fields__}
-    sums["questions_asked"] -= sum(isinstance(one.body, ev.Asked) for one in bodies)
+    sums["questions_asked"] -= sum(isinstance(dated.body, ev.Asked) for dated in bodies)
     if any(sums.values()):
         bodies.append(DatedBody(latest, ev.Counted({n: float(value) for n, value in sums.items() if value})))
     return [*bodies, DatedBody(latest, ev.Imported(_lifecycle(life, times), "yaml", [], imported))]
@@ -291,18 +291,19 @@ def _check(session: _Part) -> None:
     missing += ["lifecycle"] if not session.part("lifecycle").values else []
     if missing:
         raise BadImport(
-            f"not a session: {', '.join(missing)} missing",
+            f"the document is not a session: {', '.join(missing)} missing",
             hint="a session needs id, organization, type and lifecycle",
         )
     if session.text("version") not in ("", VERSION):
         raise BadImport(
-            f"session.version is {session.text('version')}; this Segue knows {VERSION}", hint="upgrade Segue"
+            f"session.version is {session.text('version')}; this Segue supports {VERSION}",
+            hint="upgrade Segue",
         )
     kind = session.text("type")
     if kind not in TYPES:
         near = difflib.get_close_matches(kind, TYPES, n=1)
-        hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(TYPES)
-        raise BadImport(f"unknown type of session: {kind}", hint=hint)
+        hint = f"did you mean {near[0]}?" if near else "use one of " + ", ".join(TYPES)
+        raise BadImport(f"unknown session type: {kind}", hint=hint)
 
 
 def _created(session: _Part) -> ev.Created:
@@ -332,13 +333,13 @@ def _thread(part: _Part) -> ev.ThreadMoved:
     return ev.ThreadMoved(part.text("topic"), part.text("status"), part.texts("notes"))
 
 
-def _known_of(session: _Part, at: str) -> list[DatedBody]:
+def _working_facts(session: _Part, at: str) -> list[DatedBody]:
     """Notes, context, focus, changes and agents."""
     context, state = session.part("context"), session.part("working_state")
     facts: list[Body] = []
     loaded = context.part("expanded").texts("loaded_note_ids")
     best = [note for note in session.part("resumption").texts("recommended_context") if note in loaded]
-    if loaded:  # what is recommended was used more than the rest
+    if loaded:  # recommended notes are loaded twice, so that they stay the most used
         facts.append(ev.NotesLoaded([*dict.fromkeys(loaded), *best]))
     values = {
         name: context.part(part).of(Context, name) for part, names in _CONTEXT.items() for name in names
@@ -367,7 +368,7 @@ def _kind_of(change: _Part) -> str:
 
 
 def _implied(session: _Part) -> list[Body]:
-    """Questions and items for what only the resumption hints tell."""
+    """The questions and items that follow from the resumption hints alone."""
     hints, state = session.part("resumption"), session.part("working_state")
     bodies: list[Body] = [
         ev.Asked(text) for same, text in {key(q): q for q in hints.texts("open_questions")}.items() if same

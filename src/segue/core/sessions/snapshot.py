@@ -1,8 +1,8 @@
-"""Snapshots: a state as bytes, so that nobody folds ten thousand events to say hello.
+"""Snapshots: a session's state as bytes, so that a command need not fold thousands of events.
 
-A snapshot is a cache. The same state gives the same bytes (sorted, no clock), so a rebuild
-can be compared with what is stored byte by byte. ``FOLD`` is raised whenever the fold or a
-state's shape changes meaning: older snapshots are then ignored and made anew.
+A snapshot is a cache. Equal states give equal bytes, so a rebuilt snapshot can be compared with the stored
+one. Raise ``FOLD`` whenever the fold gives another result or the fields of the state change: older snapshots
+are then ignored and made anew.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=Rows.flat, order="deterministic")
 
 @cache
 def wire_types() -> dict[str, Any]:
-    """Each field of a state with the type that stands for it in bytes: a list for Rows."""
+    """The type in which each field of a state is stored: a list for Rows, otherwise its own type."""
     hints = get_type_hints(SessionState)
     return {name: _plain(hints[name]) for name in SessionState.__struct_fields__}
 
@@ -48,19 +48,19 @@ _ROWS = tuple(name for name in SessionState.__struct_fields__ if isinstance(geta
 
 
 def sealed(body: bytes) -> bytes:
-    """A cached body with the hash that tells whether it is still the same."""
+    """A body preceded by its hash, so that damage to it is noticed."""
     return canonical.digest(body)[:_SEAL_BYTES] + body
 
 
 def unsealed(body: bytes) -> bytes:
-    """The body again; raises ``msgspec.DecodeError`` if a byte of it changed."""
+    """The body of ``sealed``. Raises ``msgspec.DecodeError`` if it does not match its hash."""
     if canonical.digest(body[_SEAL_BYTES:])[:_SEAL_BYTES] != body[:_SEAL_BYTES]:
-        raise msgspec.DecodeError("a snapshot that does not have its hash")
+        raise msgspec.DecodeError("the snapshot does not match its hash")
     return body[_SEAL_BYTES:]
 
 
 def encode(state: SessionState) -> bytes:
-    """The bytes of a state. Rows without a row are the default's: only those are left out."""
+    """The bytes of a state. Empty Rows are normalised, because only a field's own default is omitted."""
     for name in _ROWS:
         rows, default = getattr(state, name), getattr(_EMPTY, name)
         if not rows and rows is not default:
@@ -69,7 +69,10 @@ def encode(state: SessionState) -> bytes:
 
 
 def decode(body: bytes) -> SessionState:
-    """The state of such bytes; raises ``msgspec.MsgspecError`` on anything else."""
+    """The state that ``encode`` made the bytes from.
+
+    Raises ``msgspec.MsgspecError`` if they are malformed.
+    """
     wire = _decoder().decode(body)
     values: dict[str, Any] = {}
     for name in SessionState.__struct_fields__:

@@ -1,8 +1,7 @@
-"""SessionState: all that is known of a session at a version.
+"""``SessionState`` and its parts: everything that is known about a session at a version.
 
-The parts of the designs that Segue unites, as values. Lists that may grow long are Rows, so
-that a state shares what did not change with the state before it. Nothing derived is stored:
-percentages, summaries and hints come from ``status.py``.
+Lists that may grow long are ``Rows``, so that a state shares what did not change with the state before it.
+Nothing derived is stored: percentages, summaries and hints come from ``status.py``.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from ..features.model import Feature, FeatureChange
 TYPES = ("coding", "focus", "strategic", "research", "meeting-prep", "review")
 OPEN = ("created", "active", "paused")
 IDLE_SECONDS = 1800
-"""A longer silence between two events does not count as active time."""
+"""A longer pause between two events does not count as active time."""
 
 
 class _Row(Value, array_like=True, gc=False):
-    """A row of a list that may grow long: stored without names."""
+    """A row of a list that may grow long. It is stored as an array, without field names."""
 
 
 class Item(_Row):
@@ -33,7 +32,7 @@ class Item(_Row):
     """When it got this status."""
     reason: str = ""
     key: str = ""
-    """What ``key`` makes of the text, where that is not the text itself; so too below."""
+    """``key(text)`` if it differs from the text, else empty; the same holds for the classes below."""
 
 
 class Decision(_Row):
@@ -46,7 +45,7 @@ class Decision(_Row):
 
 
 class Question(_Row):
-    """A question; open while it has no answer."""
+    """A question. It is open while it has no answer."""
 
     text: str
     at: str = ""
@@ -56,7 +55,7 @@ class Question(_Row):
 
 
 class Finding(_Row):
-    """Something learnt."""
+    """Something that was learnt."""
 
     text: str
     at: str = ""
@@ -64,7 +63,7 @@ class Finding(_Row):
 
 
 class Trouble(_Row):
-    """An error that was seen; open while it has no solution."""
+    """An error that occurred. It is open while it has no solution."""
 
     text: str
     at: str = ""
@@ -83,7 +82,7 @@ class Thread(Part):
 
 
 class Focus(Part):
-    """Where the attention is: a note or a file, and a place in it."""
+    """What is being worked on: a note or a file, and a position in it."""
 
     note_id: str = ""
     note_title: str = ""
@@ -92,7 +91,7 @@ class Focus(Part):
 
 
 class NoteUse(Part):
-    """A note that was loaded, and how often."""
+    """How often, and when last, a note was loaded."""
 
     count: int = 0
     last: str = ""
@@ -100,14 +99,14 @@ class NoteUse(Part):
 
 
 class AgentState(Part):
-    """A named agent's own state: what it told us, and the pieces of its value."""
+    """The state of a named agent: facts about the agent, and the pieces of the value that it saved."""
 
     active: bool = False
     mode: str = ""
     pid: int = 0
     pid_start: str = ""
     host: str = ""
-    """Where the process is."""
+    """The host of the process."""
     working_memory_path: str = ""
     suggestions_pending: int = 0
     last_run: str = ""
@@ -118,7 +117,7 @@ class AgentState(Part):
 
 
 class Context(Part):
-    """What of the surroundings was loaded."""
+    """How much context was loaded from the organization, the project and recent work."""
 
     org_index_hash: str = ""
     project_index_hash: str = ""
@@ -147,18 +146,18 @@ class Metrics(Part):
 
 
 class Budget(Part):
-    """What a session may spend. What it has cost is in the metrics."""
+    """What a session may spend. What it has cost so far is in the metrics."""
 
     limit_cost: float = 0.0
-    """0: none."""
+    """In US dollars; 0 means no limit."""
     limit_tokens: int = 0
     tokens_used: int = 0
     limited: bool = False
-    """It goes on although a limit is reached, as sparingly as it can."""
+    """Whether the session continues, sparingly, although a limit is reached."""
 
 
 class Mark(Part):
-    """A named checkpoint: the version whose state it froze."""
+    """A named checkpoint, and the version whose state it refers to."""
 
     version: int
     at: str
@@ -166,7 +165,7 @@ class Mark(Part):
 
 
 class Handing(Part):
-    """The session was passed to an agent."""
+    """A handoff of the session to an agent."""
 
     to: str
     note: str = ""
@@ -174,13 +173,13 @@ class Handing(Part):
 
 
 class SessionState(Value, omit_defaults=True):
-    """All that is known of a session at a version."""
+    """Everything that is known about a session at a version."""
 
     version: int = 0
     id: str = ""
     goal: str = ""
     summary: str = ""
-    """As given; when empty, ``status.summary_of`` makes one."""
+    """As declared; if it is empty, ``status.summary_of`` derives one."""
     organization: str = ""
     project: str = ""
     project_name: str = ""
@@ -198,12 +197,12 @@ class SessionState(Value, omit_defaults=True):
     updated: str = ""
     active_seconds: float = 0.0
     items: Rows[Item] = Rows()
-    """In the order of the plan; the tuples below name their places."""
+    """In the order of the plan. The four fields below contain indexes into it."""
     next: tuple[int, ...] = ()
     active: tuple[int, ...] = ()
     blocked: tuple[int, ...] = ()
     done: Rows[int] = Rows()
-    """In the order in which they were finished."""
+    """In the order in which the items were finished."""
     decisions: Rows[Decision] = Rows()
     questions: Rows[Question] = Rows()
     findings: Rows[Finding] = Rows()
@@ -220,12 +219,12 @@ class SessionState(Value, omit_defaults=True):
     marks: dict[str, Mark] = {}
     handed: tuple[Handing, ...] = ()
     gaps: tuple[tuple[int, int], ...] = ()
-    """Ranges of versions that a recovery could not read."""
+    """Ranges of versions that a recovery could not restore."""
     features: dict[str, Feature] = {}
-    """Not among WORK_FIELDS: no rewind and no undo brings a proof back."""
+    """Not among WORK_FIELDS, because no rewind and no undo may bring a proof back."""
     feature_changes: tuple[FeatureChange, ...] = ()
     unknown: int = 0
-    """Events of kinds that this version of Segue does not know."""
+    """How many events have a kind that this version of Segue does not know."""
 
 
 WORK_FIELDS = (
@@ -234,11 +233,11 @@ WORK_FIELDS = (
 )  # fmt: skip
 LIFE_FIELDS = ("status", "started", "paused", "pause_reason", "pause_cause", "resumed", "ended", "end_reason")
 SET_FIELDS = ("budget", "marks")
-"""What an undo takes back and a rewind does not: going back to one checkpoint leaves the others there."""
+"""Fields that an undo reverts but a rewind does not: going back to one checkpoint keeps the others."""
 
 
 def key(text: str) -> str:
-    """What makes two texts the same item, question or error: case and white space do not."""
+    """The identity of an item, a question or an error: its text, regardless of case and whitespace."""
     return " ".join(text.split()).casefold()
 
 
@@ -248,15 +247,15 @@ def key_of(row: Any) -> str:
 
 
 def find_item(state: SessionState, text: str) -> int:
-    """The place of an item in the plan, or -1."""
+    """The index of an item in the plan, or -1."""
     return state.items.find(key(text), key_of)
 
 
 def find_question(state: SessionState, text: str) -> int:
-    """The place of a question, or -1."""
+    """The index of a question, or -1."""
     return state.questions.find(key(text), key_of)
 
 
 def find_trouble(state: SessionState, text: str) -> int:
-    """The place of an error, or -1."""
+    """The index of an error, or -1."""
     return state.troubles.find(key(text), key_of)

@@ -1,7 +1,6 @@
-"""What a state says to somebody who looks: derived, never stored.
+"""Views of a session's state, derived whenever they are needed and never stored.
 
-Counts, percentages, the default summary, resumption hints, and the card that lists are made
-of. Pure functions of a SessionState.
+Counts, percentages, the default summary, resumption hints, and the card that lists are made of.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ HINTS_MAX = 5
 
 
 class Blocked(Value):
-    """An item that waits, and for what."""
+    """A blocked item, and why it is blocked."""
 
     item: str
     reason: str
 
 
 class Progress(Value):
-    """How far a session is; dropped items do not count."""
+    """How much of a session's plan is done. Dropped items do not count."""
 
     done: int
     total: int
@@ -31,7 +30,7 @@ class Progress(Value):
 
 
 class Lifecycle(Value):
-    """When a session was what."""
+    """When a session was created, started, paused and so on."""
 
     created: str
     started: str
@@ -44,7 +43,7 @@ class Lifecycle(Value):
 
 
 class Hints(Value):
-    """What would help whoever goes on."""
+    """Suggestions for whoever resumes the session."""
 
     recommended_notes: list[str]
     open_questions: list[str]
@@ -111,13 +110,12 @@ class Card(Value, omit_defaults=True):
 
 
 def progress_of(state: SessionState) -> Progress:
-    """Done of all that was planned and not dropped."""
     total = len(state.done) + len(state.next) + len(state.active) + len(state.blocked)
     return Progress(len(state.done), total, 100 * len(state.done) // total if total else 0)
 
 
 def summary_of(state: SessionState) -> str:
-    """The summary as given, else the goal and how far it is."""
+    """The declared summary or, without one, the goal and its progress."""
     if state.summary:
         return state.summary
     progress = progress_of(state)
@@ -125,7 +123,7 @@ def summary_of(state: SessionState) -> str:
 
 
 def last_active_of(state: SessionState) -> str:
-    """When the session was last worked on: paused, else ended, else its last event."""
+    """When the session was last worked on: when it was paused or ended, else the time of its last event."""
     return state.paused or state.ended or state.updated or state.started or state.created
 
 
@@ -134,7 +132,7 @@ def _newest_first(state: SessionState) -> list[Thread]:
 
 
 def hints_of(state: SessionState) -> Hints:
-    """The notes used most, questions without an answer, and what to do first."""
+    """The most used notes, the open questions, and what to do next."""
     notes = sorted(state.notes, key=lambda n: (-state.notes[n].count, n))[:HINTS_MAX]
     questions = [q.text for q in state.questions if not q.answer][:HINTS_MAX]
     actions = [f"Continue: {state.items[i].text}" for i in state.active]
@@ -147,9 +145,12 @@ def hints_of(state: SessionState) -> Hints:
 
 
 def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verdict] = ()) -> SessionStatus:
-    """The whole view."""
+    """Everything that `segue status` shows.
+
+    Holder and verdicts are not part of the state, so they are passed in.
+    """
     items = state.items.flat()
-    lasting = Lifecycle(
+    lifecycle = Lifecycle(
         state.created, state.started, state.paused, state.pause_reason, state.pause_cause, state.resumed,
         state.ended, round(state.active_seconds / 60, 1),
     )  # fmt: skip
@@ -179,7 +180,7 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
         changes=list(state.changes),
         agents=state.agents,
         metrics=state.metrics,
-        lifecycle=lasting,
+        lifecycle=lifecycle,
         hints=hints_of(state),
         checkpoints=sorted(state.marks, key=lambda name: state.marks[name].version),
         handed_to=state.handed[-1].to if state.handed else "",
@@ -191,7 +192,7 @@ def status_of(state: SessionState, *, held_by: str = "", features: Sequence[Verd
 
 
 def card_of(state: SessionState) -> Card:
-    """The session as a line of a list."""
+    """The entry for a session in lists."""
     progress = progress_of(state)
     return Card(
         id=state.id,

@@ -20,7 +20,7 @@ from ...core.brief.facts import BriefFacts, Probe, facts
 from ...core.runs.identifiers import short_run
 from ...core.runs.model import Open, RunDigest
 from ...core.runs.sentences import is_substantial
-from ...core.runs.shell_commands import shell
+from ...core.runs.shell_commands import parse_shell
 from ...core.sessions.state import SessionState
 from ...effects.git.probe import probe
 from ...errors import SegueError
@@ -114,7 +114,7 @@ def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDiges
 
 def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> None:
     for call in _hooked_calls(workspace, found):
-        what = shell(call.text).short or call.tool
+        what = parse_shell(call.text).short or call.tool
         digest.pending[f"hook-{call.id}"] = Open(digest.steps + 1, call.tool, "run", what, call.text)
         digest.ended = None
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...core.base.lazy import regex
-from ...core.base.values import Value, count
+from ...core.base.values import Value, count, texts
 from ...core.features.checks import PERSON
 from ...core.memories import curation
 from ...core.memories import model as mem
@@ -62,7 +62,7 @@ def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) 
         values["metadata"] = service._cleaned(mem.metadata_of(values["metadata"]))
     if "shared_with" in values:
         values["shared_with"] = tuple(
-            service._text(name, "agent", 256) for name in mem.named(values["shared_with"])
+            service._text(name, "agent", 256) for name in texts(values["shared_with"])
         )
     for name, limit in (("session", 256), ("error_pattern", 4_096), ("correct_approach", 16_384)):
         if name in values:

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ...core.base.text import Mask, clean_text
-from ...core.base.values import Value
+from ...core.base.values import Value, texts
 from ...core.features.checks import PERSON
 from ...core.memories import model as mem
 from ...core.memories.dates import days_asked, days_of, moment_of
-from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance, Vote, named
+from ...core.memories.model import Memory, MemoryAudit, MemoryFilter, MemoryReader, Provenance, Vote
 from ...core.memories.ranking import (
     LENDERS_MAX,
     LENT,
     ScoredMemory,
     Texts,
     by_session,
-    lent,
     rank,
+    with_neighbours,
     with_priors,
 )
-from ...core.memories.words import asked, exact_words, words
+from ...core.memories.words import exact_words, query_words, words
 from ...effects.clock import days_between, moment, now
 from ...effects.pause_file import PauseFile
 from ...errors import AccessError, RefusedError, StoreError, UnknownMemory, UsageError
@@ -164,7 +164,7 @@ class MemoryService:
         begun = moment_of(created, "created") or now()
         if ttl_seconds is not None and not 0 < ttl_seconds < TTL_SECONDS_MAX:
             raise UsageError(f"a time to live of {ttl_seconds:g} s", hint="over 0, and at most a century")
-        shared = tuple(self._text(name, "agent", 256) for name in named(shared_with))
+        shared = tuple(self._text(name, "agent", 256) for name in texts(shared_with))
         here = session or (self._session() if (scope or "project") == "session" else "")
         memory = Memory(
             id=f"m{os.urandom(6).hex()}",
@@ -278,10 +278,10 @@ class MemoryService:
             raise UsageError(f"top_k is {top_k}", hint=f"between 1 and {mem.TOP_K_MAX:,}")
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
         where = MemoryFilter(
-            named(types),
-            named(scopes),
-            named(agents),
-            named(sessions),
+            texts(types),
+            texts(scopes),
+            texts(agents),
+            texts(sessions),
             mem.metadata_of(metadata),
             moment_of(since, "since"),
             moment_of(until, "until", late=True),
@@ -313,7 +313,7 @@ class MemoryService:
         self, reader: MemoryReader, query: str, where: MemoryFilter, most: int
     ) -> tuple[list[ScoredMemory], Texts]:
         told = clean_text(query[:WORDS_CHARS_MAX], what="query")
-        wanted = [*days_asked(told, now()), *asked(told)]
+        wanted = [*days_asked(told, now()), *query_words(told)]
         found = self.store.match(reader, wanted, where, most)
         near: dict[int, float] = {}
         maker = self.embedder
@@ -326,7 +326,7 @@ class MemoryService:
             return ranked, found
         best = [one.no for one in ranked[:LENDERS_MAX] if one.score > 0]
         least = min(near.values()) if maker.semantic and len(near) >= most else 0.0
-        return lent(ranked, self.store.places(best, reader, len(LENT)), least), found
+        return with_neighbours(ranked, self.store.places(best, reader, len(LENT)), least), found
 
     def _catch_up(self) -> None:
         """Give vectors to a few that have none, now that the model is loaded; if the store takes them."""

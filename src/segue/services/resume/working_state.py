@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...core.base.values import Value, whole
+from ...core.base.values import Value, parse_digits
 from ...core.resume.changes import FileChange
 from ...core.resume.scene import Anchor, Scene, moved
 from ...core.sessions.state import SessionState
@@ -131,7 +131,7 @@ def _focus(workspace: Workspace, state: SessionState, kept: Scene | None) -> Foc
         return now
     if held is None or not same:
         number = position.partition(":")[0]
-        line = max(0, whole(number))
+        line = max(0, parse_digits(number))
         return FocusNow(
             file,
             position,

@@ -13,7 +13,7 @@ from ....agents import agent as agent_of
 from ....agents.base import Found
 from ....core.base.values import Value, iso
 from ....core.journal.chain import Missing
-from ....core.runs import sentences as telling
+from ....core.runs import sentences
 from ....core.runs.model import RunDigest
 from ....core.runs.shared_copies import PREFIX, stream_of
 from ....core.sessions import commands as do
@@ -138,8 +138,8 @@ def wishes_of(told: ObservedSession) -> list[Command]:
 
 def _decisions(digest: RunDigest) -> list[str]:
     """What was decided: answers of the user, what the run was given, and choices that the agent told."""
-    told = (one for words in digest.says for one in telling.sentences(words.text))
-    choices = [one for one in told if len(one) <= TEXT_CHARS and telling.is_choice(one)]
+    told = (one for words in digest.says for one in sentences.sentences(words.text))
+    choices = [one for one in told if len(one) <= TEXT_CHARS and sentences.is_choice(one)]
     answers = [words.text for words in digest.decided]
     return [_short(text) for text in [*digest.inherited.decided, *answers, *choices[-DECISIONS_MAX:]]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....core.base.values import whole
+from ....core.base.values import parse_digits
 from ....core.event_kinds import CheckRan
 from ....errors import UsageError
 from ...render import count, one_line, safe
@@ -52,9 +52,9 @@ def _checks(args: Any) -> list[Check]:
 
 def _numbers(text: str) -> Iterable[int]:
     for part in text.replace(",", " ").split():
-        if whole(part) < 0:
+        if parse_digits(part) < 0:
             raise UsageError(f"{part[:99]} is not the number of a step", hint="for example --proves 1,2")
-        yield whole(part)
+        yield parse_digits(part)
 
 
 def _pair(text: str) -> tuple[str, str]:

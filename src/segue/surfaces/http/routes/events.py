@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ....core import event_kinds as ev
-from ....core.base.values import whole as whole_number
+from ....core.base.values import parse_digits
 from ....core.event_words import event_object
 from ....core.sessions import commands as do
 from ....effects.clock import now
@@ -122,7 +122,7 @@ async def follow_events(caller: Caller, request: Request, id: str, after: Versio
     session = await to_thread.run_sync(caller.session, id)
     last = request.headers.get("last-event-id", "")
     if last:
-        after = whole_number(last)
+        after = parse_digits(last)
         if not 0 <= after <= INTEGER_MAX:
             raise UsageError("Last-Event-ID is no version", hint="send the id of the last event, or none")
     return StreamingResponse(

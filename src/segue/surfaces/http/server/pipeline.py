@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ....core.base.values import whole as whole_number
+from ....core.base.values import parse_digits
 from ....core.server.access import Access, KeptResponse, without_secrets
 from ....effects.clock import now
 from ....errors import KeyReused, Misdirected, NotAllowed, SegueError, UsageError
@@ -166,7 +166,7 @@ class _Exchange:
     async def _unpack_body(self) -> None:
         """Refuse a body that is too large before it is read; unpack one that is packed."""
         bytes_max = self._server.options.body_bytes_max
-        if not 0 <= whole_number(self._headers.get("content-length", "0")) <= bytes_max:
+        if not 0 <= parse_digits(self._headers.get("content-length", "0")) <= bytes_max:
             raise TooLarge(f"more than {bytes_max:,} bytes")
         packing = self._headers.get("content-encoding", "identity").lower()
         if packing == "gzip":
