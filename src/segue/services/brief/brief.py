@@ -79,7 +79,7 @@ def workspace_to_look(folder: Path, environment: Mapping[str, str]) -> Workspace
         return open_workspace(folder=folder, environment=environment)
     except StoreUnavailable:
         home = DataFolder(data_folder(environment)).for_store(store_of(environment))
-        if not home.elsewhere:
+        if not home.shared_store:
             raise
         from ..workspace.last_seen import last_here
 
@@ -164,8 +164,8 @@ def check(budget: int) -> None:
 def _session(workspace: Workspace, id: str, *, alone: bool = False) -> tuple[SessionState | None, str]:
     """The session of this id, or the current one if it is open; None if there is none.
 
-    While the store cannot be reached it is told as last seen, and the second part says so. Where not even that
-    is known it is left out, unless the brief would tell of it ``alone``: then that is an error."""
+    While the store cannot be reached it is told as last seen, and the second part says so. Where not even
+    that is known it is left out, unless the brief would tell of it ``alone``: then that is an error."""
     try:
         state = find_session(workspace, id).state
     except (UnknownSession, BadName, StoreUnavailable) as fault:

@@ -1,4 +1,5 @@
-"""What a brief is made of, brought together: runs, session, features, memories, claims of a model, the world now.
+"""What a brief is made of, brought together: runs, session, features, memories, claims of a model, the world
+now.
 
 The only caller of ``core.brief.facts``. Briefs on the command line, in hooks and on a server, manifests,
 restorations, handoffs, handovers and prompts are all made of what this gives, so that they know the same.
@@ -69,7 +70,8 @@ def summary_of_session(
 ) -> RunsSummary:  # fmt: skip
     """The newest runs of a session, or without one of this project; empty if none can be read.
 
-    ``transcript``, with ``run`` where several conversations share a file, names the run that is meant instead."""
+    ``transcript``, with ``run`` where several conversations share a file, names the run that is meant
+    instead."""
     if not workspace.sees_tree:
         return _sent(workspace, state.id) if state is not None else RunsSummary()
     finder = runs_of(workspace).capture()
@@ -138,7 +140,8 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
 def _older(
     workspace: Workspace, finder: RunFinder, newest: Found, digest: RunDigest, session: str
 ) -> list[RunDigest]:
-    """Runs before the newest: of its session, or the last one where the newest had no time to say anything."""
+    """Runs before the newest: of its session, or the last one where the newest had no time to say
+    anything."""
     is_bare = not digest.inherited and not any(is_substantial(one.text) for one in digest.prompts)
     if not session and not is_bare:
         return []
@@ -159,8 +162,8 @@ def gather(
 ) -> BriefFacts:  # fmt: skip
     """Everything that is known of a piece of work.
 
-    ``memories``: those to tell, where the caller has looked for them already. ``covers``: look at the files that
-    the session's features cover, so that a stale proof is told as stale; it costs a look at the tree."""
+    ``memories``: those to tell, where the caller has looked for them already. ``covers``: look at the files
+    that the session's features cover, so that a stale proof is told as stale; it costs a look at the tree."""
     if workspace is None:
         return facts(runs.digests, state, world, memories or (), agent=runs.agent)
     covered = None

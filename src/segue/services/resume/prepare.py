@@ -65,9 +65,9 @@ def prepare(
 ) -> Prepared:  # fmt: skip
     """Write the manifest of where the work stands, and keep the scene.
 
-    ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
-    one that asks; ``run`` is its id, where several conversations share a file. ``here`` writes into the project instead of the data folder. Git gets ``seconds``, unless
-    the world was ``seen`` just now."""
+    ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the one
+    that asks; ``run`` is its id, where several conversations share a file. ``here`` writes into the project
+    instead of the data folder. Git gets ``seconds``, unless the world was ``seen`` just now."""
     start = time.monotonic()
     workspace.pause_file.check()
     if here:

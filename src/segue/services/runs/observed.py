@@ -1,4 +1,5 @@
-"""The runs that a workspace knows: rows in its store, copies of transcripts, and what agents left on the disk."""
+"""The runs that a workspace knows: rows in its store, copies of transcripts, and what agents left on the
+disk."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ class ObservedRuns:
         While a store elsewhere cannot be reached, agents' own files tell enough to go on."""
         if self._looked is not None and not everywhere:
             return self._looked
-        workspace, shared = self._workspace, bool(self._workspace.home.elsewhere)
+        workspace, shared = self._workspace, bool(self._workspace.home.shared_store)
         finder = RunFinder(
             workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere
         )

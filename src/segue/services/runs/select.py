@@ -1,8 +1,8 @@
 """Which run is meant. Whoever asks for "the newest run" or "the run of this transcript" asks here.
 
 A run can be meant if it is the main one of a conversation (no sub-agent's) and holds anything. Where a
-conversation lies in a file of lines, an empty file holds nothing; in a database or in documents, what was found
-is there. Several conversations may lie in one file: a transcript's path alone does not name a run then.
+conversation lies in a file of lines, an empty file holds nothing; in a database or in documents, what was
+found is there. Several conversations may lie in one file: a transcript's path alone does not name a run then.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def run_of_transcript(finder: RunFinder, path: str, *, agent: str = "", run: str
 
 
 def earlier_runs(finder: RunFinder, newest: Found, *, session: str = "") -> Iterator[Found]:
-    """Runs before one that can be meant, the newest first: of the same session, or of any if none is named."""
+    """Runs before one that can be meant, the newest first: of the same session, or of any if none is
+    named."""
     for one in finder.found():
         if one == newest or one.changed > newest.changed or not can_be_meant(one) or finder.asks(one):
             continue

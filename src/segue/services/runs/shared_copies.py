@@ -50,7 +50,7 @@ def share_runs(
 ) -> tuple[int, list[Unshared]]:
     """Bring the store up to what the archive has of a project's runs: how many copies grew, and what is not
     shared. ``changed``: keys of runs of which something was read just now."""
-    if not workspace.home.elsewhere:
+    if not workspace.home.shared_store:
         return 0, []
     if archive is None:
         return 0, [("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]

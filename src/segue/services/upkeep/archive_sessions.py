@@ -88,7 +88,7 @@ class Cleanup:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
-        if self._workspace.home.elsewhere:
+        if self._workspace.home.shared_store:
             raise RefusedError(
                 "sessions of a shared store are not archived on one machine",
                 hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",

@@ -81,7 +81,7 @@ def migrate(
         )
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
-    names = [place.elsewhere or str(place.database) for place in places]
+    names = [place.shared_store or str(place.database) for place in places]
     if names[0] == names[1]:
         raise UsageError(f"source and target are the same store: {names[0]}", hint=KINDS)
     _must_exist(places[0], source)

@@ -51,7 +51,7 @@ def examine(
 ) -> list[Diagnosis]:
     """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
-    there = _server(home, settings) if home.elsewhere else (*_store(home, settings), *_backups(home))
+    there = _server(home, settings) if home.shared_store else (*_store(home, settings), *_backups(home))
     return [
         _versions(),
         *_git(),
@@ -147,7 +147,7 @@ def _whole_store(path: Path) -> Diagnosis:
 
 
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
-    if is_remote(home.elsewhere):
+    if is_remote(home.shared_store):
         from .server import look as look_remote
 
         return look_remote(home, settings)
@@ -354,9 +354,9 @@ def prove(
     """Break copies of the store, recover them, and say what came back."""
     findings = []
     home = home.for_store(settings.text("store")) if settings else home
-    if home.elsewhere:
+    if home.shared_store:
         raise RefusedError(
-            f"{home.elsewhere} is no file that could be copied and broken",
+            f"{home.shared_store} is no file that could be copied and broken",
             hint="`segue doctor` without --prove looks whether it is whole",
         )
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:

@@ -54,7 +54,7 @@ class ServerContext:
         self.rules = rules or Rules()
         self.metrics = Metrics()
         self.watch = StreamFollower(projects)
-        self.embedded = not projects.home.elsewhere
+        self.embedded = not projects.home.shared_store
         self._log = log or _to_stderr
         self._lanes: dict[str, Lane] = {}
         self._buckets: dict[str, Bucket] = {}
