@@ -56,10 +56,10 @@ def relevant_memories(
 def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
     """The memories by full text alone, or by the embedding that is set."""
     from ...effects.vectors.embedder import TextOnly
-    from ..memories.service import PlaceMemories, memories_of
+    from ..memories.service import WorkspaceMemories, memories_of
 
     chosen = workspace.embedder is not None or workspace.settings.text("embedder") in ("minilm", "endpoint")
-    return memories_of(workspace) if with_model and chosen else PlaceMemories(workspace, TextOnly())
+    return memories_of(workspace) if with_model and chosen else WorkspaceMemories(workspace, TextOnly())
 
 
 def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:

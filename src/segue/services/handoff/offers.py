@@ -131,7 +131,7 @@ class Handoffs:
         if memory is not None:
             service = memories_of(workspace)
             trail = [service.trace(memory, "add", memory.provenance.source)]
-            service.store.write(MemoryChange(adds=service.kept([memory]), trail=trail))
+            service.store.write(MemoryChange(adds=service.stored([memory]), trail=trail))
         offer = next(one for one in self.of(session) if one.id == id)
         return self._restored(offer, workspace.with_warnings(saved), rules)
 

@@ -27,7 +27,7 @@ from ...errors import DamagedError, RefusedError, StaleVersion, UsageError
 from ...settings import Settings
 from ...stores.base import Append, Memories, MemoryChange, Runs, Store
 from ..handoff.export import named_pieces
-from ..memories.service import searched
+from ..memories.service import search_words
 from ..runs.shared_copies import named
 from ..sessions.repository import fold_all, snapshot_of
 from ..workspace.data_folder import DataFolder, is_remote
@@ -233,7 +233,7 @@ class _Move:
             count += len(new)
             if not new or self.dry_run:
                 continue
-            adds = [replace(one.kept, words=searched(one.kept.memory)) for one in new]
+            adds = [replace(one.kept, words=search_words(one.kept.memory)) for one in new]
             votes = [vote for one in new for vote in one.votes]
             target.write(MemoryChange(adds=adds, votes=votes, trail=[t for one in new for t in one.trail]))
             trip("migrate.after_memories")

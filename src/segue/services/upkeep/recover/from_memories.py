@@ -32,7 +32,7 @@ from ....errors import BadName, SegueError, StaleVersion
 from ....stores.base import Append, Journal, MemoryChange, StoredMemory
 from ....stores.sqlite import SqliteJournal
 from ....stores.sqlite.salvage import salvage
-from ...memories.service import said
+from ...memories.service import searched_text
 from ...sessions.repository import stream_of
 from ...workspace.data_folder import DataFolder
 from .result import ACTOR
@@ -96,7 +96,9 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
         return
     journal = SqliteJournal(path)
     try:
-        kept = [StoredMemory(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
+        kept = [
+            StoredMemory(m, " ".join(words(searched_text(m)[:20_000])) if m.live else "") for m in memories
+        ]
         journal.memories.write(MemoryChange(adds=kept))
         if journal.database.journal_mode == "wal":
             journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -124,7 +126,9 @@ def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[
             if other != memory.id:
                 reason = "says what another one says, since a text was erased"
                 memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
-        found.append(StoredMemory(memory, " ".join(words(said(memory)[:20_000])) if memory.live else ""))
+        found.append(
+            StoredMemory(memory, " ".join(words(searched_text(memory)[:20_000])) if memory.live else "")
+        )
     return found
 
 
