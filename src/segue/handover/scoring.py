@@ -95,7 +95,7 @@ def score(segue: Segue, *, again: bool = False) -> list[ScoredHandover]:
     finished = [one for one in _finished(checkpoint) if one.run not in judged]
     if not finished:
         return []
-    capture = runs_of(segue.workspace).capture()
+    capture = runs_of(segue.workspace).finder()
     runs = _runs(capture)
     done = []
     for number, one in enumerate(finished):

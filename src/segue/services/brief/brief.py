@@ -92,7 +92,7 @@ def brief_here(
 ) -> str:  # fmt: skip
     """The brief of a run or a session by its id, or of where the work in this project stands."""
     check(budget)
-    finder = runs_of(workspace).capture()
+    finder = runs_of(workspace).finder()
     finder.remember()
     found: Found | None = None
     state: SessionState | None = None

@@ -43,23 +43,23 @@ class HookBrief(Value):
 
 def tell(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
     """The brief for a run at its start; empty where there is nothing worth saying."""
-    capture = runs_of(workspace).capture()
-    capture.remember()
-    own = own_run(capture, event)
+    finder = runs_of(workspace).finder()
+    finder.remember()
+    own = own_run(finder, event)
     if event.kind == "compact" or event.source == "compact":
-        return _of(workspace, capture, own, budget) if own is not None else HookBrief()
-    other = newest_run(capture, but=lambda one: one.native == event.native or one.path == event.transcript)
+        return _of(workspace, finder, own, budget) if own is not None else HookBrief()
+    other = newest_run(finder, but=lambda one: one.native == event.native or one.path == event.transcript)
     if event.source in HANDS_ON:
-        return _of_start(workspace, capture, other, budget)
-    if own is not None and _was_cut_off(workspace, capture, own):
-        return _of(workspace, capture, own, budget)
+        return _of_start(workspace, finder, other, budget)
+    if own is not None and _was_cut_off(workspace, finder, own):
+        return _of(workspace, finder, own, budget)
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
-    if other is not None and (meanwhile or (own is None and _was_cut_off(workspace, capture, other))):
-        return _of(workspace, capture, other, budget)
+    if other is not None and (meanwhile or (own is None and _was_cut_off(workspace, finder, other))):
+        return _of(workspace, finder, other, budget)
     return HookBrief()
 
 
-def own_run(capture: RunFinder, event: HookEvent) -> Found | None:
+def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
     """The transcript of the run that the hook is called for."""
     if event.transcript:
         try:
@@ -72,19 +72,19 @@ def own_run(capture: RunFinder, event: HookEvent) -> Found | None:
             event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size, event.cwd,
             pid=event.pid, sign="alive",
         )  # fmt: skip
-    return next((one for one in capture.found(event.agent) if one.native == event.native), None)
+    return next((one for one in finder.found(event.agent) if one.native == event.native), None)
 
 
-def _was_cut_off(workspace: Workspace, capture: RunFinder, found: Found) -> bool:
+def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
     try:
-        return left_of(digest_of(workspace, capture, found)) == "middle"
+        return left_of(digest_of(workspace, finder, found)) == "middle"
     except SegueError:
         return False
 
 
-def _of_start(workspace: Workspace, capture: RunFinder, other: Found | None, budget: int) -> HookBrief:
+def _of_start(workspace: Workspace, finder: RunFinder, other: Found | None, budget: int) -> HookBrief:
     """Where the work stands; nothing if it is over, or so old that nobody means it any more."""
-    row = capture.row(other) if other is not None else None
+    row = finder.row(other) if other is not None else None
     state = session_state(workspace, row.session if row is not None else "")
     is_over = row is not None and bool(row.session) and state is not None and state.status not in OPEN
     if is_over or state is None or state.status not in OPEN:
@@ -95,7 +95,7 @@ def _of_start(workspace: Workspace, capture: RunFinder, other: Found | None, bud
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(state):
         return HookBrief()
-    return _of(workspace, capture, other, budget)
+    return _of(workspace, finder, other, budget)
 
 
 def _has_plan(state: SessionState | None) -> bool:
@@ -115,12 +115,12 @@ def session_state(workspace: Workspace, id: str) -> SessionState | None:
         return last.state if last is not None else None
 
 
-def _of(workspace: Workspace, capture: RunFinder, found: Found, budget: int) -> HookBrief:
+def _of(workspace: Workspace, finder: RunFinder, found: Found, budget: int) -> HookBrief:
     try:
-        runs = summary_of_run(workspace, capture, found)
+        runs = summary_of_run(workspace, finder, found)
     except SegueError:
         return HookBrief()
-    row, digest = capture.row(found), runs.digests[0]
+    row, digest = finder.row(found), runs.digests[0]
     state = session_state(workspace, row.session if row is not None else "")
     if state is not None and state.status not in OPEN:
         state = None

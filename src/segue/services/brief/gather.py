@@ -74,7 +74,7 @@ def summary_of_session(
     instead."""
     if not workspace.sees_tree:
         return _sent(workspace, state.id) if state is not None else RunsSummary()
-    finder = runs_of(workspace).capture()
+    finder = runs_of(workspace).finder()
     try:
         if transcript is not None:
             found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
@@ -102,13 +102,13 @@ def _sent(workspace: Workspace, session: str) -> RunsSummary:
 def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
     """What a run says, masked, with the call under way that only a hook saw."""
     key, agent = finder.key(found), agent_of(found.agent)
-    digest = finder.told.get(key)
+    digest = finder.digests.get(key)
     if digest is None:
         digest = masked(final(finder.reading(found), agent))
         if traits_of(agent).calls_seen_by_hooks_only:
             _add_hooked_calls(digest, workspace, found)
         if finder.remembers:
-            finder.told[key] = digest
+            finder.digests[key] = digest
     return digest
 
 

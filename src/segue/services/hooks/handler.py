@@ -328,12 +328,12 @@ class Handler:
         from ..runs.read_transcript import final
         from ..runs.sync import sync
 
-        capture = runs_of(workspace).capture()
-        found = own_run(capture, self.event)
+        finder = runs_of(workspace).finder()
+        found = own_run(finder, self.event)
         if found is None:
             return None
         self._try(lambda: sync(workspace, found=[found], wait_seconds=0.1))
-        return found, final(capture.reading(found), agent_of(found.agent))
+        return found, final(finder.reading(found), agent_of(found.agent))
 
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""

@@ -107,7 +107,7 @@ def _path(workspace: Workspace, told: RunsSummary, transcript: Path | None) -> P
     if transcript is not None or not told.run:
         return transcript
     found: Found
-    for found in runs_of(workspace).capture().found(told.agent):
+    for found in runs_of(workspace).finder().found(told.agent):
         if found.native == told.run:
             return Path(found.path)
     return None
@@ -238,9 +238,9 @@ def _prose(text: str) -> str:
 
 def reflections(workspace: Workspace, run: str = "", *, say: Telling | None = None) -> tuple[str, Refined]:
     """(run, lessons from what failed in it), from its excerpts."""
-    capture = runs_of(workspace).capture()
-    found = find_run(capture, run) if run else newest_other_run(capture)
-    told = summary_of_run(workspace, capture, found)
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, run) if run else newest_other_run(finder)
+    told = summary_of_run(workspace, finder, found)
     material = material_of(workspace, None, told, Path(found.path), "reflection")
     if not material.sources:
         return found.native, Refined(fell_back="that run says nothing")

@@ -204,7 +204,7 @@ class _Looking:
         slack = 60.0
         if self.state is not None and seconds_of(self.state.updated) > written + slack:
             return True
-        newest = newest_run(runs_of(self.workspace).capture())
+        newest = newest_run(runs_of(self.workspace).finder())
         return newest is not None and newest.changed > written + slack
 
     def _composed(self) -> Manifest:

@@ -260,10 +260,10 @@ def notice(session: SessionHandle) -> Interruption | None:
 
 def _last_run(workspace: Workspace, session: str) -> float:
     """When a run of the session was last heard of."""
-    capture = runs_of(workspace).capture()
+    finder = runs_of(workspace).finder()
     newest = max((row.last for row in runs_of(workspace).runs.rows(session=session)), default=0.0)
-    for one in capture.found():
-        row = capture.row(one)
+    for one in finder.found():
+        row = finder.row(one)
         if row is not None and row.session == session:
             return max(newest, one.changed)
         if one.changed <= newest:

@@ -75,7 +75,7 @@ class Gathered:
         if not self.workspace.sees_tree:
             self.runs = summary_of_session(self.workspace, self.state)
             return
-        finder = runs_of(self.workspace).capture()
+        finder = runs_of(self.workspace).finder()
         try:
             found = newest_run(finder, session=self.state.id if self.state else "")
             if found is None:

@@ -79,10 +79,10 @@ def since(
 ) -> Delta:  # fmt: skip
     """What changed since the session was left, or since ``start``: a time, an age such as 2h, a commit."""
     state = scenes.state_of(workspace, session or None)
-    capture = runs_of(workspace).capture()
-    then = given(workspace, state, start) if start else left(workspace, state, capture)
+    finder = runs_of(workspace).finder()
+    then = given(workspace, state, start) if start else left(workspace, state, finder)
     way = Way(then, workspace.working_tree.root, seconds=seconds)
-    runs = list(_runs(workspace, capture, then))
+    runs = list(_runs(workspace, finder, then))
     events = _events(workspace, state, then)
     memories = _memories(workspace, then)
     now = scenes.look(workspace, seconds, begun)
@@ -107,14 +107,14 @@ def since(
 # -- the scene of then -----------------------------------------------------------------------------
 
 
-def left(workspace: Workspace, state: SessionState | None, capture: RunFinder) -> Scene:
+def left(workspace: Workspace, state: SessionState | None, finder: RunFinder) -> Scene:
     """The world when the work was left, as it was kept or as far as it can be put together."""
     kept = scenes.kept(workspace, state.id if state else "")
-    last = newest_run(capture, session=state.id if state else "", but=capture.asks)
+    last = newest_run(finder, session=state.id if state else "", but=finder.is_caller)
     if kept is not None and (last is None or last.changed <= kept.at + SLACK_SECONDS):
         return kept
     if last is not None:
-        return _of_run(workspace, state, capture, last, kept)
+        return _of_run(workspace, state, finder, last, kept)
     if state is not None:
         moment = datetime.fromisoformat(state.paused or state.updated or state.created).timestamp()
         touched = scenes.touched(workspace.working_tree.root, state, ())
@@ -128,10 +128,10 @@ def left(workspace: Workspace, state: SessionState | None, capture: RunFinder) -
 
 
 def _of_run(
-    workspace: Workspace, state: SessionState | None, capture: RunFinder, found: Found, kept: Scene | None
+    workspace: Workspace, state: SessionState | None, finder: RunFinder, found: Found, kept: Scene | None
 ) -> Scene:
     try:
-        digest = digest_of(workspace, capture, found)
+        digest = digest_of(workspace, finder, found)
     except (SegueError, OSError, UnknownRun):
         digest = None
     moment = min(found.changed, digest.last or found.changed) if digest else found.changed
@@ -241,16 +241,16 @@ def _paths(files: Files) -> list[str]:
     return [*files.created, *files.modified, *files.deleted, *renamed]
 
 
-def _runs(workspace: Workspace, capture: RunFinder, then: Scene) -> Iterable[Mention]:
+def _runs(workspace: Workspace, finder: RunFinder, then: Scene) -> Iterable[Mention]:
     """Runs that were active since, not counting the one that asks and sub-agents."""
     seen: set[str] = set()
-    for found in runs_meant(capture, but=capture.asks):
+    for found in runs_meant(finder, but=finder.is_caller):
         if found.changed <= then.at + SLACK_SECONDS or len(seen) >= RUNS_MAX:
             break
         if found.native in seen:
             continue
         seen.add(found.native)
-        row = capture.row(found)
+        row = finder.row(found)
         run = run_in(row) if row is not None else None
         yield Mention(found.native, run.goal if run else "", found.agent, iso(found.changed))
 

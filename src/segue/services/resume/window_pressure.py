@@ -42,11 +42,11 @@ def pressure(
     from ...agents import agent as agent_of
     from ..runs.read_transcript import final
 
-    capture = runs_of(workspace).capture()
-    found = find_run(capture, run) if run else newest_run(capture)
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, run) if run else newest_run(finder)
     if found is None:
         return pressure_of(0, window or _any(workspace.settings), limit, source="default")
-    digest = final(capture.reading(found), agent_of(found.agent))
+    digest = final(finder.reading(found), agent_of(found.agent))
     if window:
         return pressure_of(
             digest.context, window, limit, model=digest.model, run=found.native, agent=found.agent,

@@ -28,7 +28,7 @@ from ...settings import Settings
 from ...stores.base import Append, Memories, MemoryChange, Runs, Store
 from ..handoff.export import named_pieces
 from ..memories.service import search_words
-from ..runs.shared_copies import named
+from ..runs.shared_copies import piece_addresses
 from ..sessions.repository import fold_all, snapshot_of
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, open_store, shown
@@ -152,7 +152,7 @@ class _Move:
             if stream.startswith("session/"):
                 self._copy_pieces(named_pieces(batch))
             elif stream.startswith(PREFIX):
-                self._copy_pieces(named(batch))
+                self._copy_pieces(piece_addresses(batch))
             if not self.dry_run:
                 try:
                     _copy_in(self.target, stream, after, batch)

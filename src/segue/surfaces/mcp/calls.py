@@ -100,10 +100,10 @@ class Calls:
         """Find out which session is meant, unless it was said."""
         if self._session and self._agent:
             return
-        from ...services.runs.caller import asker
+        from ...services.runs.caller import find_caller
 
         with self._context() as context:
-            who = asker(context.look().workspace)
+            who = find_caller(context.look().workspace)
         self._agent = self._agent or who.agent
         self._session = self._session or who.session
 

@@ -35,7 +35,7 @@ from ...hooks import hook_file
 from ...hooks.install import can_serve, has_server
 from ...hooks.install import read as installed
 from ...resume import emergency
-from ...runs.sync import deletes
+from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
 from ..recover.ladder import inspect, recover
@@ -223,7 +223,9 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
             days = agent_of(name).retention(where)
             if days is not None:
                 hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
-                yield Diagnosis("transcripts", "ok" if kept else "warn", deletes(name, days, kept=kept), hint)
+                yield Diagnosis(
+                    "transcripts", "ok" if kept else "warn", retention_notice(name, days, kept=kept), hint
+                )
 
 
 def _emergency(home: DataFolder) -> Diagnosis:

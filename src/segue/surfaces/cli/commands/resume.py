@@ -22,7 +22,7 @@ SWITCH_BUDGET = "balanced"
 
 def resume(context: CommandContext) -> int:
     """Go on; a session that is over stays over."""
-    with runs_of(context.segue.workspace).one_look():
+    with runs_of(context.segue.workspace).search_once():
         return _resume(context)
 
 
@@ -62,7 +62,7 @@ def _resume(context: CommandContext) -> int:
 
 def switch(context: CommandContext) -> int:
     """Pause the current session, take the other one up with its context."""
-    with runs_of(context.segue.workspace).one_look():
+    with runs_of(context.segue.workspace).search_once():
         return _switch(context)
 
 

@@ -77,7 +77,7 @@ def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
     import os
 
-    from ....services.runs.sync import deletes
+    from ....services.runs.sync import retention_notice
 
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
@@ -91,7 +91,7 @@ def sync(context: CommandContext) -> int:
     for agent in done.first:  # once is enough; `segue doctor` says it again
         if agent in done.retention and not paths:
             kept = context.segue.workspace.settings["archive_bytes_max"] > 0
-            context.warn(deletes(agent, done.retention[agent], kept=kept))
+            context.warn(retention_notice(agent, done.retention[agent], kept=kept))
     for one in done.unreadable:
         named = "" if one.path and one.path in one.reason else f"{one_line(one.path or one.agent)}: "
         context.warn(f"not read: {named}{one_line(one.reason)}")
@@ -134,7 +134,7 @@ def _run(segue: Segue, id: str) -> Run | None:
 
     if not id:
         with suppress(UnknownRun):  # then it is the session's timeline
-            return segue.run(newest_other_run(runs_of(segue.workspace).capture()).native)
+            return segue.run(newest_other_run(runs_of(segue.workspace).finder()).native)
         return None
     try:
         if segue.workspace.repository.exists(id):
