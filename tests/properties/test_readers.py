@@ -17,7 +17,7 @@ from segue.core.runs.digest import fold
 from segue.core.runs.inherited import parted
 from segue.core.runs.steps import Step
 from segue.effects.files.growing_file import chunks
-from segue.services.brief.brief import written as brief
+from segue.services.brief.brief import render_brief as brief
 from segue.testing.transcripts import MAKERS
 
 WORDS = st.sampled_from(

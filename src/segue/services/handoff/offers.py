@@ -29,7 +29,7 @@ from ...effects.files.atomic import check_writable, write_whole
 from ...effects.files.marked_block import drop_block, put_block
 from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
 from ...stores.base import Append, MemoryChange
-from ..brief.brief import written
+from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
 from ..workspace.open_session import list_sessions, make_current
@@ -292,7 +292,7 @@ class Handoffs:
         try:
             runs = summary_of_session(self._workspace, state)
             known = gather(self._workspace, state, runs, world=world_now(self._workspace, runs), memories=())
-            return written(known, runs, budget=RESTORATION_BYTES)
+            return render_brief(known, runs, budget=RESTORATION_BYTES)
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
 

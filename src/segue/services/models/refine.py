@@ -21,7 +21,7 @@ from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
 from ..brief.gather import RunsSummary, gather, summary_of_run, summary_of_session
-from ..brief.model_claims import KeptClaims, keep
+from ..brief.model_claims import StoredClaims, store_claims
 from ..resume.prepare import Prepared, prepare
 from ..resume.scenes import state_of
 from ..runs.observed import runs_of
@@ -150,7 +150,7 @@ def refine(
     kept = masked(refined.grounded.kept)
     asked = refined.asked
     if kept and told.run and asked is not None:
-        keep(workspace, KeptClaims(told.run, asked.model, now(), material.steps, kept))
+        store_claims(workspace, StoredClaims(told.run, asked.model, now(), material.steps, kept))
         done = prepare(workspace, session or None, **options)
     saved = 1 - done.tokens / max(1, material.chars // 4) if material.chars else 0.0
     return Refinement(

@@ -409,7 +409,7 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
 def _recalled(workspace: Workspace, known: Gathered) -> list[tuple[str, str, str]]:
     """(id, text, trust) of the memories that bear on the work; by full text unless a model is set."""
     try:
-        found = relevant_memories(workspace, known.state, known.digests, most=MEMORIES_MAX, with_model=True)
+        found = relevant_memories(workspace, known.state, known.digests, limit=MEMORIES_MAX, with_model=True)
     except (SegueError, OSError):
         return []
     return [(one.id, one.content, _trust(one.memory.trust)) for one in found]
