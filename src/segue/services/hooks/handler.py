@@ -33,7 +33,7 @@ from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
 from ..brief.for_hooks import FRESH_STARTS, STEER, HookBrief, brief_for_hook, own_run, session_state
-from ..resume.window_pressure import learn, of_digest
+from ..resume.window_pressure import pressure_of_digest, remember_window
 from ..runs.observed import runs_of
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import is_off
@@ -309,15 +309,15 @@ class Handler:
         """Take in what is new, see how full the window is, prepare if a trigger fired."""
         event = self.event
         if event.window and event.model:
-            learn(workspace.home, event.model, event.window)
+            remember_window(workspace.home, event.model, event.window)
         taken = self._take_in(workspace)
         if taken is None:
             return HookReply()
         found, digest = taken
-        pressure = of_digest(
+        pressure = pressure_of_digest(
             digest, workspace.settings, workspace.home, run=event.native, agent=event.agent,
             used=event.context,
-            said=event.window,
+            window=event.window,
         )  # fmt: skip
         reasons = self._prepare(workspace, found, digest, pressure)
         if event.kind == "status":
@@ -384,7 +384,7 @@ class Handler:
         if taken is None:
             return HookReply()
         found, digest = taken
-        pressure = of_digest(digest, workspace.settings, workspace.home)
+        pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
         self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
         return self._given(
             workspace, brief_for_hook(workspace, self.event, budget=self._budget(workspace)), "steer"
@@ -438,7 +438,7 @@ class Handler:
         taken = self._take_in(workspace)
         if taken is not None:
             found, digest = taken
-            pressure = of_digest(digest, workspace.settings, workspace.home)
+            pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
             self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
         return HookReply()
 

@@ -28,7 +28,7 @@ def resume(context: CommandContext) -> int:
 
 def _resume(context: CommandContext) -> int:
     from ....core.resume.restoration import budget_of
-    from ....services.resume.interruptions import notice
+    from ....services.resume.interruptions import pause_if_idle
 
     args = context.args
     if args.budget is not None:
@@ -40,7 +40,7 @@ def _resume(context: CommandContext) -> int:
     told = _since(context, session)
     if told is not None and _went_on(session, told.left):
         told = None
-    timeout = notice(session)
+    timeout = pause_if_idle(session)
     working = session.working() if context.json or args.budget is None else None  # else nobody is shown it
     saved = session.resume()
     context.segue.make_current(session.id)
