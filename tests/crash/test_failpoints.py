@@ -263,7 +263,7 @@ def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_m
     set_before = death.failpoint != "models.before_ladder"
     began = death.failpoint.startswith(("spend", "claims"))
     with work.open_agents(str(tmp_path)) as seg:
-        assert bool(config.load(seg.workspace).rungs) == set_before
+        assert bool(config.load(seg.workspace).models) == set_before
         entries = spending.ledger(seg.workspace, spending.today()).entries
         assert len(entries) == (death.passing if began else 0)
         open_ = [one for one in entries if one.outcome == "open"]

@@ -296,7 +296,8 @@ def test_a_process_that_is_not_certainly_ours_is_left_alone(session: Session) ->
         done = session.pause()
         assert done.agents == {
             "reused": "gone", "elsewhere": "left alone: the process cannot be identified",
-            "unknown": "left alone: the process cannot be identified", "myself": "left alone: it gave this command",
+            "unknown": "left alone: the process cannot be identified",
+            "myself": "left alone: it gave this command",
             "parent": "left alone: it gave this command",
         }  # fmt: skip
         assert child.poll() is None

@@ -142,7 +142,7 @@ def _test(context: CommandContext) -> int:
         alone = config.Ladder((rung,), found.caps)
         row: dict[str, object] = {"name": rung.name, "ok": False, "why": ""}
         try:
-            asked = models.ask(segue.workspace, models.hello(), ladder=alone, tell=teller(context))
+            asked = models.ask(segue.workspace, models.hello(), config=alone, say=teller(context))
             row |= {"ok": True, "seconds": round(asked.seconds, 3), "input": asked.input,
                     "output": asked.output, "cost": asked.cost}  # fmt: skip
             context.say(f"{rung.name}: answers in {asked.seconds:.1f} s, {dollars(asked.cost)}")
