@@ -25,7 +25,7 @@ from segue import Segue, Session
 from segue.core.memories.model import Memory, MemoryFilter
 from segue.effects.clock import now
 from segue.effects.vectors.embedder import HashEmbedder
-from segue.services.memories.service import searched
+from segue.services.memories.service import search_words
 from segue.stores.base import Append
 from segue.stores.memory_changes import MemoryChange, StoredMemory
 from segue.stores.postgres import PostgresStore
@@ -149,7 +149,7 @@ def learnt(rng: random.Random, count: int) -> list[StoredMemory]:
     kept = []
     for n, (text, vector) in enumerate(zip(texts, maker.embed(texts), strict=True)):
         memory = Memory(f"m{n}", text, scope="global", agent="user", created=now(), updated=now())
-        kept.append(StoredMemory(memory, searched(memory), maker.name, packed(vector)))
+        kept.append(StoredMemory(memory, search_words(memory), maker.name, packed(vector)))
     return kept
 
 

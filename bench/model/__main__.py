@@ -164,8 +164,10 @@ def compared(given: argparse.Namespace, corpus: list[Path], folder: Path) -> Non
     chance = random.Random(SEED)
     quotes, lies, small = Speaker("script that quotes"), Speaker("script that lies"), Speaker("SmolLM2-135M")
     with Segue(home=folder / "large", folder=folder) as segue:
-        rung = config.rung_of("custom/any", url="http://127.0.0.1:9/v1", price=Price(0, 0), window=128_000)
-        config.save(segue.workspace, config.ladder_of([rung], Caps()))
+        rung = config.model_choice(
+            "custom/any", url="http://127.0.0.1:9/v1", price=Price(0, 0), window=128_000
+        )
+        config.save(segue.workspace, config.model_config([rung], Caps()))
         found = list(places(segue, corpus, given.cuts))
         for place in found:
             facts, sources = place.material.facts, place.material.sources
@@ -186,8 +188,8 @@ def compared(given: argparse.Namespace, corpus: list[Path], folder: Path) -> Non
 def _ask_small(given: argparse.Namespace, corpus: list[Path], folder: Path, speaker: Speaker) -> None:
     deadline = time.monotonic() + 60 * given.minutes
     with SmallModel() as model, Segue(home=folder / "small", folder=folder) as segue:
-        rung = config.rung_of(NAME, url=model.url, price=Price(0, 0), window=WINDOW, seconds=600)
-        config.save(segue.workspace, config.ladder_of([rung], Caps()))
+        rung = config.model_choice(NAME, url=model.url, price=Price(0, 0), window=WINDOW, seconds=600)
+        config.save(segue.workspace, config.model_config([rung], Caps()))
         for place in places(segue, corpus, 1):
             if time.monotonic() > deadline:
                 break
@@ -231,8 +233,8 @@ def priced(path: Path, folder: Path) -> None:
     """What asking about a long session costs, from the real request."""
     agent = recognised(path)
     with Segue(home=folder / "priced", folder=folder) as segue:
-        rungs = [config.rung_of(name) for name in config.LISTED]
-        config.save(segue.workspace, config.ladder_of(rungs, Caps()))
+        rungs = [config.model_choice(name) for name in config.LISTED]
+        config.save(segue.workspace, config.model_config(rungs, Caps()))
         start = time.perf_counter()
         digest = masked(final(read(path, agent), agent))
         material = refine.material_of(

@@ -16,7 +16,7 @@ from segue.core.brief.facts import facts
 from segue.core.runs.digest import decode, encode, fold
 from segue.core.runs.model import RunDigest
 from segue.core.runs.steps import Step
-from segue.services.brief.brief import written
+from segue.services.brief.brief import render_brief
 from segue.testing import damage
 
 BYTES_MAX = 3_000_000
@@ -54,7 +54,7 @@ def test_a_transcript_is_one_agents_and_is_read(corpus):
         digest = fold(steps)
         for budget in (256, 700, 2_048):
             for form in ("text", "json", "markdown"):
-                text = written(facts([digest], agent=agent.name), budget=budget, form=form)
+                text = render_brief(facts([digest], agent=agent.name), budget=budget, form=form)
                 assert len(text.encode()) <= budget, (path, budget, form)
     if not owners:
         pytest.skip("NOT TESTED on real transcripts: SEGUE_CORPUS holds none")
@@ -85,5 +85,5 @@ def test_damage_is_survived(corpus, kill_count):
             except (ValueError, IndexError):
                 continue
             steps = read(agent, spoilt)
-            text = written(facts([fold(steps)], agent=agent.name), budget=256)
+            text = render_brief(facts([fold(steps)], agent=agent.name), budget=256)
             assert len(text.encode()) <= 256, (path, number, one.__name__)

@@ -22,7 +22,7 @@ from segue.core.journal.event import Erased
 from segue.core.sessions import snapshot
 from segue.services.models import config
 from segue.services.models import ledger as spending
-from segue.services.resume.scenes import kept
+from segue.services.resume.scenes import stored_scene
 from segue.services.runs.observed import runs_of
 from segue.services.upkeep.archive_sessions import Cleanup
 from segue.services.upkeep.rebuild import rebuild
@@ -248,7 +248,7 @@ def test_a_preparation_that_a_kill_interrupts_leaves_the_old_one_or_the_new_one(
     done = death.passing - 1 + (death.failpoint != "prepare.before_manifest")
     assert (found.active_state.current_work if found else "") == ("", "first", "second")[done]
     with work.open_agents(str(tmp_path)) as seg:
-        scene = kept(seg.workspace, "jwt")
+        scene = stored_scene(seg.workspace, "jwt")
         kept_scenes = death.passing - 1 + (death.failpoint == "scene.keep.after")
         assert (scene.reason if scene else "") == ("", "1", "2")[kept_scenes]
         assert seg.prepare().session == "jwt"
@@ -263,7 +263,7 @@ def test_whoever_is_killed_while_asking_a_model_leaves_its_ceiling_and_a_whole_m
     set_before = death.failpoint != "models.before_ladder"
     began = death.failpoint.startswith(("spend", "claims"))
     with work.open_agents(str(tmp_path)) as seg:
-        assert bool(config.load(seg.workspace).rungs) == set_before
+        assert bool(config.load(seg.workspace).models) == set_before
         entries = spending.ledger(seg.workspace, spending.today()).entries
         assert len(entries) == (death.passing if began else 0)
         open_ = [one for one in entries if one.outcome == "open"]
@@ -286,7 +286,7 @@ def test_a_pause_that_a_kill_interrupts_is_in_the_journal_and_can_be_prepared_ag
         session = seg.session("jwt")
         assert (session.state.status, session.state.pause_reason) == ("paused", str(death.passing))
         verify_chain(session.log())
-        scene = kept(seg.workspace, "jwt")
+        scene = stored_scene(seg.workspace, "jwt")
         assert (scene.reason if scene else "") == ("", "1")[death.passing - 1]
         assert seg.since("jwt").session == "jwt"
         session.resume()

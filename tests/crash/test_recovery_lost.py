@@ -89,7 +89,7 @@ def test_an_original_that_was_kept_is_read_where_no_backup_is_newer(home: DataFo
     recover(home, SETTINGS)
     remove(home)
     shutil.rmtree(home.backups)
-    assert "an original that a recovery kept" in home.remains()
+    assert "an original that a recovery kept" in home.damage()
     outcome = recover(home, SETTINGS)
     assert any("the original kept in" in rung.detail and rung.status == "used" for rung in outcome.rungs)
     assert events_in(home, tmp_path) == before

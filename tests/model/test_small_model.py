@@ -40,8 +40,8 @@ def seg(home: Path, tmp_path: Path) -> Iterator[Segue]:
 def set_model(
     seg: Segue, model: SmallModel, *, price: Price | None, seconds: float = PATIENCE_SECONDS
 ) -> None:
-    rung = config.rung_of(NAME, url=model.url, price=price, window=WINDOW, seconds=seconds)
-    config.save(seg.workspace, config.ladder_of([rung], Caps()))
+    rung = config.model_choice(NAME, url=model.url, price=price, window=WINDOW, seconds=seconds)
+    config.save(seg.workspace, config.model_config([rung], Caps()))
 
 
 def test_it_answers_in_the_form_that_is_asked_for(seg: Segue, model: SmallModel) -> None:

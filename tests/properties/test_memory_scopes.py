@@ -64,7 +64,7 @@ def service(store: Memories, memories: list[Memory], reader: MemoryReader) -> Me
     made = MemoryService(store, reader=lambda: reader, embedder=HashEmbedder)
     for one in memories:
         trail = [made.trace(one, "add", "why")]
-        store.write(MemoryChange(adds=made.kept([one]), trail=trail))
+        store.write(MemoryChange(adds=made.stored([one]), trail=trail))
     return made
 
 

@@ -18,7 +18,7 @@ from segue.core.runs.digest import fold
 from segue.core.runs.inherited import split_brief
 from segue.core.runs.steps import Step
 from segue.effects.files.growing_file import chunks
-from segue.services.brief.brief import written as brief
+from segue.services.brief.brief import render_brief as brief
 from segue.testing.transcripts import MAKERS
 
 WORDS = st.sampled_from(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from segue.api.segue import Segue
 from segue.core.models.spending import Caps, Price
-from segue.services.models.config import ModelChoice, ladder_of, rung_of, save
+from segue.services.models.config import ModelChoice, model_choice, model_config, save
 
 
 class Reply(NamedTuple):
@@ -129,11 +129,13 @@ def refused(status: int, message: str = "no", **headers: str) -> Reply:
 
 
 def rung(url: str, name: str = "custom/m", **more: Any) -> ModelChoice:
-    return rung_of(name, url=url, **{"price": Price(0.15, 0.60), "seconds": 10.0, "window": 8_192, **more})
+    return model_choice(
+        name, url=url, **{"price": Price(0.15, 0.60), "seconds": 10.0, "window": 8_192, **more}
+    )
 
 
 def set_ladder(segue: Segue, *rungs: ModelChoice, caps: Caps | None = None) -> None:
-    save(segue.workspace, ladder_of(rungs, caps or Caps()))
+    save(segue.workspace, model_config(rungs, caps or Caps()))
 
 
 DECIDED = {

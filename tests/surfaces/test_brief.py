@@ -111,7 +111,7 @@ def test_an_empty_file_is_said_to_be_empty(cli: Cli, project: Path) -> None:
 
 
 def test_agent_and_id_name_a_run_not_a_file(cli: Cli, project: Path) -> None:
-    assert "no run is called 'codex/0193a7c4'" in cli("brief", "codex/0193a7c4", code=64).err
+    assert "there is no run 'codex/0193a7c4'" in cli("brief", "codex/0193a7c4", code=64).err
 
 
 def test_a_transcript_may_come_in_by_standard_input(cli: Cli, transcript: Path) -> None:

@@ -227,7 +227,7 @@ def test_files_that_people_have_come_in_as_claims_and_go_out_again(started: Cli,
     ]
     (project / "feature_list.json").write_text(json.dumps(rows))
     ran = started("feature", "import", "feature_list.json")
-    assert "2 features added" in ran.out and "said to pass: 1; that is a claim" in ran.out
+    assert "2 features added" in ran.out and "1 passing according to the file" in ran.out
     assert "0 features added, 2 known already" in started("feature", "import", "feature_list.json").out
     found = started("feature", "list", "--json").value
     assert (found["total"], found["passing"]) == (2, 0)

@@ -15,7 +15,7 @@ from tests.support.runs import SECRET, place, work
 
 from segue.core.journal.event import read_body
 from segue.core.runs.events import RunHooked, StopRefused
-from segue.services.brief.delivered import given
+from segue.services.brief.delivered import delivered_to
 from segue.services.hooks import hook_file
 from segue.services.runs.observed import runs_of
 from segue.services.workspace.data_folder import DataFolder
@@ -46,7 +46,7 @@ def test_what_a_run_was_given_is_kept_with_it_with_its_facts(agent: Agent) -> No
     place(agent.home, agent.project, "codex", native="run-1", ends=False)
     text = agent.start()
     with agent.open() as segue:
-        [kept] = given(segue.workspace, "claude-code", "now-1")
+        [kept] = delivered_to(segue.workspace, "claude-code", "now-1")
     assert (kept.kind, kept.source, kept.text) == ("brief", "startup", text)
     assert kept.bytes == len(text.encode())
     kinds = {fact.kind: fact for fact in kept.facts}
@@ -78,7 +78,7 @@ def test_after_a_compaction_a_run_is_told_where_it_stands_itself_each_time_anew(
     assert "basket" in first and "entirely" not in first
     assert second and first != second, "the same text would be dropped by the agent"
     with agent.open() as segue:
-        assert [one.source for one in given(segue.workspace, "claude-code", "now-1")] == [
+        assert [one.source for one in delivered_to(segue.workspace, "claude-code", "now-1")] == [
             "compact",
             "compact",
         ]
@@ -148,7 +148,7 @@ def test_the_same_event_from_two_installs_acts_once(agent: Agent) -> None:
         thread.join()
     assert sorted(map(bool, said)) == [False, False, True]
     with agent.open() as segue:
-        assert len(given(segue.workspace, "claude-code", "now-1")) == 1
+        assert len(delivered_to(segue.workspace, "claude-code", "now-1")) == 1
 
 
 # -- compaction and pressure -----------------------------------------------------------------------
@@ -161,7 +161,7 @@ def test_before_a_compaction_the_run_is_captured_and_the_summary_is_steered(agen
     with agent.open() as segue:
         [run] = segue.runs()
         assert run.session, "it was taken in"
-        assert [one.kind for one in given(segue.workspace, "claude-code", "now-1")] == ["steer"]
+        assert [one.kind for one in delivered_to(segue.workspace, "claude-code", "now-1")] == ["steer"]
     latest = next((agent.data / "manifests").rglob("latest.json"))
     assert "before exit" in latest.read_text()
 

@@ -57,7 +57,7 @@ def test_an_unknown_price_is_said_and_a_model_that_does_not_answer_fails_the_tes
     ("words", "said"),
     [
         (("model", "set"), "which model?"),
-        (("model", "set", "nobody/x"), "is no model"),
+        (("model", "set", "nobody/x"), "is not the name of a model"),
         (("model", "set", "custom/x", "--url", "http://example.org/v1"), "neither https nor"),
         (("model", "set", "ollama/x", "--price", "cheap"), "is not a price"),
         (("model", "set", "ollama/x", "--cap-per-day", "-1"), "a cap of"),

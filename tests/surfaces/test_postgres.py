@@ -36,7 +36,7 @@ def test_a_store_can_be_named_on_the_command_line(project: Path, cli: Cli) -> No
 
 def test_what_a_file_could_do_is_refused_in_a_sentence(team: str, started: Cli) -> None:
     for words, said in (
-        (("backup",), "its server keeps its backups"),
+        (("backup",), "so Segue does not back it up"),
         (("cleanup",), "not archived on one machine"),
         (("doctor", "--prove"), "no file"),
     ):

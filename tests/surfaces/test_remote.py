@@ -98,7 +98,7 @@ def test_a_day_of_work_leaves_no_store_here(there: There, started: Cli) -> None:
 
 def test_what_a_file_could_do_is_refused_in_a_sentence(there: There, started: Cli) -> None:
     for words, said in (
-        (("backup",), "its server keeps its backups"),
+        (("backup",), "so Segue does not back it up"),
         (("cleanup",), "not archived on one machine"),
         (("doctor", "--prove"), "no file"),
         (("migrate", "--from", "sqlite:///x.db", "--to", there.url), "where it keeps its own"),
@@ -271,7 +271,7 @@ def test_an_id_that_somebody_else_took_meanwhile_is_a_conflict(there: There, cli
     cli("start", "Mine", "--id", "same")
     with Segue(there.on().store(), home=there.folder / "other", folder=there.folder) as other:
         other.start("Theirs", id="same")
-    assert "begun by somebody else" in cli("list").err
+    assert "somebody else has begun" in cli("list").err
     events = there.events("same")
     assert [event.kind for event in events] == ["session.created", "session.started", "pending.refused"]
 
@@ -455,7 +455,7 @@ def test_a_hook_with_settings_that_cannot_be_read_spools(home: Path, tmp_path: P
 def test_only_one_that_waited_long_enough_says_that_the_server_is_down(
     there: There, started: Cli, home: Path, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    down = DataFolder(Path(os.environ["SEGUE_HOME"])).for_store(there.url).down
+    down = DataFolder(Path(os.environ["SEGUE_HOME"])).for_store(there.url).unreachable_note
     there.off()
     agent = Agent(home, project)
     agent.env = {**agent.env, "SEGUE_STORE": there.url, "SEGUE_API_KEY": KEY}

@@ -112,7 +112,7 @@ def test_no_piece_holds_a_secret(synced: str, theirs: Machine) -> None:
         [(stream, _)] = segue.workspace.store.streams(PREFIX)
         events = segue.workspace.store.read(stream)
         key = stream.removeprefix(PREFIX)
-        pieces = segue.workspace.store.pieces(shared_copies.named(events)).values()
+        pieces = segue.workspace.store.pieces(shared_copies.piece_addresses(events)).values()
         text = b"".join(shared_copies.unpacked(key, piece) for piece in pieces)
     assert b"AssertionError" in text and SECRET.encode() not in text
 
@@ -221,7 +221,7 @@ def test_a_migration_takes_copies_along_and_they_leave_the_store_with_their_sess
     theirs.store = {"SEGUE_STORE": file}
     with theirs.segue() as segue:
         [(stream, _)] = segue.workspace.store.streams(PREFIX)
-        pieces = shared_copies.named(segue.workspace.store.read(stream))
+        pieces = shared_copies.piece_addresses(segue.workspace.store.read(stream))
         text = b"".join(shared_copies.SharedCopies(segue.workspace.store).read(stream.removeprefix(PREFIX)))
         assert b"AssertionError" in text
         segue.session(runs_of(segue.workspace).runs.rows()[0].session).complete()
@@ -263,7 +263,7 @@ def test_a_run_that_is_forgotten_on_the_server_leaves_no_copy_there(tmp_path: Pa
     with ours.segue(shares=True) as segue:
         assert segue.sync().shared == 1
         [(stream, _)] = segue.workspace.store.streams(PREFIX)
-        pieces = shared_copies.named(segue.workspace.store.read(stream))
+        pieces = shared_copies.piece_addresses(segue.workspace.store.read(stream))
         route = f"/v1/runs/{stream.removeprefix(PREFIX)}"
         assert server.ask("GET", route, token=key)[1]["run"]["shared"] is True
         assert server.ask("DELETE", route, token=key)[0] in (200, 204)

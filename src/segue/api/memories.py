@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.memories.model import Memory
-from ..services.memories.service import PlaceMemories
+from ..services.memories.service import WorkspaceMemories
 
 
-class Memories(PlaceMemories):
+class Memories(WorkspaceMemories):
     """What was learnt: remember, recall, vote, change, forget."""
 
     def update(

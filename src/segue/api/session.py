@@ -168,9 +168,9 @@ class Session(SessionHandle):
         """Go on. A session that is over stays over: the caller looks at ``status``.
 
         If it was left alone for too long, that is recorded first, as a pause by timeout."""
-        from ..services.resume.interruptions import notice
+        from ..services.resume.interruptions import pause_if_idle
 
-        notice(self)
+        pause_if_idle(self)
         return self.commit_trusted((do.Resume(),))
 
     def interruptible(self) -> Watch:

@@ -23,7 +23,7 @@ from ..effects.git.probe import probe
 from ..effects.git.publish import Publisher
 from ..effects.processes.webhooks import post, run_command
 from ..errors import SegueError, UnknownSession
-from ..services.brief.brief import written
+from ..services.brief.brief import render_brief
 from ..services.brief.gather import gather, summary_of_session
 from ..services.sessions.repository import stream_of
 from .compaction import compact
@@ -99,7 +99,7 @@ class Steps:
         try:
             runs = summary_of_session(workspace, state)
             known = gather(workspace, state, runs, world=world, covers=False)
-            return written(known, runs, form="markdown", budget=BRIEF_BYTES)
+            return render_brief(known, runs, form="markdown", budget=BRIEF_BYTES)
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
 

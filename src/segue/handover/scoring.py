@@ -20,7 +20,7 @@ from ..core.runs.steps import Call, Given, Step
 from ..effects.clock import now
 from ..effects.redaction.redact import redact_bytes
 from ..errors import BadName, SegueError, StaleVersion
-from ..services.brief.delivered import given
+from ..services.brief.delivered import delivered_to
 from ..services.runs.observed import runs_of
 from ..services.runs.read_transcript import final
 from ..services.workspace.working_tree import tree_stream
@@ -95,7 +95,7 @@ def score(segue: Segue, *, again: bool = False) -> list[ScoredHandover]:
     finished = [one for one in _finished(checkpoint) if one.run not in judged]
     if not finished:
         return []
-    capture = runs_of(segue.workspace).capture()
+    capture = runs_of(segue.workspace).finder()
     runs = _runs(capture)
     done = []
     for number, one in enumerate(finished):
@@ -160,7 +160,7 @@ def _told(segue: Segue, found: Found, steps: Sequence[Step]) -> str:
         if isinstance(step, Given):
             return step.text
     try:
-        kept = given(segue.workspace, found.agent, found.native)
+        kept = delivered_to(segue.workspace, found.agent, found.native)
     except BadName:
         return ""
     return next((one.text for one in kept if one.kind == "brief"), "")

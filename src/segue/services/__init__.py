@@ -1,5 +1,5 @@
-"""What users do. Folders are capabilities with the names that ``core/`` has.
+"""The use cases. Each folder is a capability, named as its counterpart in ``core/``.
 
-They come in this order, and each imports only those before it: sessions, workspace, features, memories, runs,
-brief, resume, models, handoff, hooks, supervision, upkeep, server.
+Their order is: sessions, workspace, features, memories, runs, brief, resume, models, handoff, hooks,
+supervision, upkeep, server. A folder imports only from those before it.
 """

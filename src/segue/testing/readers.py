@@ -39,7 +39,7 @@ from ..core.runs.steps import (
     Title,
     Usage,
 )
-from ..services.brief.brief import Format, written
+from ..services.brief.brief import Format, render_brief
 from . import damage
 from .stories import BEGAN, BRIEF, injected, mark_of, story
 from .transcripts import Maker
@@ -98,7 +98,7 @@ class ReaderSuite(ABC):
         """Briefs of every form can be made and stay within their budgets."""
         for budget in budgets:
             for form in FORMS:
-                text = written(brief_facts([digest], agent=self.agent.name), budget=budget, form=form)
+                text = render_brief(brief_facts([digest], agent=self.agent.name), budget=budget, form=form)
                 assert len(text.encode()) <= budget, (budget, form)
 
     def survives(self, data: bytes, what: str, *, brief: bool) -> None:
@@ -284,7 +284,7 @@ class ReaderSuite(ABC):
             assert not [step for step in found if isinstance(step, Given)]
             digest = fold(found)
             for budget in (700, 2_048, 16_384):
-                text = written(brief_facts([digest], agent=self.agent.name), budget=budget)
+                text = render_brief(brief_facts([digest], agent=self.agent.name), budget=budget)
                 for line in text.split("\n"):
                     if line.startswith(_USERS):
                         planted = [mark_of(one) for one in range(50) if mark_of(one) in line]

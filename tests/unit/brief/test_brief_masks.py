@@ -10,7 +10,7 @@ import pytest
 from segue.core.brief.facts import facts
 from segue.core.runs.digest import fold
 from segue.core.runs.steps import Call, Plan, PlanItem, Prompt, Result, Say
-from segue.services.brief.brief import written
+from segue.services.brief.brief import render_brief
 
 FORMS = ("password=%s", "API_KEY=%s", "postgres://u:%s@host/db", "token: %s", "--password %s")
 
@@ -38,4 +38,4 @@ def test_masks_never_make_a_brief_longer_than_its_budget(seed):
     )
     for budget in (256, 300, 700, 2_048):
         for form in ("text", "json", "markdown"):
-            assert len(written(facts([digest], agent="x"), budget=budget, form=form).encode()) <= budget
+            assert len(render_brief(facts([digest], agent="x"), budget=budget, form=form).encode()) <= budget

@@ -45,7 +45,7 @@ def test_the_brief_the_manifest_the_restoration_the_offer_and_the_report_tell_of
     assert prepared.run == "0a1b2c3d"
     assert GOAL in Path(prepared.path).read_text()
     assert GOAL in seg.restore(budget="minimal").text
-    assert restore.Gathered(seg.workspace, None, quotes=False).runs.run == "0a1b2c3d"
+    assert restore.RestorationSources(seg.workspace, None, quotes=False).runs.run == "0a1b2c3d"
     assert [one.id for one in seg.since(start="2h").runs] == ["0a1b2c3d"]
     session = seg.start("Ship it", id="ship")
     assert GOAL in Path(seg.handoff(session.id, "codex").file).read_text()

@@ -329,7 +329,7 @@ def test_two_updates_of_one_memory_are_told_apart(seg: Segue):
     changed = Memory(
         **{**{f: getattr(memory, f) for f in memory.__struct_fields__}, "revision": 2, "content": "b"}
     )
-    change = MemoryChange(puts=seg.memories.kept([changed]))
+    change = MemoryChange(puts=seg.memories.stored([changed]))
     seg.memories.store.write(change)
     with pytest.raises(StaleVersion):
         seg.memories.store.write(change)
@@ -465,7 +465,7 @@ def test_memories_survive_a_store_that_sqlite_cannot_read(seg: Segue, tmp_path: 
 def test_words_of_another_memory_are_refused_in_a_sentence(seg: Segue):
     seg.remember("one thing")
     other = seg.remember("another thing").id
-    with pytest.raises(UsageError, match="another memory says this"):
+    with pytest.raises(UsageError, match="another memory already says this"):
         seg.memories.update(other, content="one thing")
 
 

@@ -122,7 +122,7 @@ def test_another_branch_is_told_with_the_command_that_goes_back(seg: Segue, repo
     seg.prepare()
     repo.git("switch", "-q", "main")
     boot = seg.bootstrap()
-    assert found(boot, "branch") == (False, "main, it was feature/x", "`git switch feature/x`")
+    assert found(boot, "branch") == (False, "main, but it was feature/x", "`git switch feature/x`")
     assert not boot.ready
     repo.git("branch", "-qD", "feature/x")
     assert found(seg.bootstrap(), "branch")[1] == "main; feature/x is gone"
@@ -145,7 +145,7 @@ def test_the_head_went_on_was_rewritten_or_is_not_here(seg: Segue, repo: Reposit
     assert found(seg.bootstrap(), "head")[0] is False
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
-    assert "is not here" in found(seg.bootstrap(), "head")[1]
+    assert "is not in this repository" in found(seg.bootstrap(), "head")[1]
 
 
 def test_uncommitted_changes_that_are_gone_differ(seg: Segue, repo: Repository) -> None:
@@ -230,12 +230,12 @@ def test_checks_that_passed_then_are_run_and_leave_no_evidence(seg: Segue, repo:
     session.features.verify()
     seg.prepare()
     version = session.state.version
-    assert found(seg.bootstrap(), "checks")[:2] == (True, "2 that passed then pass now")
+    assert found(seg.bootstrap(), "checks")[:2] == (True, "2 still passing")
     repo.write({"BAD": ""})
     boot = seg.bootstrap()
     ok, says, mend = found(boot, "checks")
     assert ok is False and "broken fails now" in says and mend == "`segue verify --feature broken`"
-    assert "1 that passed then pass now" in says
+    assert "1 still passing" in says
     assert session.state.version == version
     assert {one.name for one in seg.bootstrap(checks=False).findings}.isdisjoint({"checks"})
 
@@ -249,7 +249,7 @@ def test_it_ends_in_time_with_a_check_that_does_not(seg: Segue, repo: Repository
     boot = seg.bootstrap(seconds=4)
     assert time.monotonic() - begun < 20
     ok, says, _ = found(boot, "checks")
-    assert ok is None and ("not run in time: slow" in says or "the time is over" in says)
+    assert ok is None and ("not run in time: slow" in says or "the time is up" in says)
 
 
 def test_it_ends_in_time_when_something_hangs(
@@ -265,7 +265,7 @@ def test_it_ends_in_time_when_something_hangs(
     boot = seg.bootstrap(seconds=3)
     assert time.monotonic() - begun < 15
     assert found(boot, "folder")[0] is True or found(boot, "folder")[0] is None
-    assert found(boot, "checks")[1] == "not looked at: the time is over" and not boot.ready
+    assert found(boot, "checks")[1] == "not checked: the time is up" and not boot.ready
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 31, float("nan")])

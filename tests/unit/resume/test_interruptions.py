@@ -19,8 +19,14 @@ from segue.core.brief.manifest import read
 from segue.core.sessions.budget import Standing
 from segue.errors import StoreUnavailable
 from segue.services.resume import interruptions
-from segue.services.resume.interruptions import Interruption, SystemInterrupt, cause_of, interrupt, notice
-from segue.services.resume.scenes import kept
+from segue.services.resume.interruptions import (
+    Interruption,
+    SystemInterrupt,
+    cause_of,
+    interrupt,
+    pause_if_idle,
+)
+from segue.services.resume.scenes import stored_scene
 
 
 @pytest.fixture
@@ -47,7 +53,7 @@ def test_a_pause_leaves_a_manifest_and_a_scene(seg: Segue, session: Session) -> 
     done = session.pause("lunch")
     manifest = read(Path(done.manifest).read_bytes())
     assert manifest is not None and manifest.active_state.current_work == "routes"
-    scene = kept(seg.workspace, "jwt")
+    scene = stored_scene(seg.workspace, "jwt")
     assert scene is not None and (scene.reason, scene.version) == ("lunch", session.state.version)
 
 
@@ -221,12 +227,12 @@ def test_a_timeout_is_noticed_at_the_next_contact_with_how_long_and_since_when(
 ) -> None:
     last = session.state.updated
     silent_for(session, monkeypatch, 3 * 3600)
-    found = notice(session)
+    found = pause_if_idle(session)
     assert found is not None and found.cause == "timeout" and found.status == "paused"
     assert found.inactive_seconds == pytest.approx(3 * 3600, abs=60)
     assert found.last_activity[:19] == last[:19]
     assert session.state.pause_cause == "timeout"
-    assert notice(session) is None
+    assert pause_if_idle(session) is None
 
 
 def test_resuming_after_a_long_silence_records_it_first(
@@ -241,12 +247,12 @@ def test_resuming_after_a_long_silence_records_it_first(
 def test_a_session_that_is_held_paused_or_recent_has_no_timeout(
     session: Session, monkeypatch: pytest.MonkeyPatch, seg: Segue
 ) -> None:
-    assert notice(session) is None
+    assert pause_if_idle(session) is None
     silent_for(session, monkeypatch, 3 * 3600)
     with session.hold(run="r1"):
-        assert notice(seg.session("jwt")) is None
+        assert pause_if_idle(seg.session("jwt")) is None
     session.pause()
-    assert notice(session) is None
+    assert pause_if_idle(session) is None
 
 
 def test_no_timeout_is_noticed_where_it_is_switched_off(
@@ -255,7 +261,7 @@ def test_no_timeout_is_noticed_where_it_is_switched_off(
     with opened(home, repo.folder, SEGUE_IDLE_MINUTES="0") as seg:
         session = seg.start("Use tokens")
         silent_for(session, monkeypatch, 10**6)
-        assert notice(session) is None
+        assert pause_if_idle(session) is None
 
 
 # -- processes of agents
@@ -289,9 +295,10 @@ def test_a_process_that_is_not_certainly_ours_is_left_alone(session: Session) ->
         session.note_agent("idle", active=False, pid=child.pid)
         done = session.pause()
         assert done.agents == {
-            "reused": "gone", "elsewhere": "left alone: not known to be ours",
-            "unknown": "left alone: not known to be ours", "myself": "left alone: it is the one that asks",
-            "parent": "left alone: it is the one that asks",
+            "reused": "gone", "elsewhere": "left alone: the process cannot be identified",
+            "unknown": "left alone: the process cannot be identified",
+            "myself": "left alone: it gave this command",
+            "parent": "left alone: it gave this command",
         }  # fmt: skip
         assert child.poll() is None
     finally:

@@ -15,7 +15,7 @@ from segue import Paused, Segue, UnknownSession
 from segue.core.brief.manifest import Manifest, Preparation, read
 from segue.core.resume.scene import decode
 from segue.services.resume.prepare import HERE, prepare
-from segue.services.resume.scenes import kept
+from segue.services.resume.scenes import stored_scene
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_the_scene_lists_what_is_not_committed_by_hashes_and_holds_no_content(
         session = seg.start("Use tokens", id="jwt")
         session.focus(file="a.py", position="2:5")
         scene = seg.prepare().scene
-        again = kept(seg.workspace, "jwt")
+        again = stored_scene(seg.workspace, "jwt")
         text = (home / "segue" / "scenes" / "jwt.json").read_text()
     assert again == scene
     assert {(one.path, one.kind) for one in scene.dirty} == {

@@ -25,7 +25,7 @@ from segue.core.runs.window_pressure import (
     windows_set,
 )
 from segue.errors import BadSettings, UnknownRun, UsageError
-from segue.services.resume.window_pressure import learn, learnt
+from segue.services.resume.window_pressure import known_windows, remember_window
 from segue.services.workspace.data_folder import DataFolder
 
 
@@ -160,10 +160,10 @@ def test_a_window_that_was_set_wins_and_a_bad_setting_is_named(tmp_path: Path, h
 
 def test_what_an_agent_says_of_a_window_is_remembered_for_that_model(home: Path) -> None:
     place_ = DataFolder(home / "segue")
-    assert not learn(place_, "claude-x", 1_000_000), "a data folder is not made for it"
+    assert not remember_window(place_, "claude-x", 1_000_000), "a data folder is not made for it"
     place_.make()
-    assert learn(place_, "claude-x", 1_000_000)
-    assert not learn(place_, "claude-x", 1_000_000)
-    assert learnt(place_) == {"claude-x": 1_000_000}
+    assert remember_window(place_, "claude-x", 1_000_000)
+    assert not remember_window(place_, "claude-x", 1_000_000)
+    assert known_windows(place_) == {"claude-x": 1_000_000}
     (place_.path / "windows.json").write_text("[]")
-    assert learnt(place_) == {}
+    assert known_windows(place_) == {}

@@ -37,16 +37,16 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def capture(home: Path, project: Path, **more: str) -> RunFinder:
+def finder(home: Path, project: Path, **more: str) -> RunFinder:
     return RunFinder(project, environment(home, **more))
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_run_of_each_agent_is_found_and_read(agent: str, home: Path, project: Path) -> None:
     place(home, project, agent, native="0a1b2c3d")
-    found = newest_other_run(capture(home, project))
+    found = newest_other_run(finder(home, project))
     assert found.agent == agent
-    reading = capture(home, project).reading(found)
+    reading = finder(home, project).reading(found)
     assert reading.digest.first_prompt is not None
     assert goal_of(reading.digest) == "Make the login use tokens, please"
 
@@ -54,16 +54,16 @@ def test_a_run_of_each_agent_is_found_and_read(agent: str, home: Path, project: 
 def test_the_newest_run_is_the_answer_whichever_agent_made_it(home: Path, project: Path) -> None:
     for place_, agent in enumerate(AGENTS):
         place(home, project, agent, native=f"run-{agent}", old=5000.0 - 500 * place_)
-    assert newest_other_run(capture(home, project)).agent == AGENTS[-1]
-    found = list(capture(home, project).found())
+    assert newest_other_run(finder(home, project)).agent == AGENTS[-1]
+    found = list(finder(home, project).found())
     assert [one.agent for one in found] == list(reversed(AGENTS))
-    assert [one.agent for one in capture(home, project).found("codex")] == ["codex"]
+    assert [one.agent for one in finder(home, project).found("codex")] == ["codex"]
 
 
 def test_runs_of_other_projects_are_not_found_here(home: Path, project: Path, tmp_path: Path) -> None:
     place(home, tmp_path / "elsewhere", "codex")
     with pytest.raises(UnknownRun):
-        newest_other_run(capture(home, project))
+        newest_other_run(finder(home, project))
     everywhere = RunFinder(project, environment(home), everywhere=True)
     assert newest_other_run(everywhere).cwd == str(tmp_path / "elsewhere")
 
@@ -81,14 +81,14 @@ def test_runs_in_another_worktree_of_the_repository_are_the_projects(home: Path,
         repository = git.find(folder)
         assert repository is not None and set(git.worktrees(repository)) == {main, side}
     place(home, side, "codex")
-    assert newest_other_run(capture(home, main)).cwd == str(side)
+    assert newest_other_run(finder(home, main)).cwd == str(side)
 
 
 def test_an_id_is_given_whole_by_its_beginning_or_with_its_agent(home: Path, project: Path) -> None:
     place(home, project, "codex", native="aaaa-1111")
     place(home, project, "claude-code", native="aaaa-2222")
     place(home, project, "copilot-cli", native="aaaa-2222")
-    look = capture(home, project)
+    look = finder(home, project)
     assert find_run(look, "aaaa-1").native == "aaaa-1111"
     assert find_run(look, "copilot-cli/aaaa").agent == "copilot-cli"
     assert find_run(look, find_run(look, "aaaa-1").path).agent == "codex"
@@ -109,7 +109,7 @@ def test_an_agent_whose_discovery_fails_costs_only_its_own_runs(
 
     monkeypatch.setattr("segue.agents.codex.AGENT.find", fail, raising=False)
     place(home, project, "claude-code")
-    look = capture(home, project)
+    look = finder(home, project)
     assert newest_other_run(look).agent == "claude-code"
     assert "a bug of a third party" in look.faults[0].message
 
@@ -125,15 +125,15 @@ def test_the_run_that_the_environment_names_is_not_the_answer(
 ) -> None:
     place(home, project, "codex", native="older", old=9000)
     place(home, project, agent, native="0asking0", old=1)
-    assert newest_other_run(capture(home, project)).native == "0asking0"
-    assert newest_other_run(capture(home, project, **{variable: "0asking0"})).native == "older"
+    assert newest_other_run(finder(home, project)).native == "0asking0"
+    assert newest_other_run(finder(home, project, **{variable: "0asking0"})).native == "older"
 
 
 def test_a_run_whose_process_is_among_our_ancestors_is_not_the_answer(home: Path, project: Path) -> None:
-    look = capture(home, project)
+    look = finder(home, project)
     found = Found("codex", "/nowhere", "x", time.time(), 10, str(project), pid=os.getppid())
-    assert look.asks(found)
-    assert not look.asks(Found("codex", "/nowhere", "x", 0.0, 10, str(project), pid=2**22 + 1))
+    assert look.is_caller(found)
+    assert not look.is_caller(Found("codex", "/nowhere", "x", 0.0, 10, str(project), pid=2**22 + 1))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="NOT TESTED: only Linux tells which files are open")
@@ -163,10 +163,10 @@ def test_a_run_whose_last_command_runs_segue_is_not_the_answer(agent: str, home:
         Call(t, "c1", "Bash", "run", text="cd x && segue brief", command="cd x && segue brief"),
     ]
     placed(agent, asking, home=home, native="0asking0", cwd=str(project))
-    assert newest_other_run(capture(home, project)).native == "older"
+    assert newest_other_run(finder(home, project)).native == "older"
     answered = [*asking, Result(t, "c1", ok=True, exit=0, text="…"), Say(t, "I see.")]
     placed(agent, answered, home=home, native="0asking0", cwd=str(project))
-    assert newest_other_run(capture(home, project)).native == "0asking0"
+    assert newest_other_run(finder(home, project)).native == "0asking0"
 
 
 def test_processes_and_their_ancestors_are_told() -> None:
@@ -222,14 +222,14 @@ def test_a_run_whose_transcript_was_deleted_is_found_and_read_from_the_archive(
 ) -> None:
     path = place(home, project, agent, native="0a1b2c3d")
     with opened(home, project) as seg:
-        look = runs_of(seg.workspace).capture()
+        look = runs_of(seg.workspace).finder()
         before = final(look.reading(find_run(look, "0a1b")), look_agent(agent))
         seg.sync()
     if agent in ("cline", "roo"):
         shutil.rmtree(path.parent)
     else:
         path.unlink()
-    look = runs_of(opened(home, project).workspace).capture()
+    look = runs_of(opened(home, project).workspace).finder()
     found = find_run(look, "0a1b")
     assert final(look.reading(found), look_agent(agent)).prompts == before.prompts
     assert look.runs is not None
@@ -247,7 +247,7 @@ def look_agent(name: str):
 
 def test_a_run_that_is_gone_without_a_copy_says_so(home: Path, project: Path) -> None:
     path = place(home, project, "codex", native="0a1b2c3d")
-    look = capture(home, project)
+    look = finder(home, project)
     found = newest_other_run(look)
     path.unlink()
     with pytest.raises(TranscriptUnreadable, match="gone"):
@@ -258,6 +258,6 @@ def test_a_run_that_is_gone_without_a_copy_says_so(home: Path, project: Path) ->
 
 def test_looking_without_a_store_makes_none(home: Path, project: Path) -> None:
     place(home, project, "codex")
-    look = runs_of(workspace_to_look(project, environment(home))).capture()
+    look = runs_of(workspace_to_look(project, environment(home))).finder()
     look.reading(newest_other_run(look))
     assert not (home / "segue").exists()

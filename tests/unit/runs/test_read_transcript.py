@@ -44,9 +44,9 @@ def stored(reading: Reading) -> cursor.StoredReading:
     return kept
 
 
-def goes_on(kept: cursor.StoredReading) -> bool:
+def is_continued(kept: cursor.StoredReading) -> bool:
     """Whether it is one to go on from."""
-    return cursor.goes_on(kept, cursor.stamp_of(found(Path(kept.path)), CLAUDE), CLAUDE)
+    return cursor.is_continued(kept, cursor.stamp_of(found(Path(kept.path)), CLAUDE), CLAUDE)
 
 
 # Growing
@@ -158,7 +158,7 @@ def test_a_file_that_changes_under_the_reader_is_read_and_read_anew_the_next_tim
     if how == "deleted":
         return
     kept = stored(reading)
-    anew = read(path, CLAUDE) if not goes_on(kept) else read_on(reading, CLAUDE)
+    anew = read(path, CLAUDE) if not is_continued(kept) else read_on(reading, CLAUDE)
     assert encode(anew.digest) == encode(read(path, CLAUDE).digest)
 
 
@@ -167,13 +167,13 @@ def test_a_file_that_was_rewritten_is_no_longer_the_one_that_was_read(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_bytes(data)
     kept = stored(read(path, CLAUDE))
-    assert goes_on(kept)
+    assert is_continued(kept)
     with path.open("ab") as file:
         file.write(data)
-    assert goes_on(kept)
+    assert is_continued(kept)
     for other in (data[:-1], data.replace(b"external", b"internal") * 2, b""):
         path.write_bytes(other)
-        assert not goes_on(kept)
+        assert not is_continued(kept)
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if agent(name).form == "document"])

@@ -27,7 +27,7 @@ AGENTS = sorted(MAKERS)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_only_run_of_a_project_is_the_newest_whichever_agent_made_it(agent: str, tmp_path: Path) -> None:
     place(tmp_path, tmp_path / "shop", agent, native="0a1b2c3d")
-    finder = runs_of(opened(tmp_path, tmp_path / "shop").workspace).capture()
+    finder = runs_of(opened(tmp_path, tmp_path / "shop").workspace).finder()
     found = newest_run(finder)
     assert found is not None and (found.agent, found.native) == (agent, "0a1b2c3d")
     assert newest_other_run(finder) == found
@@ -39,7 +39,7 @@ def test_of_two_runs_the_one_that_was_written_last_is_meant(agent: str, tmp_path
     project = tmp_path / "shop"
     place(tmp_path, project, agent, native="1older11", old=9000)
     place(tmp_path, project, agent, native="2newer22", old=60)
-    finder = runs_of(opened(tmp_path, project).workspace).capture()
+    finder = runs_of(opened(tmp_path, project).workspace).finder()
     newest = newest_run(finder)
     assert newest is not None and newest.native == "2newer22"
     assert [one.native for one in earlier_runs(finder, newest)] == ["1older11"]
@@ -52,7 +52,7 @@ def test_a_transcript_and_an_id_name_one_run_also_where_conversations_share_a_fi
     project = tmp_path / "shop"
     first = place(tmp_path, project, agent, native="1older11", old=9000)
     second = place(tmp_path, project, agent, native="2newer22", old=60)
-    finder = runs_of(opened(tmp_path, project).workspace).capture()
+    finder = runs_of(opened(tmp_path, project).workspace).finder()
     paths = {one.native: one.path for one in finder.found()}
     assert (paths["1older11"] == paths["2newer22"]) == (first == second)
     for native in ("1older11", "2newer22"):
@@ -68,7 +68,7 @@ def test_two_conversations_of_opencode_lie_in_one_database_and_without_an_id_the
     project = tmp_path / "shop"
     place(tmp_path, project, "opencode", native="1older11", old=9000)
     database = place(tmp_path, project, "opencode", native="2newer22", old=60)
-    finder = runs_of(opened(tmp_path, project).workspace).capture()
+    finder = runs_of(opened(tmp_path, project).workspace).finder()
     meant = run_of_transcript(finder, str(database))
     assert meant is not None and meant.native == "2newer22"
 
@@ -90,13 +90,13 @@ def test_runs_of_another_session_are_left_out_and_those_of_none_are_not(tmp_path
     other = seg.start("the other", id="other")
     seg.sync(session=other.id)
     place(tmp_path, project, "codex", native="3nobody3", old=5)
-    finder = runs_of(seg.workspace).capture()
+    finder = runs_of(seg.workspace).finder()
     assert [one.native for one in runs_meant(finder, session="mine")] == ["3nobody3", "1mine111"]
     assert [one.native for one in runs_meant(finder)] == ["3nobody3", "2other22", "1mine111"]
 
 
 def test_where_no_run_is_left_that_is_said(tmp_path: Path) -> None:
-    finder = runs_of(opened(tmp_path, tmp_path / "shop").workspace).capture()
+    finder = runs_of(opened(tmp_path, tmp_path / "shop").workspace).finder()
     assert newest_run(finder) is None
     with pytest.raises(UnknownRun, match="no agent has left a run"):
         newest_other_run(finder)

@@ -71,7 +71,7 @@ def test_a_copy_that_grew_sends_only_what_is_new_and_reads_as_it_is(journal: Sql
     assert second.stays == len(first.pieces) == 2 and second.size == len(text)
     assert sum(length for _, length in second.pieces) == len(text) - 400_000
     assert (
-        max(map(len, journal.pieces(shared_copies.named(journal.read(STREAM))).values()))
+        max(map(len, journal.pieces(shared_copies.piece_addresses(journal.read(STREAM))).values()))
         <= PIECE_BYTES + 1000
     )
     blocks = list(shared_copies.SharedCopies(journal).read(KEY))
@@ -113,9 +113,9 @@ def test_a_piece_that_is_gone_or_of_another_run_is_said(journal: SqliteStore) ->
     share(journal, lines(1000))
     gone = told(journal)[0].pieces[1][0]
     journal.drop(pieces=[gone])
-    with pytest.raises(DamagedError, match="a piece is gone"):
+    with pytest.raises(DamagedError, match="a piece is missing"):
         whole(journal)
-    with pytest.raises(DamagedError, match="not of this run"):
+    with pytest.raises(DamagedError, match="belongs to another run"):
         shared_copies.unpacked("f" * 20, shared_copies.packed(KEY, b"text"))
 
 
@@ -132,7 +132,7 @@ def test_a_text_is_scrubbed_from_every_copy_even_across_a_cut_and_from_one_that_
     assert (events, pieces) == (0, 3) and b"wombat4711" in whole(journal)
     assert scrub_journal(journal, "wombat4711", "user", dry_run=False)[1] == 3
     assert whole(journal) == mask_all(held[:-1000], "wombat4711")
-    bodies = journal.pieces(shared_copies.named(journal.read(STREAM))).values()
+    bodies = journal.pieces(shared_copies.piece_addresses(journal.read(STREAM))).values()
     first = b"".join(map(partial(shared_copies.unpacked, KEY), bodies))
     assert b"wombat4711" not in first
     assert not share(journal, held[:-1000]), "who has the text still brings it back to nobody"

@@ -20,7 +20,7 @@ from segue.services.runs import cursor
 from segue.services.runs import sync as ingest
 from segue.services.runs.assign_session import OBSERVER
 from segue.services.runs.observed import runs_of
-from segue.services.runs.sync_workers import Taker
+from segue.services.runs.sync_workers import TranscriptImporter
 from segue.services.upkeep.rebuild import rebuild
 from segue.services.upkeep.scrub import scrub
 from segue.testing.transcripts import MAKERS, placed, written
@@ -204,7 +204,7 @@ def test_other_processes_that_die_cost_nothing_but_time(
 ) -> None:
     for n in range(4):
         place(home, project, "codex", native=f"run-{n}")
-    parent, take = os.getpid(), Taker.take
+    parent, take = os.getpid(), TranscriptImporter.read
 
     def die(self: object, place: int, job: object) -> object:
         if os.getpid() != parent:
@@ -212,7 +212,7 @@ def test_other_processes_that_die_cost_nothing_but_time(
         return take(self, place, job)  # type: ignore[arg-type]
 
     monkeypatch.setattr(ingest, "FORK_BYTES_MIN", 1)
-    monkeypatch.setattr(Taker, "take", die)
+    monkeypatch.setattr(TranscriptImporter, "read", die)
     with opened(home, project) as seg:
         assert seg.sync(workers=3).read == 4
         assert len(seg.runs()) == 4

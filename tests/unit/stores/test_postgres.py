@@ -52,9 +52,9 @@ def test_addresses_of_any_kind_are_shown_without_a_password() -> None:
 def test_a_home_with_a_store_elsewhere_never_takes_a_local_file_for_it(tmp_path: Path) -> None:
     (tmp_path / "segue.db").write_bytes(b"another store")
     home = DataFolder(tmp_path).for_store(f"postgresql://ann:{SECRET}@db/x")
-    assert home.elsewhere == "postgresql://ann@db/x" and home.has_store()
+    assert home.shared_store == "postgresql://ann@db/x" and home.has_store()
     assert not home.database.exists() and home.backups != tmp_path / "backups"
-    assert home.remains() == ""
+    assert home.damage() == ""
 
 
 def test_without_a_postgres_store_the_driver_is_not_loaded() -> None:

@@ -1,1 +1,1 @@
-"""Where a brief comes from: its facts are brought together here and composed by ``core/brief/``."""
+"""Briefs: gathering their facts, rendering them with ``core/brief/``, and keeping what runs were given."""

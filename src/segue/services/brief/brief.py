@@ -1,7 +1,7 @@
-"""Briefs: of a transcript, of a run, of a session, of where the work in this project stands.
+"""Briefs of a transcript, of a run, of a session, or of the present state of work in a project.
 
-Nothing is shown that was not masked: a digest passes the redaction as a whole before anything is made of it,
-and the finished text once more. None of them makes a store.
+Nothing is shown unmasked: digests are redacted as a whole before anything is made of them, and the finished
+text is redacted once more. Making a brief never creates a store.
 """
 
 from __future__ import annotations
@@ -46,40 +46,40 @@ if TYPE_CHECKING:
 Format = Literal["text", "json", "markdown"]
 MORE_BYTES = 8_192
 LONG_BYTES = 6_000
-"""From here on there is room to quote what was said, changed and seen; below it, a brief says more."""
+"""From this budget on, a brief also quotes the transcript; below it, quotes would crowd out facts."""
 
 
 def brief_of_transcript(
     path: Path, agent: str = "", *, budget: int = BYTES_DEFAULT, form: Format = "text"
 ) -> str:
-    """The brief of a transcript, by itself."""
-    check(budget)
+    """The brief of a transcript alone, without store or session. Raises TranscriptUnreadable."""
+    check_budget(budget)
     more = f"segue brief FILE --max-bytes {max(MORE_BYTES, 4 * budget)}"
     more = more if len(more) < 110 else ""
     if not _has_room_for_quotes(budget, form):
         runs = summary_of_transcript(path, agent)
-        return written(gather(None, None, runs), budget=budget, form=form, more=more)
+        return render_brief(gather(None, None, runs), budget=budget, form=form, more=more)
     from ...core.runs.quotable import RunTexts
     from ..runs.quoting import masked_blocks
 
-    one, texts = recognised(path, agent), RunTexts()
-    digest = masked(final(read(path, one, also=texts.take), one))
-    runs = RunsSummary((digest,), one.name, digest.native)
+    author, texts = recognised(path, agent), RunTexts()
+    digest = masked(final(read(path, author, also=texts.take), author))
+    runs = RunsSummary((digest,), author.name, digest.native)
     quoted = masked_blocks(texts.blocks)
-    return written(gather(None, None, runs), runs, blocks=quoted, budget=budget, form=form, more=more)
+    return render_brief(gather(None, None, runs), runs, blocks=quoted, budget=budget, form=form, more=more)
 
 
 def workspace_to_look(folder: Path, environment: Mapping[str, str]) -> Workspace:
-    """The workspace for one who only looks: where nothing is stored, nothing is made; while a store elsewhere
-    cannot be reached, there is what was last seen of it."""
-    found = for_looking(folder, environment)
-    if found is not None:
-        return found
+    """A workspace for commands that only read. Where nothing was ever stored, nothing is created; while a
+    shared store cannot be reached, the session is the one that was last seen."""
+    empty = for_looking(folder, environment)
+    if empty is not None:
+        return empty
     try:
         return open_workspace(folder=folder, environment=environment)
     except StoreUnavailable:
         home = DataFolder(data_folder(environment)).for_store(store_of(environment))
-        if not home.elsewhere:
+        if not home.shared_store:
             raise
         from ..workspace.last_seen import last_here
 
@@ -90,9 +90,10 @@ def brief_here(
     workspace: Workspace, what: str = "", agent: str = "", *, budget: int = BYTES_DEFAULT,
     form: Format = "text",
 ) -> str:  # fmt: skip
-    """The brief of a run or a session by its id, or of where the work in this project stands."""
-    check(budget)
-    finder = runs_of(workspace).capture()
+    """The brief of a run or a session, or without an id of the present state of work in this project. Raises
+    UnknownRun if there is nothing to tell."""
+    check_budget(budget)
+    finder = runs_of(workspace).finder()
     finder.remember()
     found: Found | None = None
     state: SessionState | None = None
@@ -100,7 +101,7 @@ def brief_here(
     try:
         found = find_run(finder, what) if what else newest_other_run(finder, agent)
     except UnknownRun:
-        state, as_of = _session(workspace, what, alone=True)
+        state, as_of = _session(workspace, what, required=True)
         if not what and not as_of:
             found = _shared_run(workspace, finder, agent, state)
         if state is None and found is None:
@@ -122,7 +123,7 @@ def brief_here(
         from ..runs.quoting import blocks_of
 
         blocks = blocks_of(finder, found)
-    return written(
+    return render_brief(
         known, runs, blocks=blocks, budget=budget, form=form, more=command_for_more(runs, state) + as_of
     )
 
@@ -130,13 +131,13 @@ def brief_here(
 def brief_of_session(
     workspace: Workspace, session: str, *, budget: int = BYTES_DEFAULT, form: Format = "text"
 ) -> str:
-    """Where a session stands: its state, its newest runs, and memories."""
-    check(budget)
+    """The brief of a session: its state, its newest runs, and memories. Raises UnknownSession."""
+    check_budget(budget)
     state = find_session(workspace, session).state
     runs = summary_of_session(workspace, state)
     known = gather(workspace, state, runs, world=world_now(workspace, runs))
     shown = runs if workspace.sees_tree else RunsSummary()  # a server has no transcripts to show
-    return written(known, runs, budget=budget, form=form, more=command_for_more(shown, state))
+    return render_brief(known, runs, budget=budget, form=form, more=command_for_more(shown, state))
 
 
 def _shared_run(
@@ -153,27 +154,27 @@ def _has_room_for_quotes(budget: int, form: Format) -> bool:
     return budget >= LONG_BYTES and form != "json"
 
 
-def check(budget: int) -> None:
-    """BudgetTooSmall before any work is done."""
+def check_budget(budget: int) -> None:
+    """Raise BudgetTooSmall for a budget in which no brief fits."""
     if budget < BYTES_MIN:
         raise BudgetTooSmall(
             f"a brief needs at least {BYTES_MIN} bytes, not {budget}",
-            hint=f"use --max-bytes {BYTES_MIN} or more",
+            hint=f"give --max-bytes {BYTES_MIN} or more",
         )
 
 
-def _session(workspace: Workspace, id: str, *, alone: bool = False) -> tuple[SessionState | None, str]:
-    """The session of this id, or the current one if it is open; None if there is none.
+def _session(workspace: Workspace, id: str, *, required: bool = False) -> tuple[SessionState | None, str]:
+    """The session with this id, or the current one if it is open; None if there is none.
 
-    While the store cannot be reached it is told as last seen, and the second part says so. Where not even
-    that is known it is left out, unless the brief would tell of it ``alone``: then that is an error."""
+    While the store cannot be reached it is the one last seen, and the second part says so. If not even that
+    is known there is none, unless it is ``required``: then StoreUnavailable is raised."""
     try:
         state = find_session(workspace, id).state
     except (UnknownSession, BadName, StoreUnavailable) as fault:
         last = workspace.last_seen(id or _current(workspace))
         if last is not None and (id or last.state.status in OPEN):
             return last.state, as_last_seen(last)
-        if alone and isinstance(fault, StoreUnavailable):
+        if required and isinstance(fault, StoreUnavailable):
             raise
         return None, ""
     return (state, "") if id or state.status in OPEN else (None, "")
@@ -187,18 +188,19 @@ def _current(workspace: Workspace) -> str:
 
 
 def as_last_seen(last: LastSeenSession) -> str:
-    """That a session is told as it was last seen."""
+    """A remark that a session is shown as it was last seen."""
     pending = f", {last.pending} pending" if last.pending else ""
-    return f" (no server; the session as of {last.at[:16]}Z{pending})"
+    return f" (server unreachable; the session as of {last.at[:16]}Z{pending})"
 
 
-def written(
+def render_brief(
     known: BriefFacts, runs: RunsSummary | None = None, *, blocks: Sequence[RunText] = (),
     budget: int = BYTES_DEFAULT, form: Format = "text", more: str = "",
 ) -> str:  # fmt: skip
-    """The brief of what is known, in a form, masked; masks never make it longer than the budget.
+    """A brief of these facts, masked, and within the budget even where masks are longer than the secrets.
 
-    ``blocks``: texts of the newest of ``runs``, quoted where there is room."""
+    ``blocks`` are texts of the newest of ``runs`` to be quoted where there is room. ``more`` is a command
+    that shows what was left out."""
     room = budget
     while True:
         if blocks and runs is not None and room >= LONG_BYTES:
@@ -206,19 +208,18 @@ def written(
 
             text = account(known, runs.digests[0], blocks, room, more, bullets=form == "markdown")
         else:
-            text = as_form(known, form, room, more)
+            text = _in_form(known, form, room, more)
         text = redact(text)
         over = len(text.encode("utf-8", "replace")) - budget
         if over <= 0:
             return text
-        if room <= BYTES_MIN:  # masks are longer than what they hide: choose among masked texts
+        if room <= BYTES_MIN:  # masks are longer than what they hide: compose from masked texts
             known = msgspec.json.decode(redact_bytes(msgspec.json.encode(known)), type=BriefFacts)
-            return redact(as_form(known, form, budget, more))
+            return redact(_in_form(known, form, budget, more))
         room = max(BYTES_MIN, room - over)
 
 
-def as_form(known: BriefFacts, form: Format, budget: int, more: str = "") -> str:
-    """The brief as text, as Markdown, or as the manifest."""
+def _in_form(known: BriefFacts, form: Format, budget: int, more: str) -> str:
     if form == "json":
         from ...core.brief.manifest import manifest
 

@@ -1,8 +1,8 @@
-"""What runs were told by us: each brief, kept with the run that got it, and why a stop was refused.
+"""The briefs that runs were given, recorded in the stream of each run.
 
-It is the one trace of it for agents that do not write down what a hook said. A run's stream also holds
-what recording hooks saw of it (``services.spooling``). The text is kept, and each fact of it with its
-kind, source and size: later, what was of use can be told from what was not.
+For agents whose transcripts do not contain the output of hooks, this is the only trace. Recorded are the text
+and the kind, source and size of each fact in it, so that useful facts can be told from useless ones later.
+The stream of a run also holds what recording hooks saw (``services/hooks/spool_drain.py``).
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _DECLARED = (
 
 
 class DeliveredFact(Value):
-    """A part of a brief: what it is about, where it was known from, and how large it is."""
+    """A part of a brief: what it is about, where it comes from, and its size."""
 
     kind: str
-    """The label of its line, in small letters."""
+    """The label of its line, in lower case."""
     source: str
-    """session, run, probe, memory or brief (its own first and last line)."""
+    """session, run, probe, memory or brief (its first and last line)."""
     bytes: int
 
 
 class DeliveredBrief(Value):
-    """A text that a run was given."""
+    """A text that a hook put before a run."""
 
     agent: str
     run: str
@@ -56,7 +56,7 @@ class DeliveredBrief(Value):
     kind: str
     """brief, steer (before a compaction) or pressure."""
     source: str
-    """Of a brief: startup, resume, compact, clear or fork."""
+    """For a brief, what began the run: startup, resume, compact, clear or fork."""
     bytes: int
     text: str
     facts: tuple[DeliveredFact, ...] = ()
@@ -64,26 +64,26 @@ class DeliveredBrief(Value):
 
 
 def stream_of_run(agent: str, native: str) -> str:
-    """The stream of a run."""
+    """The stream in which what hooks saw and said of a run is recorded."""
     return f"run/{clean_name(agent)}/{clean_name(native[:128], what='run id')}"
 
 
 def facts_of(text: str, *, declared: bool = False) -> tuple[DeliveredFact, ...]:
-    """The facts of a brief. With ``declared`` what a session can say was said by one."""
-    found: list[DeliveredFact] = []
+    """The facts of a brief. With ``declared``, those that a session can provide are attributed to it."""
+    facts: list[DeliveredFact] = []
     for line in text.split("\n"):
         size = len(line.encode("utf-8", "replace")) + 1
         label = line.partition(":")[0].partition(" (")[0]
         if line.startswith((OPENING, CLOSING)) or not line:
-            found.append(DeliveredFact("frame", "brief", size))
+            facts.append(DeliveredFact("frame", "brief", size))
         elif label.isupper() and ":" in line:
-            found.append(DeliveredFact(label.lower(), _source(label, declared), size))
-        elif found:
-            last = found.pop()
-            found.append(DeliveredFact(last.kind, last.source, last.bytes + size))
+            facts.append(DeliveredFact(label.lower(), _source(label, declared), size))
+        elif facts:
+            last = facts.pop()
+            facts.append(DeliveredFact(last.kind, last.source, last.bytes + size))
         else:
-            found.append(DeliveredFact("frame", "brief", size))
-    return tuple(found)
+            facts.append(DeliveredFact("frame", "brief", size))
+    return tuple(facts)
 
 
 def _source(label: str, declared: bool) -> str:
@@ -94,33 +94,26 @@ def _source(label: str, declared: bool) -> str:
     return "session" if declared and label in _DECLARED else "run"
 
 
-def given(workspace: Workspace, agent: str, native: str) -> list[DeliveredBrief]:
-    """All that a run was given, in order."""
-    found = []
+def delivered_to(workspace: Workspace, agent: str, native: str) -> list[DeliveredBrief]:
+    """Every text that a run was given, in order."""
+    briefs = []
     for event in workspace.store.read(stream_of_run(agent, native)):
         body = ev.read_body(event)
         if isinstance(body, ev.BriefGiven):
-            facts = tuple(DeliveredFact(*one) for one in body.facts)
-            found.append(
+            facts = tuple(DeliveredFact(*fact) for fact in body.facts)
+            briefs.append(
                 DeliveredBrief(
-                    agent,
-                    native,
-                    event.at,
-                    body.what,
-                    body.source,
-                    body.bytes,
-                    body.text,
-                    facts,
+                    agent, native, event.at, body.what, body.source, body.bytes, body.text, facts,
                     body.session,
                 )
-            )
-    return found
+            )  # fmt: skip
+    return briefs
 
 
 def brief_body(
     workspace: Workspace, text: str, *, kind: str, source: str, session: str = "", declared: bool = False
 ) -> ev.BriefGiven:
-    """A text that is given, as it is kept."""
+    """The event body that records a text given to a run."""
     clean = clean_text(text, what="brief", mask=workspace.repository.mask, limit=65_536)
     facts = [(fact.kind, fact.source, fact.bytes) for fact in facts_of(text, declared=declared)]
     size = len(text.encode("utf-8", "replace"))
@@ -128,12 +121,12 @@ def brief_body(
 
 
 def text_hash(text: str) -> str:
-    """By which the same text is known again."""
+    """A hash by which an identical text is recognised."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24]
 
 
 def append(journal: Journal, stream: str, bodies: Sequence[ev.Body], *, actor: str, at: str = "") -> None:
-    """Add to a stream that nobody decides about: whoever came in between stays before."""
+    """Append to a stream, after whatever others append at the same time."""
     drafts = [ev.draft(body, at=at or now(), actor=actor) for body in bodies]
     while drafts:
         try:

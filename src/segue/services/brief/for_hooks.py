@@ -1,9 +1,9 @@
-"""What a run is told when it starts, goes on, or is about to lose its window.
+"""The brief that a hook gives to a run when it starts, resumes, or is about to lose its window.
 
-A run that begins is told where the last one stopped, whichever agent that was. One whose window was
-compacted is told where it stands itself. One that goes on has its history before it: it is told only what
-that does not say, which is what was cut off, or what others did meanwhile. Where there is nothing worth
-saying nothing is said.
+A run that starts is told where the last one stopped, whichever agent that was. A run whose window was
+compacted is told where it stands itself. A run that resumes has its history before it and is told only what
+that lacks: work that was cut off, or what other runs did in the meantime. If there is nothing worth saying,
+the brief is empty.
 """
 
 from __future__ import annotations
@@ -21,46 +21,46 @@ from ..runs.observed import runs_of
 from ..runs.run import left_of
 from ..runs.select import newest_run
 from ..workspace.open_session import find_session
-from .brief import as_last_seen, written
+from .brief import as_last_seen, render_brief
 from .gather import RunsSummary, command_for_more, digest_of, gather, summary_of_run, world_now
 
 if TYPE_CHECKING:
     from ..runs.discovery import RunFinder
     from ..workspace.workspace import Workspace
 
-HANDS_ON = ("startup", "clear", "")
-STEER = "When you summarise, keep every fact of the following, which Segue read from this run's own record:"
+FRESH_STARTS = ("startup", "clear", "")
+STEER = "When you summarise, keep every fact below. Segue took them from this run's own transcript:"
 
 
 class HookBrief(Value):
-    """A brief, and what it was made of."""
+    """A brief for a run, and the session that it is about."""
 
     text: str = ""
     session: str = ""
     declared: bool = False
-    """Whether somebody declared the session's plan."""
+    """Whether the session has items, and so a declared plan."""
 
 
-def tell(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
-    """The brief for a run at its start; empty where there is nothing worth saying."""
-    capture = runs_of(workspace).capture()
-    capture.remember()
-    own = own_run(capture, event)
+def brief_for_hook(workspace: Workspace, event: HookEvent, *, budget: int) -> HookBrief:
+    """The brief for the run of a hook event; empty if there is nothing worth saying."""
+    finder = runs_of(workspace).finder()
+    finder.remember()
+    own = own_run(finder, event)
     if event.kind == "compact" or event.source == "compact":
-        return _of(workspace, capture, own, budget) if own is not None else HookBrief()
-    other = newest_run(capture, but=lambda one: one.native == event.native or one.path == event.transcript)
-    if event.source in HANDS_ON:
-        return _of_start(workspace, capture, other, budget)
-    if own is not None and _was_cut_off(workspace, capture, own):
-        return _of(workspace, capture, own, budget)
+        return _brief_of_run(workspace, finder, own, budget) if own is not None else HookBrief()
+    other = newest_run(finder, but=lambda run: run.native == event.native or run.path == event.transcript)
+    if event.source in FRESH_STARTS:
+        return _brief_at_start(workspace, finder, other, budget)
+    if own is not None and _was_cut_off(workspace, finder, own):
+        return _brief_of_run(workspace, finder, own, budget)
     meanwhile = other is not None and own is not None and other.changed > own.changed + 1
-    if other is not None and (meanwhile or (own is None and _was_cut_off(workspace, capture, other))):
-        return _of(workspace, capture, other, budget)
+    if other is not None and (meanwhile or (own is None and _was_cut_off(workspace, finder, other))):
+        return _brief_of_run(workspace, finder, other, budget)
     return HookBrief()
 
 
-def own_run(capture: RunFinder, event: HookEvent) -> Found | None:
-    """The transcript of the run that the hook is called for."""
+def own_run(finder: RunFinder, event: HookEvent) -> Found | None:
+    """The transcript of the run that the hook was called for; None if there is none yet."""
     if event.transcript:
         try:
             stat = Path(event.transcript).stat()
@@ -72,34 +72,34 @@ def own_run(capture: RunFinder, event: HookEvent) -> Found | None:
             event.agent, event.transcript, event.native, stat.st_mtime, stat.st_size, event.cwd,
             pid=event.pid, sign="alive",
         )  # fmt: skip
-    return next((one for one in capture.found(event.agent) if one.native == event.native), None)
+    return next((found for found in finder.found(event.agent) if found.native == event.native), None)
 
 
-def _was_cut_off(workspace: Workspace, capture: RunFinder, found: Found) -> bool:
+def _was_cut_off(workspace: Workspace, finder: RunFinder, found: Found) -> bool:
     try:
-        return left_of(digest_of(workspace, capture, found)) == "middle"
+        return left_of(digest_of(workspace, finder, found)) == "middle"
     except SegueError:
         return False
 
 
-def _of_start(workspace: Workspace, capture: RunFinder, other: Found | None, budget: int) -> HookBrief:
-    """Where the work stands; nothing if it is over, or so old that nobody means it any more."""
-    row = capture.row(other) if other is not None else None
+def _brief_at_start(workspace: Workspace, finder: RunFinder, other: Found | None, budget: int) -> HookBrief:
+    """The state of the work; empty if it is finished, or too old to be continued."""
+    row = finder.row(other) if other is not None else None
     state = session_state(workspace, row.session if row is not None else "")
     is_over = row is not None and bool(row.session) and state is not None and state.status not in OPEN
     if is_over or state is None or state.status not in OPEN:
         current = session_state(workspace, "")
         state = current if current is not None and current.status in OPEN else None
     if other is None or is_over:
-        return _written(workspace, RunsSummary(), state, budget) if _has_plan(state) else HookBrief()
+        return _rendered(workspace, RunsSummary(), state, budget) if _has_plan(state) else HookBrief()
     old = time.time() - other.changed > 86_400 * workspace.settings.number("resumable_days")
     if old and not _has_plan(state):
         return HookBrief()
-    return _of(workspace, capture, other, budget)
+    return _brief_of_run(workspace, finder, other, budget)
 
 
 def _has_plan(state: SessionState | None) -> bool:
-    """Whether a session is open and has something that is not done, or was declared by somebody."""
+    """Whether a session is open and has unfinished items or features, or was declared by somebody."""
     if state is None or state.status not in OPEN:
         return False
     undone = bool(state.next or state.active or state.blocked or state.features)
@@ -107,7 +107,7 @@ def _has_plan(state: SessionState | None) -> bool:
 
 
 def session_state(workspace: Workspace, id: str) -> SessionState | None:
-    """The session of this id, or the current one."""
+    """The session with this id, or the current one; None if there is none."""
     try:
         return find_session(workspace, id).state
     except UnknownSession:
@@ -115,24 +115,24 @@ def session_state(workspace: Workspace, id: str) -> SessionState | None:
         return last.state if last is not None else None
 
 
-def _of(workspace: Workspace, capture: RunFinder, found: Found, budget: int) -> HookBrief:
+def _brief_of_run(workspace: Workspace, finder: RunFinder, found: Found, budget: int) -> HookBrief:
     try:
-        runs = summary_of_run(workspace, capture, found)
+        runs = summary_of_run(workspace, finder, found)
     except SegueError:
         return HookBrief()
-    row, digest = capture.row(found), runs.digests[0]
+    row, digest = finder.row(found), runs.digests[0]
     state = session_state(workspace, row.session if row is not None else "")
     if state is not None and state.status not in OPEN:
         state = None
     if not (digest.prompts or digest.inherited or digest.calls or _has_plan(state)):
         return HookBrief()
-    return _written(workspace, runs, state, budget)
+    return _rendered(workspace, runs, state, budget)
 
 
-def _written(workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int) -> HookBrief:
+def _rendered(workspace: Workspace, runs: RunsSummary, state: SessionState | None, budget: int) -> HookBrief:
     last = workspace.last_seen("")
     more = command_for_more(runs, state)
     more += as_last_seen(last) if last is not None and state is not None else ""
     known = gather(workspace, state, runs, world=world_now(workspace, runs), covers=last is None)
-    text = written(known, runs, budget=budget, more=more)
+    text = render_brief(known, runs, budget=budget, more=more)
     return HookBrief(text, state.id if state else "", bool(state and state.items))

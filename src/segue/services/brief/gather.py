@@ -1,8 +1,8 @@
-"""What a brief is made of, brought together: runs, session, features, memories, claims of a model, the
-world now.
+"""Gathering the facts of a brief: runs, session, features, memories, claims of a model, and the working tree
+now.
 
-The only caller of ``core.brief.facts``. Briefs on the command line, in hooks and on a server, manifests,
-restorations, handoffs, handovers and prompts are all made of what this gives, so that they know the same.
+This is the only caller of ``core.brief.facts``. Briefs on the command line, in hooks and on a server,
+manifests, restorations, handoffs, handovers and prompts are all made from here, so that they agree.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ RUNS_MAX = 3
 
 
 class RunsSummary(Value):
-    """What the runs of a piece of work say, the newest first."""
+    """The digests of the runs of a piece of work, the newest first."""
 
     digests: tuple[RunDigest, ...] = ()
-    """Masked."""
+    """Digests, masked."""
     agent: str = ""
-    """Of the newest."""
+    """The agent of the newest run."""
     run: str = ""
-    """The id of the newest."""
+    """The id of the newest run."""
 
 
 def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> RunsSummary:
-    """A run, and runs before it that belong to the same work; SegueError if it cannot be read."""
+    """A run and earlier runs of the same work. Raises SegueError if the run cannot be read."""
     digest = digest_of(workspace, finder, found)
     row = finder.row(found)
     older = _older(workspace, finder, found, digest, row.session if row is not None else "")
@@ -58,31 +58,27 @@ def summary_of_run(workspace: Workspace, finder: RunFinder, found: Found) -> Run
 
 
 def summary_of_transcript(path: Path, agent: str = "") -> RunsSummary:
-    """The run of a transcript, by itself."""
-    one = recognised(path, agent)
-    digest = masked(final(read(path, one), one))
-    return RunsSummary((digest,), one.name, digest.native)
+    """The run of a transcript alone. Raises TranscriptUnreadable."""
+    author = recognised(path, agent)
+    digest = masked(final(read(path, author), author))
+    return RunsSummary((digest,), author.name, digest.native)
 
 
 def summary_of_session(
     workspace: Workspace, state: SessionState | None, *, transcript: Path | None = None, agent: str = "",
     run: str = "",
 ) -> RunsSummary:  # fmt: skip
-    """The newest runs of a session, or without one of this project; empty if none can be read.
-
-    ``transcript``, with ``run`` where several conversations share a file, names the run that is meant
-    instead."""
+    """The newest runs of a session, or without one of this project; empty if none can be read. ``transcript``
+    names another run instead, together with ``run`` where several conversations share a file."""
     if not workspace.sees_tree:
         return _sent(workspace, state.id) if state is not None else RunsSummary()
-    finder = runs_of(workspace).capture()
+    finder = runs_of(workspace).finder()
     try:
         if transcript is not None:
             found = run_of_transcript(finder, str(transcript), agent=agent, run=run)
-            return (
-                summary_of_transcript(transcript, agent)
-                if found is None
-                else summary_of_run(workspace, finder, found)
-            )
+            if found is None:
+                return summary_of_transcript(transcript, agent)
+            return summary_of_run(workspace, finder, found)
         found = newest_run(finder, agent=agent, session=state.id if state is not None else "")
         return summary_of_run(workspace, finder, found) if found is not None else RunsSummary()
     except (SegueError, OSError):
@@ -100,15 +96,15 @@ def _sent(workspace: Workspace, session: str) -> RunsSummary:
 
 
 def digest_of(workspace: Workspace, finder: RunFinder, found: Found) -> RunDigest:
-    """What a run says, masked, with the call under way that only a hook saw."""
+    """The digest of a run, masked, including calls under way that only a hook saw."""
     key, agent = finder.key(found), agent_of(found.agent)
-    digest = finder.told.get(key)
+    digest = finder.digests.get(key)
     if digest is None:
         digest = masked(final(finder.reading(found), agent))
         if traits_of(agent).calls_seen_by_hooks_only:
             _add_hooked_calls(digest, workspace, found)
         if finder.remembers:
-            finder.told[key] = digest
+            finder.digests[key] = digest
     return digest
 
 
@@ -120,7 +116,7 @@ def _add_hooked_calls(digest: RunDigest, workspace: Workspace, found: Found) -> 
 
 
 def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
-    """Calls that began and did not end, as hooks saw them, if nothing came after."""
+    """Calls that hooks saw begin but not end, unless a prompt or the end of the turn came after."""
     waiting: list[ev.RunHooked] = []
     for event in workspace.store.read(stream_of_run(found.agent, found.native)):
         body = ev.read_body(event)
@@ -129,7 +125,7 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
         if body.kind == "tool" and not body.done:
             waiting.append(body)
         elif body.kind == "tool":
-            same = next((one for one in waiting if (one.tool, one.text) == (body.tool, body.text)), None)
+            same = next((call for call in waiting if (call.tool, call.text) == (body.tool, body.text)), None)
             if same is not None:
                 waiting.remove(same)
         elif body.kind in ("stop", "prompt", "end"):
@@ -140,18 +136,17 @@ def _hooked_calls(workspace: Workspace, found: Found) -> list[ev.RunHooked]:
 def _older(
     workspace: Workspace, finder: RunFinder, newest: Found, digest: RunDigest, session: str
 ) -> list[RunDigest]:
-    """Runs before the newest: of its session, or the last one where the newest had no time to say
-    anything."""
-    is_bare = not digest.inherited and not any(is_substantial(one.text) for one in digest.prompts)
-    if not session and not is_bare:
+    """Runs before the newest: of its session, or just the one before if the newest has no content yet."""
+    is_empty = not digest.inherited and not any(is_substantial(prompt.text) for prompt in digest.prompts)
+    if not session and not is_empty:
         return []
     older: list[RunDigest] = []
-    for one in earlier_runs(finder, newest, session="" if is_bare else session):
+    for run in earlier_runs(finder, newest, session="" if is_empty else session):
         try:
-            older.append(digest_of(workspace, finder, one))
+            older.append(digest_of(workspace, finder, run))
         except SegueError:
             continue
-        if len(older) + 1 >= RUNS_MAX or is_bare:
+        if len(older) + 1 >= RUNS_MAX or is_empty:
             break
     return older
 
@@ -160,11 +155,10 @@ def gather(
     workspace: Workspace | None, state: SessionState | None, runs: RunsSummary, *, world: Probe | None = None,
     memories: Sequence[str] | None = None, covers: bool = True,
 ) -> BriefFacts:  # fmt: skip
-    """Everything that is known of a piece of work.
+    """The facts about a piece of work.
 
-    ``memories``: those to tell, where the caller has looked for them already. ``covers``: look at the
-    files that the session's features cover, so that a stale proof is told as stale; it costs a look at the
-    tree."""
+    ``memories`` are those to mention, if the caller has recalled them already. ``covers`` reads the files
+    that the session's features cover, so that stale proofs are recognised."""
     if workspace is None:
         return facts(runs.digests, state, world, memories or (), agent=runs.agent)
     covered = None
@@ -176,16 +170,16 @@ def gather(
         from .relevant_memories import memory_lines
 
         memories = memory_lines(workspace, state, runs.digests)
-    found = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
+    known = facts(runs.digests, state, world, memories, agent=runs.agent, covered=covered)
     if runs.run:
         from .model_claims import claims_of
 
-        found.claims = claims_of(workspace.home, runs.run, found)
-    return found
+        known.claims = claims_of(workspace.home, runs.run, known)
+    return known
 
 
 def world_now(workspace: Workspace, runs: RunsSummary) -> Probe:
-    """The working tree now, with what was committed since the newest run; a server sees none."""
+    """A probe of the working tree, with commits since the newest run; on a server, only the time."""
     if not workspace.sees_tree:
         return Probe(now=time.time())
     return probe(workspace.folder, runs.digests[0].last if runs.digests else 0.0)

@@ -1,8 +1,7 @@
-"""Claims that were kept of a run, so that later briefs have them without asking again.
+"""Claims that a model made about a run, stored so that later briefs have them without asking a model again.
 
-A file for each run, next to the manifests, written whole. What is read back is held once more to what was
-observed since: a claim that new steps contradict is left out. Most projects have no such file, and pay for
-one look whether it is there.
+Each run has a file next to the manifests. Claims that are read back are checked against what was observed
+since, and left out if new steps contradict them.
 """
 
 from __future__ import annotations
@@ -25,27 +24,27 @@ FOLDER = ".claims"
 FILES_MAX = 200
 
 
-class KeptClaims(Value):
-    """The claims of a run."""
+class StoredClaims(Value):
+    """The claims about a run that were stored."""
 
     run: str
     model: str
     at: str
     steps: int
-    """How many steps the run had then."""
+    """How many steps the run had when they were made."""
     claims: tuple[Claim, ...]
     version: int = 1
 
 
 def path_of(home: DataFolder, run: str) -> Path:
-    """Where the claims of a run stand."""
+    """The file of the claims about a run."""
     import hashlib
 
     return home.manifests / FOLDER / (hashlib.sha256(run.encode(errors="replace")).hexdigest()[:24] + ".json")
 
 
-def claims_of(home: DataFolder, run: str, shown: BriefFacts) -> list[Claim]:
-    """The claims of a run that still hold; none where there are none or they cannot be read."""
+def claims_of(home: DataFolder, run: str, known: BriefFacts) -> list[Claim]:
+    """The stored claims about a run that still hold; empty if there are none or they cannot be read."""
     if not run:
         return []
     try:
@@ -55,28 +54,28 @@ def claims_of(home: DataFolder, run: str, shown: BriefFacts) -> list[Claim]:
     from ...core.models.grounding import gives_orders, holds, observed
 
     try:
-        found = msgspec.json.decode(body, type=KeptClaims)
+        stored = msgspec.json.decode(body, type=StoredClaims)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return []
-    facts = observed(shown)
-    return [one for one in found.claims if holds(one, facts) and not gives_orders(one.text)]
+    facts = observed(known)
+    return [claim for claim in stored.claims if holds(claim, facts) and not gives_orders(claim.text)]
 
 
-def keep(workspace: Workspace, kept: KeptClaims) -> Path:
-    """Put these in the place of what was kept of the run; without claims, nothing is kept."""
+def store_claims(workspace: Workspace, stored: StoredClaims) -> Path:
+    """Replace the stored claims about a run; without claims, its file is deleted."""
     workspace.pause_file.check()
-    path = path_of(workspace.home, kept.run)
-    if not kept.claims:
+    path = path_of(workspace.home, stored.run)
+    if not stored.claims:
         path.unlink(missing_ok=True)
         return path
     trip("claims.before_keep")
-    write_whole(path, msgspec.json.encode(kept))
+    write_whole(path, msgspec.json.encode(stored))
     trip("claims.after_keep")
-    _forget_oldest(path.parent)
+    _drop_oldest(path.parent)
     return path
 
 
-def _forget_oldest(folder: Path) -> None:
+def _drop_oldest(folder: Path) -> None:
     files = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in files[FILES_MAX:]:
         path.unlink(missing_ok=True)

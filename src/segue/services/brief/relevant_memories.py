@@ -1,4 +1,4 @@
-"""Memories that bear on the work: for a brief a line each, for a restoration whole."""
+"""Memories that are relevant to the work: as single lines for a brief, whole for a restoration."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ CHARS_MAX = 240
 def memory_lines(
     workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest]
 ) -> list[str]:
-    """The best few, in a line each; none if the store cannot say."""
+    """The few most relevant memories, one line each; empty if the store fails."""
     try:
-        found = relevant_memories(workspace, session, digests, most=SHOWN_MAX)
+        recalled = relevant_memories(workspace, session, digests, limit=SHOWN_MAX)
     except (SegueError, OSError):
         return []
-    return [in_a_line(one.content) for one in found]
+    return [as_line(result.content) for result in recalled]
 
 
-def in_a_line(text: str) -> str:
-    """What a memory says, as a brief shows it."""
+def as_line(text: str) -> str:
+    """A memory's content as one line of limited length."""
     return " ".join(text.split())[:CHARS_MAX]
 
 
 def relevant_memories(
-    workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest], *, most: int,
+    workspace: Workspace, session: SessionState | None, digests: Sequence[RunDigest], *, limit: int,
     with_model: bool = False,
 ) -> list[Recalled]:  # fmt: skip
-    """Memories that answer what the work is about, the best first.
-
-    By full text, which costs next to nothing; ``with_model`` by the embedding that is set, if one is."""
+    """Memories about the work, the best first. They are found by full-text search, which is cheap, or with
+    ``with_model`` by the embedder in the settings, if there is one."""
     query, name = query_of(session, digests), session.id if session else ""
     if not query or not workspace.store.memories.listing(
         reader_of(workspace, name), MemoryFilter(), now(), 1
     ):
-        return []  # and nothing that recalls is loaded
-    found = memory_service(workspace, with_model=with_model).search(query, top_k=most * 2, session=name)
-    return [one for one in found if not one.quoted and one.score >= SCORE_MIN][:most]
+        return []  # without loading any ranking code
+    service = memory_service(workspace, with_model=with_model)
+    recalled = service.search(query, top_k=limit * 2, session=name)
+    return [result for result in recalled if not result.quoted and result.score >= SCORE_MIN][:limit]
 
 
 def memory_service(workspace: Workspace, *, with_model: bool) -> MemoryService:
-    """The memories by full text alone, or by the embedding that is set."""
+    """Memories with full-text search alone, or with the embedder in the settings."""
     from ...effects.vectors.embedder import TextOnly
-    from ..memories.service import PlaceMemories, memories_of
+    from ..memories.service import WorkspaceMemories, memories_of
 
     chosen = workspace.embedder is not None or workspace.settings.text("embedder") in ("minilm", "endpoint")
-    return memories_of(workspace) if with_model and chosen else PlaceMemories(workspace, TextOnly())
+    return memories_of(workspace) if with_model and chosen else WorkspaceMemories(workspace, TextOnly())
 
 
 def query_of(session: SessionState | None, digests: Sequence[RunDigest]) -> str:
-    """What the work is about, in words."""
-    said: list[str] = []
+    """A query for what the work is about: goal, active items, the last prompt and the last failures."""
+    texts: list[str] = []
     if session is not None:
-        said += [session.goal, *(session.items[place].text for place in session.active)]
+        texts += [session.goal, *(session.items[index].text for index in session.active)]
     for digest in digests[:1]:
-        said += [words.text[:400] for words in digest.prompts[-1:]]
-        said += [failure.why[:200] for failure in list(digest.failures.values())[-2:]]
-    return " ".join(part for part in said if part)
+        texts += [prompt.text[:400] for prompt in digest.prompts[-1:]]
+        texts += [failure.why[:200] for failure in list(digest.failures.values())[-2:]]
+    return " ".join(text for text in texts if text)

@@ -1,1 +1,1 @@
-"""Features, done: declaring them, running their checks, keeping the evidence."""
+"""Features of a session: declaring them, running their checks, and keeping the evidence."""

@@ -1,8 +1,8 @@
-"""Features of a session: declared, looked at, attested; and the gate that every surface asks.
+"""The features of a session: declaring, listing and attesting them, and the gate that every surface asks.
 
-Nothing here can make a feature pass but an executed check (``verifying.py``) or somebody's word for a step
-that has none. Verdicts are computed at each look, from the journal and the working tree of now. Who
-declares something is the actor, or the agent in whose shell we run.
+A feature passes only by a check that was run (``verify.py``) or by an attestation of a step that has no
+check. Verdicts are never stored: each call computes them from the journal and the present working tree.
+Whoever declares something is the actor or, if the actor is the user, the agent in whose shell Segue runs.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ if TYPE_CHECKING:
 
 
 def declarer(actor: str, environment: Mapping[str, str]) -> str:
-    """Who declares: a person only if no agent says that it runs us."""
+    """Who declares something: the actor, but an agent instead of the user if its variables are in the
+    environment."""
     if actor != PERSON:
         return actor
     from ...agents import agent_variables
 
-    return next((name for mark, name in agent_variables().items() if environment.get(mark)), PERSON)
+    return next((name for variable, name in agent_variables().items() if environment.get(variable)), PERSON)
 
 
 class FeatureList(Value):
-    """All features of a session with their verdicts, and counts of them."""
+    """The features of a session with their verdicts, and counts over all of them."""
 
     total: int
     passing: int
@@ -60,16 +61,16 @@ class FeatureList(Value):
 
 
 class Audit(Value):
-    """Whether the journal of a session is what was written, up to its head."""
+    """Whether the journal of a session is intact up to its head."""
 
     session: str
     version: int
     head: str
-    """The hash of the last event: it stands for all of them."""
+    """The hash of the last event, which covers all events before it."""
     evidence: int
     faults: list[str]
     outputs: dict[str, int]
-    """How many outputs are kept, gone, scrubbed or changed."""
+    """How many outputs of checks are kept, gone, scrubbed or changed."""
 
     @property
     def ok(self) -> bool:
@@ -85,7 +86,7 @@ class Features:
 
     @cached_property
     def who(self) -> str:
-        """Who declares."""
+        """Who declares something here; see ``declarer``."""
         return declarer(self.workspace.repository.actor, self.workspace.environment)
 
     @cached_property
@@ -96,10 +97,10 @@ class Features:
     def attest_allowed(self) -> bool:
         return bool(self.workspace.settings["attest"])
 
-    # -- looking -------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def look(self) -> Tree:
-        """The working tree, now; on a server, one of no files."""
+        """The files of the working tree with their hashes, as of now; on a server a tree without files."""
         root = self.workspace.working_tree.root
         if not self.workspace.sees_tree:
             return no_tree(root)
@@ -109,66 +110,72 @@ class Features:
         )
 
     def covered(self, state: SessionState | None = None, tree: Tree | None = None) -> dict[str, str]:
-        """Of each feature, the hash over its covered files; one look for all."""
+        """For each feature the hash of its covered files; empty if nothing is proven that could be stale."""
         features = (state or self.session.state).features
-        if not any(one.ran or one.attested for one in features.values()):
-            return {}  # nothing is proven that could be stale
+        if not any(feature.ran or feature.attested for feature in features.values()):
+            return {}
         tree = tree or self.look()
-        found = {id: tree.covered(patterns_of(one))[0] for id, one in features.items()}
-        if not self.workspace.sees_tree:  # what was proven in a working tree cannot be held against one here
-            return {id: hash_ for id, hash_ in found.items() if _blind(features[id]) <= {hash_}}
-        return found
+        hashes = {id: tree.covered(patterns_of(feature))[0] for id, feature in features.items()}
+        if not self.workspace.sees_tree:  # without the files, what was proven there cannot be called stale
+            return {id: hash_ for id, hash_ in hashes.items() if _proven_hashes(features[id]) <= {hash_}}
+        return hashes
 
     def verdicts(self, state: SessionState | None = None, tree: Tree | None = None) -> list[Verdict]:
-        """Every feature, as it is now."""
+        """The verdict of every feature as of now."""
         state = state or self.session.state
         covered, attest = self.covered(state, tree), self.attest_allowed
-        return [verdict_of(one, covered.get(id, ""), attest=attest) for id, one in state.features.items()]
+        return [
+            verdict_of(feature, covered.get(id, ""), attest=attest) for id, feature in state.features.items()
+        ]
 
     def list(self, status: str = "") -> FeatureList:
-        """Features with their verdicts, and counts over all of them; "failed" means failing."""
+        """The features with this status (empty: all of them), with counts over all. "failed" stands for
+        "failing", "complete" for "passing"."""
         wanted = {"failed": "failing", "complete": "passing"}.get(status, status)
-        found = self.verdicts()
-        counts = counted(found)
+        verdicts = self.verdicts()
+        counts = counted(verdicts)
         return FeatureList(
             counts.total, counts.passing, counts.failing, counts.in_progress, counts.stale,
-            tuple(one for one in found if not wanted or one.status == wanted),
+            tuple(verdict for verdict in verdicts if not wanted or verdict.status == wanted),
         )  # fmt: skip
 
     def get(self, id: str) -> Verdict:
-        """One feature, as it is now."""
+        """The verdict of a feature as of now. Raises UnknownFeature."""
         self.feature(id)
-        return next(one for one in self.verdicts() if one.id == id)
+        return next(verdict for verdict in self.verdicts() if verdict.id == id)
 
     def feature(self, id: str) -> Feature:
-        """Its definition and what is known of it; UnknownFeature."""
+        """The definition of a feature and its evidence. Raises UnknownFeature."""
         found = self.session.state.features.get(id)
         if found is None:
-            raise UnknownFeature(f"there is no feature {id!r}", hint="`segue feature list` names them")
+            raise UnknownFeature(
+                f"there is no feature {id!r}", hint="`segue feature list` shows all features"
+            )
         return found
 
     def history(self, id: str) -> Sequence[tuple[ev.Event, ev.Body]]:
-        """All that was written about a feature, in order; also of one that was removed."""
-        found = []
+        """Every event about a feature, in order; also about one that was removed."""
+        history = []
         for event in self.session.log():
             body = ev.read_body(event)
             if id and id in (getattr(body, "feature", ""), _id_of(body)):
                 assert body is not None
-                found.append((event, body))
-        return found
+                history.append((event, body))
+        return history
 
     def gate(self) -> Gate:
-        """May the session be completed? The one decision of CLI, library, hooks and tools."""
+        """Whether the session may be completed: the one decision that CLI, library, hooks and tools share."""
         state = self.session.state
         return gate(state, self.covered(state), attest=self.attest_allowed)
 
     def complete(self, summary: str = "", *, force: str = "") -> Saved:
-        """Complete the session if all is proven, or with a reason why it is completed all the same."""
+        """Complete the session. Raises UnverifiedFeatures unless every feature is proven, or ``force`` gives
+        a reason for completing it nonetheless."""
         state = self.session.state
         covered, attest = self.covered(state), self.attest_allowed
-        found = gate(state, covered, attest=attest)
-        if not found.ok and not force.strip() and state.status not in ("completed", "abandoned"):
-            raise unverified(found)
+        decision = gate(state, covered, attest=attest)
+        if not decision.ok and not force.strip() and state.status not in ("completed", "abandoned"):
+            raise unverified(decision)
         return self._apply(do.Complete(summary, force, covered, attest))
 
     # -- declaring -----------------------------------------------------------------------------
@@ -182,7 +189,7 @@ class Features:
         self, id: str, description: str, *, category: str = "", steps: Texts = (),
         checks: Iterable[Check | str] = (), covers: Texts = (), source: str = "", claim: str = "",
     ) -> Saved:  # fmt: skip
-        """Declare a feature; it is not proven."""
+        """Declare a feature, which is unproven at first. Raises UsageError for a check that could not run."""
         return self._apply(
             fc.AddFeature(
                 clean_name(id, what="feature's id"), description, category, texts(steps),
@@ -195,7 +202,7 @@ class Features:
         steps: Texts | None = None, checks: Iterable[Check | str] | None = None, covers: Texts | None = None,
         reason: str = "",
     ) -> Saved:  # fmt: skip
-        """Change what is given; whatever proved the feature before no longer does."""
+        """Change the fields that are not None. Whatever proved the feature before no longer does."""
         self.feature(id)
         return self._apply(
             fc.ChangeFeature(
@@ -206,46 +213,49 @@ class Features:
         )  # fmt: skip
 
     def remove(self, id: str, reason: str = "") -> Saved:
-        """Drop a feature; the completion tells of it."""
+        """Drop a feature. The completion of the session mentions it."""
         return self._apply(fc.RemoveFeature(id, reason))
 
     def begin(self, id: str, *, implemented_by: str = "") -> Saved:
-        """Work on it is under way."""
+        """Declare that work on a feature is under way."""
         return self._apply(fc.MoveFeature(id, "in_progress", implemented_by=implemented_by))
 
     def block(self, id: str, reason: str) -> Saved:
-        """It waits for something."""
+        """Declare that a feature is blocked, and why."""
         return self._apply(fc.MoveFeature(id, "blocked", reason))
 
     def mark_failed(self, id: str, reason: str = "") -> Saved:
-        """It fails; only a later proof says otherwise."""
+        """Declare that a feature fails. Only a later proof makes it pass."""
         return self._apply(fc.MoveFeature(id, "failing", reason))
 
     def attest(self, id: str, note: str, *, who: str = "", step: str = "") -> Saved:
-        """Give a name and a note for a step that no check proves; without a step, for all of them."""
+        """Attest a step that no check proves, with a name and a note; without ``step``, all such steps.
+        Raises RefusedError if attesting is switched off or checks prove every step."""
         if not self.attest_allowed:
             raise RefusedError(
-                "attesting is off here: only checks prove something", hint="give the step a check"
+                "attesting is switched off here, so only checks can prove a feature",
+                hint="give the step a check",
             )
         feature = self.feature(id)
         name = (who or self.who).strip()
         if not name or not note.strip():
-            raise UsageError("an attestation needs a name and a note", hint="say who looked, and at what")
+            raise UsageError("an attestation needs a name and a note", hint="say who examined what")
         steps = (step,) if step else unchecked_steps(feature)
         if not steps:
             raise RefusedError(
-                f"checks prove every step of {id}: nobody's word counts there", hint="see `segue verify`"
+                f"every step of {id} has a check, so there is nothing to attest", hint="run `segue verify`"
             )
         tree = self.look()
         hash_, _ = tree.covered(patterns_of(feature))
-        return self._apply(*(fc.AttestStep(id, one, name, note, hash_, tree.head) for one in steps))
+        return self._apply(*(fc.AttestStep(id, text, name, note, hash_, tree.head) for text in steps))
 
-    # -- the recipe's words --------------------------------------------------------------------
+    # -- methods of Aegis Memory's recipe ------------------------------------------------------
 
     def create(
         self, feature_id: str, description: str, test_steps: Texts = (), status: str = "", category: str = ""
     ) -> Verdict:
-        """``add`` in the recipe's words; a status that says more than is proven is a claim."""
+        """``add`` as Aegis Memory's recipe calls it. A status that says more than is proven becomes a
+        claim."""
         self.add(feature_id, description, category=category, steps=test_steps)
         if status and _declared(status) != "not_started":
             self.update(feature_id, status=status)
@@ -255,13 +265,14 @@ class Features:
         self, id: str, *, status: str = "", passes: bool | None = None, failure_reason: str = "",
         implemented_by: str = "", verified_by: str = "", notes: str = "",
     ) -> Verdict:  # fmt: skip
-        """Say how far it is. "Passing" is a claim, unless ``verified_by`` attests what no check proves."""
+        """Declare the progress of a feature. "Passing" is only a claim, unless ``verified_by`` attests the
+        steps that no check proves."""
         feature = self.feature(id)
         wanted = "passing" if passes else "failing" if passes is False and not status else _declared(status)
         if wanted == "passing":
             if verified_by:
                 return self.mark_complete(id, verified_by, notes)
-            claim = f"said to be passing by {self.who}"
+            claim = f"{self.who} says that it passes"
             self._apply(fc.MoveFeature(id, "testing", "", implemented_by, notes, claim))
         else:
             reason = failure_reason if wanted in ("failing", "blocked") else ""
@@ -271,10 +282,11 @@ class Features:
         return self.get(id)
 
     def mark_complete(self, id: str, verified_by: str, notes: str = "") -> Verdict:
-        """Attest what no check proves; refused while a check has not proven the rest."""
+        """Attest every step that no check proves. Raises UnverifiedFeatures while checks of other steps have
+        not passed."""
         feature = self.feature(id)
         if not verified_by.strip():
-            raise UsageError("who verified it?", hint="give a name: verified_by=…")
+            raise UsageError("a verification needs a name", hint="say who verified it: verified_by=…")
         if unchecked_steps(feature):
             self.attest(id, notes or f"marked complete by {verified_by}", who=verified_by)
         verdict = self.get(id)
@@ -287,23 +299,24 @@ class Features:
     # -- proving -------------------------------------------------------------------------------
 
     def untrusted(self, feature: Feature) -> tuple[Check, ...]:
-        """Checks of a feature that came from a file or an agent and that nobody accepted yet."""
+        """Checks of a feature that came from a file or an agent and were not trusted yet."""
         foreign = [check for check in feature.checks if check.by != PERSON or check.source]
-        known = trusted_checks(self.workspace.store, person=feature.by == PERSON) if foreign else set()
-        return tuple(check for check in foreign if check.hash not in known)
+        trusted = trusted_checks(self.workspace.store, person=feature.by == PERSON) if foreign else set()
+        return tuple(check for check in foreign if check.hash not in trusted)
 
     def audit(self, head: str = "") -> Audit:
-        """Prove the chain of events up to its head, and outputs by the hashes in the evidence.
+        """Check the hash chain of the session's events, and kept outputs against the hashes in the evidence.
 
-        With ``head``, a hash that was noted elsewhere: it must be in the chain."""
+        ``head`` is a hash that was noted earlier: it must be part of the chain, else the history was
+        replaced."""
         stream = stream_of(self.session.id)
         events = self.session.log()
-        found = [f"version {one.version}: {one.reason}" for one in faults(stream, events)]
+        problems = [f"version {fault.version}: {fault.reason}" for fault in faults(stream, events)]
         last = self.workspace.store.head(stream)
         if (last.version, last.hash) != (len(events), events[-1].hash):
-            found.append(f"the stream ends at version {last.version}, not {len(events)}")
+            problems.append(f"the stream ends at version {last.version}, not {len(events)}")
         if head and head.lower() not in {event.hash.hex() for event in events}:
-            found.append(f"no event has the hash {head[:64]}: this is another history")
+            problems.append(f"no event has the hash {head[:64]}: this is a different history")
         outputs: dict[str, int] = {}
         evidence = 0
         for event in events:
@@ -314,62 +327,64 @@ class Features:
                     condition = self.outputs.condition(body.output)
                     outputs[condition] = outputs.get(condition, 0) + 1
                     if condition == "changed":
-                        found.append(f"version {event.version}: its output was changed")
+                        problems.append(f"version {event.version}: its output was changed")
             elif isinstance(body, ev.StepAttested):
                 evidence += 1
-        return Audit(self.session.id, last.version, last.hash.hex(), evidence, found, outputs)
+        return Audit(self.session.id, last.version, last.hash.hex(), evidence, problems, outputs)
 
 
-def _blind(feature: Feature) -> set[str]:
-    """The hashes over covered files that its evidence names."""
-    return {one.covered for one in feature.ran.values()} | {one.covered for one in feature.attested.values()}
+def _proven_hashes(feature: Feature) -> set[str]:
+    """The hashes of covered files for which there is evidence."""
+    ran = {check.covered for check in feature.ran.values()}
+    return ran | {step.covered for step in feature.attested.values()}
 
 
 def patterns_of(feature: Feature) -> tuple[str, ...]:
-    """What a feature covers."""
+    """The glob patterns of the files that a feature covers."""
     return covered_patterns(feature.covers, feature.checks)
 
 
-def unverified(found: Gate) -> UnverifiedFeatures:
-    """The refusal of the gate as an error."""
-    error = UnverifiedFeatures(found.text, hint=found.hint)
-    error.counts = {name: getattr(found.counts, name) for name in found.counts.__struct_fields__}
+def unverified(decision: Gate) -> UnverifiedFeatures:
+    """The error for a session that may not be completed."""
+    error = UnverifiedFeatures(decision.text, hint=decision.hint)
+    error.counts = {name: getattr(decision.counts, name) for name in decision.counts.__struct_fields__}
     error.features = tuple(
-        {"id": one.id, "status": one.status, "reason": one.reason} for one in found.unproven
+        {"id": verdict.id, "status": verdict.status, "reason": verdict.reason}
+        for verdict in decision.unproven
     )
     return error
 
 
 def as_check(check: Check | str) -> Check:
-    """A check of a command line; UsageError if it could not run as it is meant."""
+    """A check, possibly given as a command line. Raises UsageError if it could not run as it is meant."""
     if isinstance(check, str):
         check = parsed(check)
     folder = posixpath.normpath(check.folder) if check.folder else ""
     if folder.startswith(("/", "..")):
-        raise UsageError(f"{check.folder} is not in the working tree", hint="give a folder below its top")
+        raise UsageError(f"{check.folder} is outside the working tree", hint="give a folder inside it")
     if check.pattern:
         from ...effects.processes.checks import compiled
 
         compiled(check.pattern)
     if not 0 < check.limit_seconds <= 86_400:
-        raise UsageError("a time limit is over 0 and at most 86400 seconds", hint="for example 600")
+        raise UsageError("a time limit must be above 0 and at most 86400 seconds", hint="for example 600")
     return replace(check, folder="" if folder == "." else folder)
 
 
-def parsed(command: str, **more: Any) -> Check:
-    """A command line as words; what needs a shell is refused."""
+def parsed(command: str, **fields: Any) -> Check:
+    """The check that a command line stands for. Raises UsageError for one that needs a shell."""
     import shlex
 
     try:
         lexer = shlex.shlex(command, posix=True, punctuation_chars="|&;<>()")
         lexer.whitespace_split = True
-        signs = [word for word in lexer if word and set(word) <= set("|&;<>()")]
+        operators = [word for word in lexer if word and set(word) <= set("|&;<>()")]
         words = shlex.split(command)
     except ValueError as fault:
-        raise UsageError(f"cannot read the command: {fault}", hint="check its quotes") from fault
-    if signs:
-        raise UsageError(f"{signs[0]} needs a shell", hint="give --shell, or one command only")
-    return Check(tuple(words), **more)
+        raise UsageError(f"cannot parse the command: {fault}", hint="check its quotes") from fault
+    if operators:
+        raise UsageError(f"{operators[0]} needs a shell", hint="add --shell, or give a single command")
+    return Check(tuple(words), **fields)
 
 
 def _declared(status: str) -> str:
@@ -379,13 +394,15 @@ def _declared(status: str) -> str:
 
 
 def _covers(value: Texts) -> tuple[str, ...]:
-    found = []
-    for one in texts(value):
-        path = posixpath.normpath(one.strip()) if one.strip() else ""
+    patterns = []
+    for pattern in texts(value):
+        path = posixpath.normpath(pattern.strip()) if pattern.strip() else ""
         if path.startswith(("/", "..")):
-            raise UsageError(f"{one} is not in the working tree", hint="give a glob from its top")
-        found += [path] if path else []
-    return tuple(dict.fromkeys(found))
+            raise UsageError(
+                f"{pattern} is outside the working tree", hint="give a pattern relative to its root"
+            )
+        patterns += [path] if path else []
+    return tuple(dict.fromkeys(patterns))
 
 
 def _id_of(body: ev.Body | None) -> str:
@@ -394,14 +411,14 @@ def _id_of(body: ev.Body | None) -> str:
 
 
 def stream_of_tree(root: Path) -> str:
-    """A name for what is remembered of a tree."""
+    """A file name for what is cached about a working tree."""
     from ..workspace.working_tree import tree_stream
 
     return tree_stream(str(root)).rpartition("/")[2]
 
 
 def feature_id(description: str, taken: Iterable[str]) -> str:
-    """An id made of a description, unlike those that are taken."""
+    """An id made of a description, different from those that are taken."""
     base = slug(clean_text(description, limit=1 << 20), limit=48)
     used, name, number = set(taken), base, 1
     while name in used:
@@ -414,15 +431,16 @@ __all__ = ["Audit", "FeatureList", "Features", "declarer", "feature_id", "parsed
 
 
 def session_status(session: SessionHandle) -> SessionStatus:
-    """What is done, under way, next and blocked in a session, and all the rest worth showing."""
+    """The status of a session: items by state, verdicts of its features, and which runs hold it."""
     living, state = session.workspace.holds.living(session.id), session.state
     verdicts = Features(session).verdicts(state) if state.features else []
-    held_by = ", ".join(f"{one.holder} ({one.run})" for one in living)
+    held_by = ", ".join(f"{hold.holder} ({hold.run})" for hold in living)
     return status_of(state, held_by=held_by, features=verdicts)
 
 
 def complete_session(session: SessionHandle, summary: str = "", *, force: str = "") -> Saved:
-    """The goal is reached. UnverifiedFeatures unless every feature is proven, or a reason is given."""
+    """Complete a session. Raises UnverifiedFeatures unless every feature is proven, or ``force`` gives a
+    reason for completing it nonetheless."""
     if session.state.features:
         return Features(session).complete(summary, force=force)
     return session.commit_trusted((do.Complete(summary),))

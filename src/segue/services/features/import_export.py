@@ -1,7 +1,7 @@
-"""Features from the files in which people keep them, and back.
+"""Importing features from the files in which people keep them, and exporting them again.
 
-What a file says is brought in as a claim: nothing imported passes, and no command from a file runs before
-somebody accepted it. What is there already stays as it is; importing twice is importing once.
+What a file says is a claim: no imported feature passes, and no command from a file runs before somebody has
+accepted it. Features that exist already stay as they are, so importing is idempotent.
 """
 
 from __future__ import annotations
@@ -30,28 +30,31 @@ STEPS_MAX = 200
 
 
 class ImportedFeatures(Value):
-    """What an import did."""
+    """The result of an import."""
 
     format: str
     added: list[str]
     known: list[str]
     claimed: list[str]
-    """Those that the file says pass: a claim, not a proof."""
+    """The features that pass according to the file: a claim, not a proof."""
     reported: list[str]
+    """The features that a test report is about."""
     notes_taken: int
     notes: list[str]
-    """What should be looked at."""
+    """What the user should have a look at."""
 
     def words(self) -> list[str]:
-        """The import in a line or two."""
+        """The result as lines for the user."""
         if self.format == "progress":
             return [f"{count(self.notes_taken, 'note')} taken"]
-        told = [f"{count(len(self.added), 'feature')} added, {len(self.known)} known already"]
+        lines = [f"{count(len(self.added), 'feature')} added, {len(self.known)} known already"]
         if self.claimed:
-            told.append(f"said to pass: {len(self.claimed)}; that is a claim, `segue verify` proves it")
+            lines.append(f"{len(self.claimed)} passing according to the file: `segue verify` proves it")
         if self.reported:
-            told.append(f"the report speaks of {len(self.reported)}: it was made by somebody else, no proof")
-        return told
+            lines.append(
+                f"{len(self.reported)} mentioned in the report, which is no proof: `segue verify` is"
+            )
+        return lines
 
 
 class _Import:
@@ -61,7 +64,8 @@ class _Import:
         self.source = PurePath(source).name if source != "-" else "standard input"
         self.state = session.state
         self.commands: list[do.Command] = []
-        self.taken: dict[str, str] = {id: key(one.description) for id, one in self.state.features.items()}
+        self.taken = {id: key(feature.description) for id, feature in self.state.features.items()}
+        """The normalized descriptions of known features, by id."""
         self.added: list[str] = []
         self.known: list[str] = []
         self.claimed: list[str] = []
@@ -69,20 +73,20 @@ class _Import:
         self.notes: list[str] = []
 
     def add(self, row: forms.Listed, checks: tuple[Check, ...], covers: tuple[str, ...] = ()) -> str:
-        """Plan a feature, unless it is there; its id."""
+        """Add a feature to the commit unless it exists already. Returns its id."""
         description = clean_text(row.description, what="description").strip()
-        found = next((id for id, text in self.taken.items() if text == key(description)), "")
-        id = row.id if row.id in self.taken else found
+        same_text = next((id for id, text in self.taken.items() if text == key(description)), "")
+        id = row.id if row.id in self.taken else same_text
         if id:
             self.known.append(id)
             old = self.state.features.get(id)
             if old is not None and row.steps and row.steps != old.steps:
-                self.notes.append(f"{id} has other steps here; they stay")
+                self.notes.append(f"{id} has different steps in this session, which were left unchanged")
         else:
             id = feature_id(row.id or description, self.taken)
             self.taken[id] = key(description)
             self.added.append(id)
-            claim = f"said to pass in {self.source}" if row.passes else ""
+            claim = f"passes according to {self.source}" if row.passes else ""
             self.commands.append(
                 fc.AddFeature(
                     id, description, row.category, row.steps[:STEPS_MAX], checks, covers, self.source, claim
@@ -102,10 +106,12 @@ class _Import:
 
 
 def import_features(session: SessionHandle, body: bytes, name: str, format: str = "") -> ImportedFeatures:
-    """Bring a file in, in one commit."""
+    """Import a file in one commit. Raises BadImport if its format is unknown or it cannot be parsed."""
     kind = format or forms.recognised(name, body)
     if kind not in FORMATS:
-        raise BadImport(f"{name} is no kind of file that holds features", hint="say which with --format")
+        raise BadImport(
+            f"{name} is not in a known format of feature lists", hint="name the format with --format"
+        )
     work = _Import(session, name)
     if kind == "feature_list":
         for row in forms.read_feature_list(body):
@@ -116,13 +122,13 @@ def import_features(session: SessionHandle, body: bytes, name: str, format: str 
     elif kind == "junit":
         _report(work, forms.read_junit(body), canonical.digest(body).hex())
     else:
-        facts = map(ev.read_body, session.log())
-        told = {fact.text for fact in facts if isinstance(fact, ev.Noted)}
+        bodies = map(ev.read_body, session.log())
+        known = {body.text for body in bodies if isinstance(body, ev.Noted)}
         notes = [
             clean_text(text, what="note", mask=session.workspace.repository.mask)
             for text in forms.read_progress(body)
         ]
-        work.commands += [do.Note(text) for text in notes if text not in told]
+        work.commands += [do.Note(text) for text in notes if text not in known]
     return work.done(kind)
 
 
@@ -135,28 +141,31 @@ def _of_tests(file: str, names: list[str]) -> forms.Listed:
 
 
 def _report(work: _Import, cases: list[forms.Case], digest: str) -> None:
-    """What a report says, to the features whose checks run those tests; files that exist become features."""
+    """Attach a report's results to the features whose checks run those tests. Test files that exist but
+    belong to no feature become features."""
     groups: dict[str, list[forms.Case]] = {}
-    lost = 0
+    unmatched = 0
     for case in cases:
         file = forms.file_of(case)
         groups.setdefault(file, []).append(case)
     root = work.features.workspace.working_tree.root
     head = work.features.look().head
-    for file, mine in groups.items():
-        ids = [id for id, one in work.state.features.items() if file and _runs(one, file)]
+    for file, own in groups.items():
+        ids = [id for id, feature in work.state.features.items() if file and _runs(feature, file)]
         if not ids and file and not file.startswith(("/", "..")) and (root / file).is_file():
-            ids = [work.add(_of_tests(file, [case.name for case in mine]), (_pytest(file),))]
+            ids = [work.add(_of_tests(file, [case.name for case in own]), (_pytest(file),))]
         if not ids:
-            lost += len(mine)
-        failed = [case for case in mine if not case.ok]
+            unmatched += len(own)
+        failed = [case for case in own if not case.ok]
         first = f"{failed[0].name}: {failed[0].message}" if failed else ""
-        passed = sum(case.ok and not case.skipped for case in mine)
+        passed = sum(case.ok and not case.skipped for case in own)
         for id in ids:
             work.reported.append(id)
             work.commands.append(fc.Report(id, work.source, passed, len(failed), first, digest, head))
-    if lost:
-        work.notes.append(f"{lost} test cases belong to no feature and to no file here")
+    if unmatched:
+        work.notes.append(
+            f"{count(unmatched, 'test case')} could not be matched to a feature or to a file here"
+        )
 
 
 def _runs(feature: Feature, file: str) -> bool:
@@ -165,11 +174,12 @@ def _runs(feature: Feature, file: str) -> bool:
 
 
 def export_features(session: SessionHandle, format: str) -> bytes:
-    """The features as such a file; "passes" says what is proven now."""
+    """The features as a file in one of ``FORMATS``, in which "passes" says what is proven now. Raises
+    UsageError for another format."""
     if format not in FORMATS:
         raise UsageError(f"unknown format: {format}", hint="one of " + ", ".join(FORMATS))
     state = session.state
-    pairs = [(state.features[one.id], one) for one in Features(session).verdicts(state)]
+    pairs = [(state.features[verdict.id], verdict) for verdict in Features(session).verdicts(state)]
     if format == "feature_list":
         return forms.write_feature_list(pairs)
     if format == "pytest":
@@ -177,5 +187,5 @@ def export_features(session: SessionHandle, format: str) -> bytes:
     if format == "junit":
         return forms.write_junit(pairs, state.id)
     items = state.items
-    todo = [items[at].text for at in (*state.active, *state.next)]
-    return forms.write_progress(state.goal, [items[at].text for at in state.done], todo, pairs)
+    todo = [items[index].text for index in (*state.active, *state.next)]
+    return forms.write_progress(state.goal, [items[index].text for index in state.done], todo, pairs)

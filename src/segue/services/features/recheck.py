@@ -1,7 +1,8 @@
-"""Do the checks that had passed still pass? Run for real, in time, without becoming evidence.
+"""Running checks that had passed to see whether they still do, within a time limit and without recording
+evidence.
 
-A verification takes a proof away before it runs a check, and one that is cut short would leave nothing
-proven. This only looks: what it finds is said, and `segue verify` proves it.
+A verification withdraws a proof before it runs a check, so one that is cut short would leave features
+unproven. A recheck changes nothing: it reports what it finds, and `segue verify` records it.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ JOBS = 2
 
 
 class Rechecked(Value):
-    """Features by what became of their checks."""
+    """Features by the outcome of their checks."""
 
     passed: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
-    """(feature, the first line that says why)."""
+    """Pairs of a feature and the first line that says why it failed."""
     late: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
 
 
 def recheck(features: Features, state: SessionState, until: float, holder: Any = None) -> Rechecked:
-    """Run the checks of features that had passed, until a moment (monotonic). ``holder.runner`` has the
-    runner meanwhile, for whoever must end it."""
+    """Run the checks of features that had passed, until a time of the monotonic clock. Meanwhile
+    ``holder.runner`` is the runner, so that another thread can stop it."""
     todo: list[tuple[str, Check]] = []
     untrusted = []
     for id, feature in state.features.items():
@@ -55,15 +56,15 @@ def recheck(features: Features, state: SessionState, until: float, holder: Any =
     with TemporaryDirectory(prefix="segue-") as scratch, Runner() as runner:
         if holder is not None:
             holder.runner = runner
-        found = _run(features, runner, todo, until, Path(scratch))
+        reasons = _run(features, runner, todo, until, Path(scratch))
         if holder is not None:
             holder.runner = None
-    failed = {todo[place][0]: why for place, why in sorted(found.items()) if why}
-    late = {todo[place][0] for place in range(len(todo)) if place not in found} - failed.keys()
-    fine = {id for id, _ in todo} - failed.keys() - late
+    failed = {todo[index][0]: reason for index, reason in sorted(reasons.items()) if reason}
+    late = {todo[index][0] for index in range(len(todo)) if index not in reasons} - failed.keys()
+    passed = {id for id, _ in todo} - failed.keys() - late
     order = list(dict.fromkeys(id for id, _ in todo))
     return Rechecked(
-        tuple(id for id in order if id in fine), tuple(failed.items()),
+        tuple(id for id in order if id in passed), tuple(failed.items()),
         tuple(id for id in order if id in late), tuple(untrusted),
     )  # fmt: skip
 
@@ -71,30 +72,31 @@ def recheck(features: Features, state: SessionState, until: float, holder: Any =
 def _run(
     features: Features, runner: Runner, todo: list[tuple[str, Check]], until: float, scratch: Path
 ) -> dict[int, str]:
-    """Of each check that ended in time, why it failed; empty if it passed."""
+    """Why each check failed, by its index; empty for one that passed, missing for one that did not end in
+    time."""
     workspace = features.workspace
-    more = workspace.settings.text("check_environment").replace(",", " ").split()
-    waiting, limits = list(range(len(todo))), dict[int, float]()
-    found: dict[int, str] = {}
-    while (waiting or runner.running) and time.monotonic() < until:
-        while waiting and runner.running < JOBS:
-            place = waiting.pop(0)
-            check = todo[place][1]
-            limits[place] = max(0.1, min(check.limit_seconds, until - time.monotonic()))
+    passed_on = workspace.settings.text("check_environment").replace(",", " ").split()
+    pending, limits = list(range(len(todo))), dict[int, float]()
+    reasons: dict[int, str] = {}
+    while (pending or runner.running) and time.monotonic() < until:
+        while pending and runner.running < JOBS:
+            index = pending.pop(0)
+            check = todo[index][1]
+            limits[index] = max(0.1, min(check.limit_seconds, until - time.monotonic()))
             runner.start(
-                str(place), replace(check, limit_seconds=limits[place]), root=workspace.working_tree.root,
-                environment=environment_of(workspace.environment, more, check.environment),
-                out=scratch / str(place), bytes_max=1_000_000,
+                str(index), replace(check, limit_seconds=limits[index]), root=workspace.working_tree.root,
+                environment=environment_of(workspace.environment, passed_on, check.environment),
+                out=scratch / str(index), bytes_max=1_000_000,
             )  # fmt: skip
         for outcome in runner.wait(min(0.2, max(0.0, until - time.monotonic()))):
-            place = int(outcome.id)
-            if outcome.timed_out and limits[place] < todo[place][1].limit_seconds:
-                continue  # by our limit, not by its own
-            found[place] = _why(todo[place][1], outcome, scratch / outcome.id)
-    return found
+            index = int(outcome.id)
+            if outcome.timed_out and limits[index] < todo[index][1].limit_seconds:
+                continue  # ended by our limit, not by its own
+            reasons[index] = _reason(todo[index][1], outcome, scratch / outcome.id)
+    return reasons
 
 
-def _why(check: Check, outcome: CheckOutcome, output: Path) -> str:
+def _reason(check: Check, outcome: CheckOutcome, output: Path) -> str:
     text = b""
     with suppress(OSError):
         text = redact_bytes(output.read_bytes())
@@ -105,5 +107,5 @@ def _why(check: Check, outcome: CheckOutcome, output: Path) -> str:
     if outcome.exit_code != check.exit_code:
         return first_failure(text) or f"exit code {outcome.exit_code}"
     if check.pattern and compiled(check.pattern).search(text) is None:
-        return f"its output does not have {check.pattern}"
+        return f"its output does not match {check.pattern}"
     return ""

@@ -1,7 +1,7 @@
-"""Trust in checks: a command that came from a file or an agent runs only once somebody accepted it.
+"""Trust in checks: a command that came from a file or an agent runs only after somebody has accepted it.
 
-Accepted is the hash of all that decides about what runs, in the ledger that also holds trusted project
-files. For what a person set, only a person's acceptance counts.
+Accepting records the hash of everything that decides what runs, in the ledger that also holds trusted project
+files. For features that a person declared, only a person's acceptance counts.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ..workspace.working_tree import trust_stream
 
 
 def trusted_checks(store: Store, *, person: bool) -> set[str]:
-    """The hashes of checks that were accepted; with ``person``, by a person."""
-    found = set()
+    """The hashes of the checks that were accepted; with ``person``, only of those that a person accepted."""
+    hashes = set()
     for event in store.read(trust_stream(store)):
         body = ev.read_body(event)
         if isinstance(body, ev.CheckTrusted) and (not person or event.actor == PERSON):
-            found.add(body.check)
-    return found
+            hashes.add(body.check)
+    return hashes
 
 
 def trust_checks(
     store: Store, checks: Iterable[Check], pause_file: PauseFile, *, at: str, actor: str
 ) -> None:
-    """Accept these checks as they are."""
+    """Accept these checks as they are now."""
     pause_file.check()
     bodies = [ev.CheckTrusted(check.hash, check.text) for check in checks]
     drafts = [ev.draft(body, at=at, actor=actor) for body in bodies]

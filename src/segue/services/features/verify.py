@@ -1,9 +1,9 @@
-"""Running the checks of a session, and keeping what came of them as evidence.
+"""Running the checks of a session's features and recording the outcomes as evidence.
 
-Before the first check of a feature runs, an event takes its old proof away: a crash at any moment leaves
-it unproven, never wrongly proven. Evidence is written after a look at the tree that followed the run; if
-the covered files are not those of before the run, it proves nothing. Looks are shared by checks that
-end close together, and cost at most a fraction of the time.
+Before the first check of a feature runs, an event withdraws its old proof: a crash at any moment leaves the
+feature unproven, never wrongly proven. Evidence is written after the tree was read again; if the covered
+files changed during the run, it proves nothing. Checks that end close together share one reading of the tree,
+so that reading takes only a fraction of the time.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ TAIL_BYTES = 2_000
 FIRST_BYTES = 300
 LOOK_SECONDS_MIN = 0.25
 LOOK_SHARE = 5
-"""At most a fifth of the time is spent on looks at the tree."""
+"""At most a fifth of the time is spent on reading the tree."""
 BEGUN_AT_ONCE = 4
-"""So many features lose their proofs in one commit, shortly before their checks run."""
+"""How many features lose their proofs in one commit, shortly before their checks run."""
 _TICK_SECONDS = 0.1
 
 
 class Verified(Value):
-    """What a verification came to."""
+    """The result of a verification."""
 
     verdicts: tuple[Verdict, ...]
     counts: Counts
     ran: int
     """How many checks were run."""
     untrusted: tuple[Check, ...] = ()
-    """Checks that were not run, because nobody has accepted them."""
+    """Checks that were not run because nobody has accepted them."""
     warnings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether every feature that was looked at is proven."""
+        """Whether every feature that was verified is proven."""
         return all(verdict.passes for verdict in self.verdicts)
 
 
@@ -70,13 +70,13 @@ class _Job(Value):
     feature: Feature
     check: Check
     first: bool
-    """The first of its feature."""
-    beside: tuple[str, ...]
-    """The hashes of all checks of the feature that run."""
+    """Whether it is the first check of its feature."""
+    due: tuple[str, ...]
+    """The hashes of all checks of the feature that are to be run."""
 
 
-class _Done(Value):
-    """A check that ran, and the tree of before."""
+class _FinishedCheck(Value):
+    """A check that has run, and the tree as it was before."""
 
     job: _Job
     outcome: CheckOutcome
@@ -90,17 +90,24 @@ def verify(
     ask: Callable[[Sequence[Check]], bool] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Verified:  # fmt: skip
-    """Run what is unproven or stale, or all of it."""
+    """Run the checks that are unproven or stale, or with ``all`` every check, of these features (none: of
+    all).
+
+    Checks that nobody accepted run only if ``trust`` is set or ``ask`` returns True. ``progress`` is called
+    with the number of finished checks, the total, and the names of the running ones. Raises
+    UnknownFeature."""
     workspace = features.workspace
     workspace.pause_file.check()
     wanted = tuple(dict.fromkeys(ids))
     state = features.session.state
     for id in wanted:
         if id not in state.features:
-            raise UnknownFeature(f"there is no feature {id!r}", hint="`segue feature list` names them")
+            raise UnknownFeature(
+                f"there is no feature {id!r}", hint="`segue feature list` shows all features"
+            )
     with ExitStack() as stack:
-        runner = stack.enter_context(Runner()) if _likely(state, wanted, all) else None
-        tree = features.look()  # while the runner gets ready
+        runner = stack.enter_context(Runner()) if _will_run(state, wanted, all) else None
+        tree = features.look()  # while the runner starts
         todo = _jobs(features, state, tree, wanted, all)
         refused = _accept(features, todo, trust, ask)
         todo = [job for job in todo if job.feature.id not in refused]
@@ -111,21 +118,22 @@ def verify(
             runner = runner or stack.enter_context(Runner())
             tree, warnings = _Verification(features, tree, progress).run(runner, todo, count)
             features.outputs.prune(int(workspace.settings.number("evidence_bytes_max")))
-    shown = [one for one in features.verdicts(features.session.state, tree) if not wanted or one.id in wanted]
-    return Verified(tuple(shown), counted(shown), len(todo), untrusted, tuple(warnings))
+    verdicts = features.verdicts(features.session.state, tree)
+    verdicts = [verdict for verdict in verdicts if not wanted or verdict.id in wanted]
+    return Verified(tuple(verdicts), counted(verdicts), len(todo), untrusted, tuple(warnings))
 
 
-def _likely(state: SessionState, wanted: tuple[str, ...], all: bool) -> bool:
-    """Whether something will be run, as far as it can be told without a look at the tree."""
-    mine = [one for id, one in state.features.items() if not wanted or id in wanted]
-    checks = [(check.hash, one.ran) for one in mine for check in one.checks]
+def _will_run(state: SessionState, wanted: tuple[str, ...], all: bool) -> bool:
+    """Whether some check will be run, as far as can be told without reading the tree."""
+    chosen = [feature for id, feature in state.features.items() if not wanted or id in wanted]
+    checks = [(check.hash, feature.ran) for feature in chosen for check in feature.checks]
     return any(all or hash not in ran or not ran[hash].ok for hash, ran in checks)
 
 
 def _jobs(
     features: Features, state: SessionState, tree: Tree, wanted: tuple[str, ...], all: bool
 ) -> list[_Job]:
-    """Every check that is not proven for the files of now."""
+    """Every check that is not proven for the files as they are now."""
     jobs = []
     for id, feature in state.features.items():
         if wanted and id not in wanted:
@@ -140,35 +148,36 @@ def _jobs(
             or ran.covered != covered
             or feature.status == "failing"
         ]
-        beside = tuple(check.hash for check in due)
-        jobs += [_Job(feature, check, place == 0, beside) for place, check in enumerate(due)]
+        hashes = tuple(check.hash for check in due)
+        jobs += [_Job(feature, check, index == 0, hashes) for index, check in enumerate(due)]
     return jobs
 
 
 def _accept(
     features: Features, jobs: list[_Job], trust: bool, ask: Callable[[Sequence[Check]], bool] | None
 ) -> dict[str, tuple[Check, ...]]:
-    """Of each feature that may not be run, the checks that nobody accepted; what is accepted now is kept.
+    """Accept checks if the caller trusts them. Returns what is still untrusted: features that may not be run,
+    with the checks that nobody accepted.
 
-    An agent accepts for features of agents only."""
-    found = {job.feature.id: job.feature for job in jobs if job.first}
-    doubtful = {id: features.untrusted(one) for id, one in found.items()}
+    An agent can accept checks only for features that agents declared."""
+    by_id = {job.feature.id: job.feature for job in jobs if job.first}
+    untrusted = {id: features.untrusted(feature) for id, feature in by_id.items()}
     person = features.who == PERSON
-    mine = {
+    acceptable = {
         check.hash: check
-        for id, checks in doubtful.items()
+        for id, checks in untrusted.items()
         for check in checks
-        if person or found[id].by != PERSON
+        if person or by_id[id].by != PERSON
     }
-    if mine and (trust or (ask is not None and person and ask(tuple(mine.values())))):
+    if acceptable and (trust or (ask is not None and person and ask(tuple(acceptable.values())))):
         workspace = features.workspace
-        trust_checks(workspace.store, mine.values(), workspace.pause_file, at=now(), actor=features.who)
-        doubtful = {id: features.untrusted(found[id]) if checks else () for id, checks in doubtful.items()}
-    return {id: checks for id, checks in doubtful.items() if checks}
+        trust_checks(workspace.store, acceptable.values(), workspace.pause_file, at=now(), actor=features.who)
+        untrusted = {id: features.untrusted(by_id[id]) if checks else () for id, checks in untrusted.items()}
+    return {id: checks for id, checks in untrusted.items() if checks}
 
 
 class _Verification:
-    """One run over many checks."""
+    """Runs many checks, several at a time, and records their outcomes."""
 
     def __init__(
         self, features: Features, tree: Tree, progress: Callable[[int, int, str], None] | None
@@ -180,8 +189,8 @@ class _Verification:
         self.progress = progress
         self.root = self.workspace.working_tree.root
         self.bytes_max = max(1000, int(self.workspace.settings.number("check_output_bytes_max")))
-        self.more = self.workspace.settings.text("check_environment").replace(",", " ").split()
-        self.done: list[_Done] = []
+        self.passed_on = self.workspace.settings.text("check_environment").replace(",", " ").split()
+        self.done: list[_FinishedCheck] = []
         self.running: dict[str, tuple[_Job, Tree, Path]] = {}
         self.warnings: list[str] = []
         self.begun: set[str] = set()
@@ -189,21 +198,21 @@ class _Verification:
         self.jobs = 1
 
     def run(self, runner: Runner, todo: list[_Job], jobs: int) -> tuple[Tree, list[str]]:
-        """All of it; the tree as it was last seen, and what should be known beside."""
+        """Run every check. Returns the tree as it was last read, and warnings."""
         self.features.outputs.sweep()
         total, waiting, self.jobs = len(todo), list(reversed(todo)), jobs
         try:
             while waiting or self.running or self.done:
                 self._fill(runner, waiting, jobs)
-                if waiting and waiting[-1].feature.id not in self.begun:  # the next ones, while these run
+                if waiting and waiting[-1].feature.id not in self.begun:  # while the present ones run
                     self._begin(waiting[-max(jobs, BEGUN_AT_ONCE) :])
-                self._tell(total)
-                ended = runner.wait(_TICK_SECONDS if not self.done else self._rest())
-                gone = [(outcome, *self.running.pop(outcome.id)) for outcome in ended]
-                self._fill(runner, waiting, jobs)  # looking and writing happens beside the next ones
-                for one in gone:
-                    self._ended(*one)
-                if self.done and (not self.running or not self._rest()):
+                self._report_progress(total)
+                outcomes = runner.wait(_TICK_SECONDS if not self.done else self._seconds_to_look())
+                ended = [(outcome, *self.running.pop(outcome.id)) for outcome in outcomes]
+                self._fill(runner, waiting, jobs)  # the next ones run while these are recorded
+                for check in ended:
+                    self._ended(*check)
+                if self.done and (not self.running or not self._seconds_to_look()):
                     self._record()
         finally:
             if self.running:
@@ -213,16 +222,16 @@ class _Verification:
         return self.tree, self.warnings
 
     def _fill(self, runner: Runner, waiting: list[_Job], jobs: int) -> None:
-        """Hand on as many as may run, and as many again that are to stand ready."""
+        """Give the runner as many checks as may run at once, and as many again to have ready."""
         while waiting and len(self.running) < 2 * jobs:
             self._start(runner, waiting.pop(), jobs)
 
-    def _rest(self) -> float:
-        """Seconds until the tree may be looked at again."""
+    def _seconds_to_look(self) -> float:
+        """Seconds until the tree may be read again."""
         apart = max(LOOK_SECONDS_MIN, LOOK_SHARE * self.tree.took_seconds)
         return max(0.0, self.looked + apart - time.monotonic())
 
-    def _tell(self, total: int) -> None:
+    def _report_progress(self, total: int) -> None:
         if self.progress is not None:
             names = ", ".join(job.feature.id for job, _, _ in list(self.running.values())[: self.jobs])
             self.progress(self.count - len(self.running), total, names)
@@ -231,7 +240,7 @@ class _Verification:
         self._begin([job])
         self.count += 1
         path = self.features.outputs.running(self.count)
-        environment = environment_of(self.workspace.environment, self.more, job.check.environment)
+        environment = environment_of(self.workspace.environment, self.passed_on, job.check.environment)
         id = str(self.count)
         self.running[id] = (job, self.tree, path)
         runner.start(
@@ -240,11 +249,11 @@ class _Verification:
         )  # fmt: skip
 
     def _begin(self, jobs: list[_Job]) -> None:
-        """Take the proofs of these features away, before anything of them runs."""
+        """Withdraw the proofs of these features, before any of their checks runs."""
         fresh = {job.feature.id: job for job in jobs if job.feature.id not in self.begun}
         if fresh:
             self.features._apply(
-                *(fc.BeginChecks(id, definition_of(job.feature), job.beside) for id, job in fresh.items())
+                *(fc.BeginChecks(id, definition_of(job.feature), job.due) for id, job in fresh.items())
             )
             self.begun.update(fresh)
             trip("verify.after_begin")
@@ -252,31 +261,31 @@ class _Verification:
     def _ended(self, outcome: CheckOutcome, job: _Job, before: Tree, path: Path) -> None:
         raw = path.read_bytes() if path.is_file() else b""
         text = redact_bytes(raw) if raw and self.workspace.settings["redact"] else raw
-        kept = self.features.outputs.keep(text)
+        output = self.features.outputs.keep(text)
         path.unlink(missing_ok=True)
         if outcome.left:
-            left = "a process" if outcome.left == 1 else f"{outcome.left} processes"
-            self.warnings.append(f"{job.feature.id}: {job.check.text} left {left} behind, now ended")
-        self.done.append(_Done(job, outcome, before, kept, text))
+            left = "a process, which was" if outcome.left == 1 else f"{outcome.left} processes, which were"
+            self.warnings.append(f"{job.feature.id}: {job.check.text} left behind {left} ended")
+        self.done.append(_FinishedCheck(job, outcome, before, output, text))
 
     def _record(self) -> None:
-        """Look at the tree, and write what ended as evidence, in one commit."""
+        """Read the tree, and commit the evidence of all finished checks at once."""
         self.tree = self.features.look()
         self.looked = time.monotonic()
-        records = [fc.RecordRun(self._evidence(done)) for done in self.done]
+        records = [fc.RecordRun(self._evidence(finished)) for finished in self.done]
         trip("verify.before_record")
         self.features._apply(*records)
         trip("verify.after_record")
         self.done.clear()
 
-    def _evidence(self, done: _Done) -> ev.CheckRan:
+    def _evidence(self, done: _FinishedCheck) -> ev.CheckRan:
         job, outcome = done.job, done.outcome
         patterns = patterns_of(job.feature)
         covered, files = done.before.covered(patterns)
         after, _ = self.tree.covered(patterns)
         pattern = job.check.pattern
         tail = _clean(done.text[-TAIL_BYTES:], TAIL_BYTES)
-        bad = outcome.exit_code != job.check.exit_code
+        failed = outcome.exit_code != job.check.exit_code
         return ev.CheckRan(
             job.feature.id, definition_of(job.feature), job.check.hash, job.check.text,
             exit_code=outcome.exit_code, signal=outcome.signal, timed_out=outcome.timed_out,
@@ -284,13 +293,13 @@ class _Verification:
             fault="stopped" if outcome.stopped and not outcome.fault else outcome.fault,
             duration_seconds=round(outcome.seconds, 4), host=host_name(), head=self.tree.head,
             covered=covered, after=after, files=files, output=done.output, output_bytes=outcome.bytes,
-            cut=outcome.cut, tail=tail, first=first_failure(done.text) if bad else "",
+            cut=outcome.cut, tail=tail, first=first_failure(done.text) if failed else "",
         )  # fmt: skip
 
 
-def _clean(body: bytes, most: int) -> str:
+def _clean(body: bytes, bytes_max: int) -> str:
     text = clean_text(body.decode("utf-8", "replace"), limit=1 << 40)
-    cut = text.encode()[-most:].decode("utf-8", "ignore")
+    cut = text.encode()[-bytes_max:].decode("utf-8", "ignore")
     return "\n".join(cut.rstrip().splitlines()[-20:])
 
 
@@ -299,12 +308,12 @@ _RAISED = regex(rb"[\w.]*(?:Error|Exception|Failure|Exit|Interrupt)\b(?:: .+)?$"
 
 
 def first_failure(output: bytes) -> str:
-    """The line of an output that says most about why it failed."""
+    """The line of a check's output that says most about why it failed."""
     lines = output[-200_000:].splitlines()
-    told = next((line for line in lines if _SUMMARY.match(line)), None)
-    if told is None:  # what a Python program died of stands last
-        told = next((line for line in reversed(lines[-100:]) if _RAISED.match(line)), None)
-    if told is None:
-        told = reason(b"\n".join(lines[-400:]).decode("utf-8", "replace")).partition("\n")[0].encode()
-    clean = " ".join(clean_text(told.decode("utf-8", "replace"), limit=1 << 40).split())
+    line = next((each for each in lines if _SUMMARY.match(each)), None)
+    if line is None:  # a Python program prints the exception that ended it last
+        line = next((each for each in reversed(lines[-100:]) if _RAISED.match(each)), None)
+    if line is None:
+        line = reason(b"\n".join(lines[-400:]).decode("utf-8", "replace")).partition("\n")[0].encode()
+    clean = " ".join(clean_text(line.decode("utf-8", "replace"), limit=1 << 40).split())
     return clean.encode()[:FIRST_BYTES].decode("utf-8", "ignore")

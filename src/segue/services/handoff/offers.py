@@ -30,7 +30,7 @@ from ...effects.files.marked_block import drop_block, put_block
 from ...errors import HandoffSettled, SegueError, UnknownAgent, UnknownHandoff, UsageError
 from ...stores.base import Append
 from ...stores.memory_changes import MemoryChange
-from ..brief.brief import written
+from ..brief.brief import render_brief
 from ..brief.gather import gather, summary_of_session, world_now
 from ..memories.service import memories_of
 from ..workspace.open_session import list_sessions, make_current
@@ -132,7 +132,7 @@ class Handoffs:
         if memory is not None:
             service = memories_of(workspace)
             trail = [service.trace(memory, "add", memory.provenance.source)]
-            service.store.write(MemoryChange(adds=service.kept([memory]), trail=trail))
+            service.store.write(MemoryChange(adds=service.stored([memory]), trail=trail))
         offer = next(one for one in self.of(session) if one.id == id)
         return self._restored(offer, workspace.with_warnings(saved), rules)
 
@@ -293,7 +293,7 @@ class Handoffs:
         try:
             runs = summary_of_session(self._workspace, state)
             known = gather(self._workspace, state, runs, world=world_now(self._workspace, runs), memories=())
-            return written(known, runs, budget=RESTORATION_BYTES)
+            return render_brief(known, runs, budget=RESTORATION_BYTES)
         except SegueError as fault:
             return f"no brief could be made: {fault.message}"
 

@@ -32,8 +32,8 @@ from ...effects.files.spool import SpoolRecord, checksum
 from ...errors import Paused, SegueError, StoreError
 from ...settings import store_of
 from ..brief import delivered
-from ..brief.for_hooks import HANDS_ON, STEER, HookBrief, own_run, session_state, tell
-from ..resume.window_pressure import learn, of_digest
+from ..brief.for_hooks import FRESH_STARTS, STEER, HookBrief, brief_for_hook, own_run, session_state
+from ..resume.window_pressure import pressure_of_digest, remember_window
 from ..runs.observed import runs_of
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.on_off import is_off
@@ -207,7 +207,7 @@ class Handler:
         with suppress(SegueError):
             last = last_here(DataFolder(self.home).for_store(_store(self.environment)), folder)
         with without_store(folder, self.environment, last) as workspace:
-            told = tell(workspace, self.event, budget=self._budget(workspace))
+            told = brief_for_hook(workspace, self.event, budget=self._budget(workspace))
         return self._given(
             workspace, told, "steer" if self.event.kind == "compact" else "brief", stored=False
         )
@@ -240,9 +240,11 @@ class Handler:
         return max(256, int(workspace.settings.number("hook_brief_bytes")))
 
     def _start(self, workspace: Workspace) -> HookReply:
-        if self.environment.get(SUPERVISED) and self.event.source in HANDS_ON:
+        if self.environment.get(SUPERVISED) and self.event.source in FRESH_STARTS:
             return HookReply()  # its prompt holds the brief
-        return self._given(workspace, tell(workspace, self.event, budget=self._budget(workspace)), "brief")
+        return self._given(
+            workspace, brief_for_hook(workspace, self.event, budget=self._budget(workspace)), "brief"
+        )
 
     def _given(self, workspace: Workspace, told: HookBrief, kind: str, *, stored: bool = True) -> HookReply:
         """Hand a brief over, once, and keep that it was."""
@@ -278,11 +280,13 @@ class Handler:
         self._keep_event(workspace)
         if traits_of(agent_of(self.event.agent)).start_is_first_prompt and not self._was_told(workspace):
             event = replace(self.event, kind="start", source="startup")
-            return self._given(workspace, tell(workspace, event, budget=self._budget(workspace)), "brief")
+            return self._given(
+                workspace, brief_for_hook(workspace, event, budget=self._budget(workspace)), "brief"
+            )
         return self._look(workspace)
 
     def _was_told(self, workspace: Workspace) -> bool:
-        return bool(delivered.given(workspace, self.event.agent, self.event.native))
+        return bool(delivered.delivered_to(workspace, self.event.agent, self.event.native))
 
     def _keep_event(self, workspace: Workspace) -> bool:
         """Store what happened, or spool it; says whether it is stored."""
@@ -305,15 +309,15 @@ class Handler:
         """Take in what is new, see how full the window is, prepare if a trigger fired."""
         event = self.event
         if event.window and event.model:
-            learn(workspace.home, event.model, event.window)
+            remember_window(workspace.home, event.model, event.window)
         taken = self._take_in(workspace)
         if taken is None:
             return HookReply()
         found, digest = taken
-        pressure = of_digest(
+        pressure = pressure_of_digest(
             digest, workspace.settings, workspace.home, run=event.native, agent=event.agent,
             used=event.context,
-            said=event.window,
+            window=event.window,
         )  # fmt: skip
         reasons = self._prepare(workspace, found, digest, pressure)
         if event.kind == "status":
@@ -328,12 +332,12 @@ class Handler:
         from ..runs.read_transcript import final
         from ..runs.sync import sync
 
-        capture = runs_of(workspace).capture()
-        found = own_run(capture, self.event)
+        finder = runs_of(workspace).finder()
+        found = own_run(finder, self.event)
         if found is None:
             return None
         self._try(lambda: sync(workspace, found=[found], wait_seconds=0.1))
-        return found, final(capture.reading(found), agent_of(found.agent))
+        return found, final(finder.reading(found), agent_of(found.agent))
 
     def _prepare(
         self, workspace: Workspace, found: Found, digest: RunDigest, pressure: Pressure, reason: str = ""
@@ -380,9 +384,11 @@ class Handler:
         if taken is None:
             return HookReply()
         found, digest = taken
-        pressure = of_digest(digest, workspace.settings, workspace.home)
+        pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
         self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
-        return self._given(workspace, tell(workspace, self.event, budget=self._budget(workspace)), "steer")
+        return self._given(
+            workspace, brief_for_hook(workspace, self.event, budget=self._budget(workspace)), "steer"
+        )
 
     def _stop(self, workspace: Workspace, session: SessionHandle | None) -> HookReply:
         self._look(workspace)
@@ -432,7 +438,7 @@ class Handler:
         taken = self._take_in(workspace)
         if taken is not None:
             found, digest = taken
-            pressure = of_digest(digest, workspace.settings, workspace.home)
+            pressure = pressure_of_digest(digest, workspace.settings, workspace.home)
             self._prepare(workspace, found, digest, pressure, BEFORE_EXIT)
         return HookReply()
 

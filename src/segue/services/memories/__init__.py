@@ -1,1 +1,1 @@
-"""Memories, done: remember, recall, vote, curate."""
+"""Memories: remembering, recalling, voting and curating."""

@@ -1,7 +1,8 @@
 """Changing and curating memories: delta, forget, prune, decay, audit, reembed, export and import.
 
-Each is one transaction. Nothing is merged silently: what says nearly the same, or speaks against another, is
-shown. What is deprecated stays and says by what and why; what is forgotten leaves a tombstone.
+Each operation is one transaction. Nothing is merged silently: near duplicates and contradictions are
+reported. A deprecated memory stays and says why and by what it was superseded; a forgotten one leaves a
+tombstone.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ Progress = Callable[[int, int, str], None]
 
 
 class Pruned(Value):
-    """What a prune kept and put together."""
+    """The result of a prune: how many memories were kept, and how many were summarised."""
 
     kept: int
     summarised: int
     summary: str = ""
-    """The id of the memory that says it in short; empty if nothing was to do."""
+    """The id of the summary; empty if there was nothing to do."""
 
 
 def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) -> Memory:
@@ -78,7 +79,8 @@ def _changed(service: MemoryService, memory: Memory, fields: Mapping[str, Any]) 
 
 
 def _trust(service: MemoryService, memory: Memory, values: Mapping[str, Any]) -> str:
-    """An agent cannot raise it, and what an agent words anew is no longer what the user told."""
+    """The trust of a changed memory: an agent cannot raise it, and a text that an agent rewords is the
+    agent's."""
     wanted = values.get("trust", memory.trust)
     if wanted not in mem.TRUSTS or service.who == PERSON:
         return str(wanted)
@@ -87,88 +89,95 @@ def _trust(service: MemoryService, memory: Memory, values: Mapping[str, Any]) ->
 
 
 def updated(
-    service: MemoryService, id: str, reason: str, fields: Mapping[str, Any], asks: Mapping[str, str]
+    service: MemoryService, id: str, reason: str, fields: Mapping[str, Any], identity: Mapping[str, str]
 ) -> Memory:
-    """Change one memory."""
+    """Change fields of a memory. Raises UsageError for a field that cannot be changed, or if another memory
+    already says the same to the same readers."""
     service.pause_file.check()
     for attempt in range(_RETRIES):
-        memory = service.get(id, **asks)
+        memory = service.get(id, **identity)
         changed = _changed(service, memory, fields)
         if changed is memory:
             return memory
-        change = MemoryChange(puts=service.kept([changed]), trail=[service.trace(changed, "update", reason)])
+        change = MemoryChange(
+            puts=service.stored([changed]), trail=[service.trace(changed, "update", reason)]
+        )
         try:
             service.store.write(change)
             return changed
         except StaleVersion as stale:
-            if stale.expected == stale.actual:  # nobody was faster: these words are there
+            if stale.expected == stale.actual:  # not a concurrent write: the new text exists already
                 raise UsageError(
-                    "another memory says this to the same readers",
-                    hint=f"`segue recall` finds it; {memory.id} stays as it was",
+                    "another memory already says this to the same readers",
+                    hint=f"`segue recall` finds it; {memory.id} was left unchanged",
                 ) from None
             if attempt == _RETRIES - 1:
                 raise
     raise AssertionError("unreachable")
 
 
-def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **asks: str) -> list[str]:
-    """Add, update and deprecate, all or none."""
+def delta(service: MemoryService, operations: Sequence[Mapping[str, Any]], **identity: str) -> list[str]:
+    """Add, update and deprecate memories, all or none. Returns the ids in the order of the operations."""
     service.pause_file.check()
     adds: list[Memory] = []
     puts: dict[str, Memory] = {}
     trail: list[MemoryAudit] = []
     results: list[tuple[str, int]] = []
-    for one in operations:
-        kind = str(one.get("type", ""))
-        reason = service._text(str(one.get("deprecation_reason") or one.get("reason") or ""), "reason", 4_096)
+    for operation in operations:
+        kind = str(operation.get("type", ""))
+        why = str(operation.get("deprecation_reason") or operation.get("reason") or "")
+        reason = service._text(why, "reason", 4_096)
         if kind == "add":
-            given = {
-                k: v for k, v in one.items() if k not in ("type", "memory_type", "reason") and v is not None
-            }
-            memory = _drafted(service, str(one.get("memory_type") or "standard"), given)
+            memory = _drafted(service, operation)
             results.append(("", len(adds)))
             adds.append(memory)
             trail.append(service.trace(memory, "add", reason))
             continue
         if kind not in ("update", "deprecate"):
             raise UsageError(f"unknown operation: {kind[:40]!r}", hint="add, update or deprecate")
-        found = service.get(str(one.get("memory_id", "")), **asks)
-        memory = puts.get(found.id, found)
-        puts[memory.id] = _operated(service, memory, kind, one, reason)
+        memory = service.get(str(operation.get("memory_id", "")), **identity)
+        memory = puts.get(memory.id, memory)
+        puts[memory.id] = _operated(service, memory, kind, operation, reason)
         results.append((memory.id, -1))
         trail.append(service.trace(memory, kind, reason))
-    changed = [replace(memory, revision=service.get(id, **asks).revision + 1) for id, memory in puts.items()]
-    ids = service.store.write(MemoryChange(service.kept(adds), service.kept(changed), trail=trail))
-    return [id or ids[place] for id, place in results]
+    changed = [
+        replace(memory, revision=service.get(id, **identity).revision + 1) for id, memory in puts.items()
+    ]
+    ids = service.store.write(MemoryChange(service.stored(adds), service.stored(changed), trail=trail))
+    return [id or ids[index] for id, index in results]
 
 
-def _drafted(service: MemoryService, type: str, given: Mapping[str, Any]) -> Memory:
+def _drafted(service: MemoryService, operation: Mapping[str, Any]) -> Memory:
+    own = ("type", "memory_type", "reason")
+    fields = {name: value for name, value in operation.items() if name not in own and value is not None}
     try:
-        return service.draft(type=type, **given)
+        return service.draft(type=str(operation.get("memory_type") or "standard"), **fields)
     except TypeError as fault:
-        raise UsageError(f"this cannot be added: {fault}", hint="content, scope, metadata …") from fault
+        raise UsageError(
+            f"this memory cannot be added: {fault}", hint="it may have content, scope, metadata and so on"
+        ) from fault
 
 
 def _operated(
-    service: MemoryService, memory: Memory, kind: str, one: Mapping[str, Any], reason: str
+    service: MemoryService, memory: Memory, kind: str, operation: Mapping[str, Any], reason: str
 ) -> Memory:
     if kind == "deprecate":
-        by = str(one.get("superseded_by") or "")
+        by = str(operation.get("superseded_by") or "")
         return replace(
             memory, deprecated=memory.deprecated or now(), superseded_by=by, reason=reason, updated=now()
         )
-    fields = {name: one[name] for name in _FIELDS if name in one and name != "type"}
-    if one.get("memory_type"):
-        fields["type"] = one["memory_type"]
-    if one.get("metadata_patch"):
-        fields["metadata"] = {**memory.metadata, **dict(one["metadata_patch"])}
+    fields = {name: operation[name] for name in _FIELDS if name in operation and name != "type"}
+    if operation.get("memory_type"):
+        fields["type"] = operation["memory_type"]
+    if operation.get("metadata_patch"):
+        fields["metadata"] = {**memory.metadata, **dict(operation["metadata_patch"])}
     return _changed(service, memory, fields)
 
 
-def forget(service: MemoryService, id: str, reason: str, **asks: str) -> Memory:
-    """Erase what a memory says; a tombstone stays."""
+def forget(service: MemoryService, id: str, reason: str, **identity: str) -> Memory:
+    """Erase the content of a memory. A tombstone stays."""
     service.pause_file.check()
-    memory = service.get(id, **asks)
+    memory = service.get(id, **identity)
     if memory.forgotten:
         return memory
     stone = mem.tombstone(memory, now(), service._text(reason, "reason", 4_096))
@@ -181,53 +190,54 @@ def forget(service: MemoryService, id: str, reason: str, **asks: str) -> Memory:
 
 def prune(
     service: MemoryService, session: str, *, keep: int = KEEP_RECENT,
-    condense: Callable[[Sequence[Memory]], str] | None = None, **asks: str,
+    condense: Callable[[Sequence[Memory]], str] | None = None, **identity: str,
 ) -> Pruned:  # fmt: skip
-    """Keep a session's newest memories; the rest becomes one summary, and no longer counts.
+    """Keep a session's newest memories; the others are deprecated and replaced by a summary for each
+    audience.
 
-    ``condense`` may add lines to a summary, never take any away."""
+    ``condense`` may add lines to a summary, but cannot remove any. Raises UnknownSession if the session has
+    no memories that the reader can see."""
     service.pause_file.check()
     if keep < 0:
-        raise UsageError("a prune keeps some or none", hint="--keep 0 or more")
-    reader = service.reader(session=session, **asks)
+        raise UsageError("a prune cannot keep fewer than 0 memories", hint="give --keep 0 or more")
+    reader = service.reader(session=session, **identity)
     if not service.store.listing(reader, MemoryFilter(sessions=(session,), dead=True), now(), 1):
         raise UnknownSession(
-            f"nothing was remembered in a session {session[:60]!r}",
+            f"there are no memories of a session {session[:60]!r}",
             hint="see `segue list`",
         )
-    found = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
-    found = [memory for memory in found if memory.type != "history-summary"]
-    old = found[keep:]
+    memories = service.store.listing(reader, MemoryFilter(sessions=(session,)), now())
+    memories = [memory for memory in memories if memory.type != "history-summary"]
+    old = memories[keep:]
     if not old:
-        return Pruned(len(found), 0)
-    oldest_first = old[::-1]
-    pieces: dict[mem.Audience, list[Memory]] = {}
-    for memory in oldest_first:
-        pieces.setdefault(mem.audience_of(memory), []).append(memory)
+        return Pruned(len(memories), 0)
+    groups: dict[mem.Audience, list[Memory]] = {}
+    for memory in reversed(old):
+        groups.setdefault(mem.audience_of(memory), []).append(memory)
     adds, puts, trail, first = [], [], [], ""
-    for group in pieces.values():
-        told = _summary(service, group, session, condense(group) if condense else "")
-        adds.append(told)
-        first = first or told.id
+    for group in groups.values():
+        summary = _summary(service, group, session, condense(group) if condense else "")
+        adds.append(summary)
+        first = first or summary.id
         trail.append(
             service.trace(
-                told, "summarise", f"{count(len(group), 'memory', 'memories')} of session {session}"
+                summary, "summarise", f"{count(len(group), 'memory', 'memories')} of session {session}"
             )
         )
         for memory in group:
-            puts.append(_superseded(memory, told.id, "summarised"))
-            trail.append(service.trace(memory, "deprecate", f"summarised by {told.id}"))
-    ids = service.store.write(MemoryChange(service.kept(adds), service.kept(puts), trail=trail))
-    return Pruned(len(found) - len(old), len(old), ids[0] if ids else first)
+            puts.append(_superseded(memory, summary.id, "summarised"))
+            trail.append(service.trace(memory, "deprecate", f"summarised by {summary.id}"))
+    ids = service.store.write(MemoryChange(service.stored(adds), service.stored(puts), trail=trail))
+    return Pruned(len(memories) - len(old), len(old), ids[0] if ids else first)
 
 
-def _summary(service: MemoryService, group: Sequence[Memory], session: str, more: str = "") -> Memory:
-    """Many memories of one audience in short; it is trusted as little as the least of them."""
+def _summary(service: MemoryService, group: Sequence[Memory], session: str, extra: str = "") -> Memory:
+    """A summary of memories of one audience, trusted no more than the least trusted of them."""
     plain = [memory for memory in group if mem.may_restore(memory)]
     base = group[-1]
     trust = max((memory.trust for memory in group), key=mem.TRUSTS.index)
     return service.draft(
-        f"{curation.summary(plain or group)}\n{more}".strip(), type="history-summary", scope=base.scope,
+        f"{curation.summary(plain or group)}\n{extra}".strip(), type="history-summary", scope=base.scope,
         agent=base.agent, user=base.user, namespace=base.namespace, session=session, project=base.project,
         organization=base.organization, shared_with=base.shared_with, trust=trust,
         source=f"a prune of {count(len(group), 'memory', 'memories')}",
@@ -244,28 +254,29 @@ def _superseded(memory: Memory, by: str, reason: str) -> Memory:
 
 
 def decay(
-    service: MemoryService, *, threshold: float = DECAY_THRESHOLD, dry_run: bool = False, **asks: str
+    service: MemoryService, *, threshold: float = DECAY_THRESHOLD, dry_run: bool = False, **identity: str
 ) -> list[str]:
-    """Deprecate what time, votes and disuse have left little worth of; what the user told stays."""
+    """Deprecate memories whose worth, by age, votes and use, is below a threshold. What the user declared
+    stays. Returns their ids."""
     if not dry_run:
         service.pause_file.check()
     at = now()
-    gone = []
-    for memory in service.store.listing(service.reader(**asks), MemoryFilter(), at):
+    decayed = []
+    for memory in service.store.listing(service.reader(**identity), MemoryFilter(), at):
         age = days_between(memory.recalled_at or memory.created, at)
         if memory.trust != "user" and mem.worth(memory, age) < threshold:
-            gone.append(
+            decayed.append(
                 replace(memory, deprecated=at, reason="decayed", updated=at, revision=memory.revision + 1)
             )
-    if gone and not dry_run:
-        trail = [service.trace(memory, "deprecate", "decayed") for memory in gone]
-        service.store.write(MemoryChange(puts=service.kept(gone), trail=trail))
-    return [memory.id for memory in gone]
+    if decayed and not dry_run:
+        trail = [service.trace(memory, "deprecate", "decayed") for memory in decayed]
+        service.store.write(MemoryChange(puts=service.stored(decayed), trail=trail))
+    return [memory.id for memory in decayed]
 
 
-def audit(service: MemoryService, **asks: str) -> Junk:
-    """What could go or should be looked at; nothing is changed."""
-    at, reader = now(), service.reader(**asks)
+def audit(service: MemoryService, **identity: str) -> Junk:
+    """Which memories could go or need attention. Nothing is changed."""
+    at, reader = now(), service.reader(**identity)
     live = service.store.listing(reader, MemoryFilter(), at)
     old = moment(-86_400 * NEVER_RECALLED_DAYS)
     expired = [
@@ -282,15 +293,15 @@ def audit(service: MemoryService, **asks: str) -> Junk:
     )  # fmt: skip
 
 
-def consolidate(service: MemoryService, *, dry_run: bool = True, **asks: str) -> list[Pair]:
-    """Near duplicates; unless it is a dry run, of each two the older no longer counts and names the newer.
-    Those that may speak against each other are never among them."""
+def consolidate(service: MemoryService, *, dry_run: bool = True, **identity: str) -> list[Pair]:
+    """The pairs of near duplicates. Unless it is a dry run, the older of each pair is deprecated in favour of
+    the newer. Memories that may contradict each other are never among them."""
     if not dry_run:
         service.pause_file.check()
-    reader = service.reader(**asks)
+    reader = service.reader(**identity)
     live = {memory.id: memory for memory in service.store.listing(reader, MemoryFilter(), now())}
-    found, gone, puts = curation.pairs(list(live.values()))[0], set(), []
-    for pair in found:
+    duplicates, gone, puts = curation.pairs(list(live.values()))[0], set(), []
+    for pair in duplicates:
         if pair.one in gone or pair.other in gone:
             continue
         newer, older = sorted(
@@ -302,40 +313,41 @@ def consolidate(service: MemoryService, *, dry_run: bool = True, **asks: str) ->
         trail = [
             service.trace(memory, "deprecate", f"consolidated into {memory.superseded_by}") for memory in puts
         ]
-        service.store.write(MemoryChange(puts=service.kept(puts), trail=trail))
-    return found
+        service.store.write(MemoryChange(puts=service.stored(puts), trail=trail))
+    return duplicates
 
 
-def reembed(service: MemoryService, *, progress: Progress | None = None, batch: int = 32, **asks: str) -> int:
-    """Give every memory a vector of the embedder in use; says how many of those that may be seen."""
+def reembed(
+    service: MemoryService, *, progress: Progress | None = None, batch: int = 32, **identity: str
+) -> int:
+    """Give every memory a vector of the embedder in use. Returns how many of those the reader may see."""
     service.pause_file.check()
-    reader, done, seen = service.reader(**asks), 0, 0
-    while True:
-        some = service.embed_some(batch)
-        done += len(some)
-        seen += sum(mem.may_read(reader, mem.audience_of(memory)) for memory in some)
-        if not some:
-            return seen
+    reader, visible = service.reader(**identity), 0
+    while embedded := service.embed_some(batch):
+        visible += sum(mem.may_read(reader, mem.audience_of(memory)) for memory in embedded)
         if progress:
-            progress(seen, seen, service.embedder.name)
+            progress(visible, visible, service.embedder.name)
+    return visible
 
 
-# -- exchange --------------------------------------------------------------------------------------
+# -- export and import -----------------------------------------------------------------------------
 
 
-def export(service: MemoryService, **asks: str) -> bytes:
-    """What may be seen, a line of JSON each behind a line that says what it is."""
-    found = service.store.listing(service.reader(**asks), MemoryFilter(dead=True), now())
-    head = msgspec.json.encode({"format": FORMAT, "version": 1, "memories": len(found)})
-    return b"\n".join([head, *(msgspec.json.encode(memory) for memory in reversed(found))]) + b"\n"
+def export(service: MemoryService, **identity: str) -> bytes:
+    """The memories that the reader may see as JSON lines, after a header line that names the format."""
+    memories = service.store.listing(service.reader(**identity), MemoryFilter(dead=True), now())
+    head = msgspec.json.encode({"format": FORMAT, "version": 1, "memories": len(memories)})
+    return b"\n".join([head, *(msgspec.json.encode(memory) for memory in reversed(memories))]) + b"\n"
 
 
 def import_(
     service: MemoryService, data: bytes, *, keep_trust: bool = False,
     allow: Callable[[str], object] | None = None,
 ) -> tuple[int, int]:  # fmt: skip
-    """(new, known already) of an export; trusted as imported unless ``keep_trust``. All or nothing.
-    ``allow`` is asked about the agent of each, and raises if it may not be brought in."""
+    """Import an export, all or nothing. Returns how many memories were new and how many were known already.
+
+    They are trusted as imported unless ``keep_trust`` is set. ``allow`` is called with the agent of each
+    memory and raises if that agent's memories may not be imported. Raises BadImport for other data."""
     service.pause_file.check()
     lines = data.splitlines()
     try:
@@ -349,35 +361,36 @@ def import_(
         for agent in {memory.agent for memory in rows}:
             allow(agent)
     ready = [_imported(service, memory, keep_trust) for memory in rows]
-    fresh = _unknown(service, ready)
+    fresh = _not_stored_yet(service, ready)
     trail = [service.trace(memory, "import") for memory in fresh]
-    ids = service.store.write(MemoryChange(adds=service.kept(fresh), trail=trail)) if fresh else []
+    ids = service.store.write(MemoryChange(adds=service.stored(fresh), trail=trail)) if fresh else []
     new = sum(id == memory.id for id, memory in zip(ids, fresh, strict=True))
     return new, len(ready) - new
 
 
-def _unknown(service: MemoryService, memories: Sequence[Memory]) -> list[Memory]:
-    """Those that are not there: neither with the same text, nor gone. One whose id another has gets its own:
-    a store that has the id would keep what it has, and say nothing."""
-    asked: dict[MemoryReader, list[str]] = {}
-    for one in memories:
+def _not_stored_yet(service: MemoryService, memories: Sequence[Memory]) -> list[Memory]:
+    """Those whose id is not stored with the same content or as deprecated or forgotten. One whose id belongs
+    to a different memory gets a new id: a store silently keeps what it has under an id."""
+    ids_of: dict[MemoryReader, list[str]] = {}
+    for memory in memories:
         reader = MemoryReader(
-            one.agent, one.namespace, one.user, (one.session,), (one.project,), one.organization
-        )
-        asked.setdefault(reader, []).append(one.id)
-    there = {
-        one.id: one
-        for reader, ids in asked.items()
-        for one in service.store.get(list(dict.fromkeys(ids)), reader)
+            memory.agent, memory.namespace, memory.user, (memory.session,), (memory.project,),
+            memory.organization,
+        )  # fmt: skip
+        ids_of.setdefault(reader, []).append(memory.id)
+    stored = {
+        memory.id: memory
+        for reader, ids in ids_of.items()
+        for memory in service.store.get(list(dict.fromkeys(ids)), reader)
     }
     fresh: list[Memory] = []
-    taken = set(there)
-    for one in memories:
-        found = there.get(one.id)
-        if found is not None and (found.content == one.content or not found.live):
+    taken = set(stored)
+    for memory in memories:
+        known = stored.get(memory.id)
+        if known is not None and (known.content == memory.content or not known.live):
             continue
-        fresh.append(replace(one, id=f"m{os.urandom(6).hex()}") if one.id in taken else one)
-        taken.add(one.id)
+        fresh.append(replace(memory, id=f"m{os.urandom(6).hex()}") if memory.id in taken else memory)
+        taken.add(memory.id)
     return fresh
 
 

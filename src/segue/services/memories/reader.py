@@ -1,5 +1,7 @@
-"""Who asks for memories: the actor of a Segue, from where it stands. A leaf, so that to ask whether there is
-anything to recall loads nothing that recalls."""
+"""The reader of memories: the actor of a workspace, with its project, organization and session.
+
+This module imports next to nothing, so that asking whether there is anything to recall loads no ranking
+code."""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def current_session(workspace: Workspace) -> str:
-    """The session that is meant here; empty if there is none."""
+    """The session that is named or current in the working tree; empty if there is none."""
     return workspace.named_session or workspace.working_tree.tree().current
 
 
 def reader_of(workspace: Workspace, session: str = "") -> MemoryReader:
-    """Who asks; with a session beside the current one."""
+    """Who reads memories in a workspace; ``session`` is added to the current session."""
     names = dict.fromkeys(name for name in (session, current_session(workspace)) if name)
     return MemoryReader(
         agent=workspace.repository.actor, sessions=tuple(names),

@@ -1,8 +1,9 @@
-"""Memories as one actor writes and finds them.
+"""Memories as one actor writes and reads them.
 
-Whatever becomes durable passes the gate: size, control characters, secrets, limits, and flags for what
-reads like an instruction and comes from where none should. Every operation is one transaction with a line in
-the audit trail. A memory that may not be read is not there: the error for it is that for one that never was.
+Everything that becomes durable is cleaned and checked first: size, control characters, secrets and limits,
+and a flag on what reads like an instruction but comes from where none should. Every operation is one
+transaction with a line in the audit trail. A memory that the reader may not see is treated as if it did not
+exist, down to the error.
 """
 
 from __future__ import annotations
@@ -45,33 +46,33 @@ if TYPE_CHECKING:
 
 CANDIDATES = 400
 CATCH_UP_MEMORIES = 8
-"""So many that have no vector yet get one when a recall has loaded the model anyway."""
+"""How many memories without a vector get one when a recall has loaded the model anyway."""
 CATCH_UP_NEWEST = 256
 WORDS_CHARS_MAX = 20_000
 EMBED_CHARS_MAX = 4_000
 RECALLS_WAITING_MAX = 256
-ROOM_LOOK = 256
+ROOM_CHECK_EVERY = 256
 TTL_SECONDS_MAX = 86_400 * 36_525
 EVERYTHING = "*"
 Names = Iterable[str] | str | None
 
 
 class Remembered(Value):
-    """A memory that is durable now."""
+    """The result of remembering."""
 
     id: str
     known: bool = False
-    """Whether it was there already."""
+    """Whether a memory with this content existed already; ``id`` is then that one's."""
     flags: tuple[str, ...] = ()
 
 
 class Recalled(Value):
-    """A memory that answers a query."""
+    """A memory that matches a query."""
 
     memory: Memory
     score: float
     quoted: bool = False
-    """It reads like an instruction and is data: to be shown in quotes, never to be followed."""
+    """Whether it is data that reads like an instruction: to be shown in quotes, never to be followed."""
 
     @property
     def id(self) -> str:
@@ -87,7 +88,7 @@ class Recalled(Value):
 
 
 class MemoryService:
-    """Remember, recall and look after memories."""
+    """Remembers, recalls and votes on memories for one actor."""
 
     def __init__(
         self, store: Memories, *, reader: Callable[[], MemoryReader], embedder: Callable[[], Embedder],
@@ -108,7 +109,7 @@ class MemoryService:
 
     @property
     def embedder(self) -> Embedder:
-        """What makes vectors here."""
+        """The embedder in use, loaded when it is first needed."""
         if self._made is None:
             self._made = self._embedder()
         return self._made
@@ -116,7 +117,7 @@ class MemoryService:
     def reader(
         self, *, agent: str = "", session: str = "", user: str = "", namespace: str = ""
     ) -> MemoryReader:
-        """Who asks: this actor from this place, unless something else is said."""
+        """Who reads: this service's actor in its session, user and namespace, unless others are named."""
         base = self._reader()
         sessions = (session, *base.sessions) if session else base.sessions
         return replace(
@@ -126,26 +127,27 @@ class MemoryService:
 
     @property
     def who(self) -> str:
-        """Who writes here: the actor, or the agent in whose shell we run."""
+        """Who writes: the actor or, if that is the user, the agent in whose shell Segue runs."""
         return self._who() if self._who is not None else self._reader().agent
 
     def trust(self, wanted: str, agent: str = PERSON) -> str:
-        """How far what is written now is trusted: only a person can tell something as the user."""
+        """The trust of what is written now: only a person can declare something as the user."""
         best = "user" if self.who == agent == PERSON else "agent"
         return best if wanted in ("", "user") else wanted
 
     # -- remembering ---------------------------------------------------------------------------
 
     def remember(self, content: str, **about: Any) -> Remembered:
-        """Keep one memory; ``about`` takes what ``draft`` takes."""
+        """Keep one memory; ``about`` takes the arguments of ``draft``."""
         return self.remember_many([{"content": content, **about}])[0]
 
-    def remember_many(self, wishes: Sequence[Mapping[str, Any]]) -> list[Remembered]:
-        """Keep many, all or none; what is there already stays as it is."""
+    def remember_many(self, memories: Sequence[Mapping[str, Any]]) -> list[Remembered]:
+        """Keep several memories, all or none; each mapping has the arguments of ``draft``. Memories that
+        exist already stay as they are. Raises RefusedError if there would be too many."""
         self.pause_file.check()
-        drafts = [self.draft(**wish) for wish in wishes]
+        drafts = [self.draft(**fields) for fields in memories]
         change = MemoryChange(
-            adds=self.kept(drafts), trail=[self.trace(m, "add", m.provenance.source) for m in drafts]
+            adds=self.stored(drafts), trail=[self.trace(m, "add", m.provenance.source) for m in drafts]
         )
         self._check_room(drafts)
         ids = self.store.write(change)
@@ -159,11 +161,15 @@ class MemoryService:
         error_pattern: str = "", correct_approach: str = "", file: str = "", commit: str = "",
         run: str = "", source: str = "", created: str = "",
     ) -> Memory:  # fmt: skip
-        """A memory as it will be kept: through the gate, with everything filled in."""
+        """A memory as it would be stored: cleaned, checked, and with every default filled in. Raises
+        UsageError."""
         reader = self.reader(agent=agent, user=user, namespace=namespace)
         begun = moment_of(created, "created") or now()
         if ttl_seconds is not None and not 0 < ttl_seconds < TTL_SECONDS_MAX:
-            raise UsageError(f"a time to live of {ttl_seconds:g} s", hint="over 0, and at most a century")
+            raise UsageError(
+                f"a time to live of {ttl_seconds:g} seconds is out of range",
+                hint="it must be above 0 and at most a century",
+            )
         shared = tuple(self._text(name, "agent", 256) for name in texts(shared_with))
         here = session or (self._session() if (scope or "project") == "session" else "")
         memory = Memory(
@@ -198,17 +204,18 @@ class MemoryService:
             return {self._cleaned(k): self._cleaned(v) for k, v in value.items()}
         return [self._cleaned(child) for child in value] if isinstance(value, list) else value
 
-    def kept(self, memories: Sequence[Memory], *, embed: bool | None = None) -> list[StoredMemory]:
-        """With words, and with vectors if the embedder is at hand."""
+    def stored(self, memories: Sequence[Memory], *, embed: bool | None = None) -> list[StoredMemory]:
+        """Memories in the form that a store takes, with the words for full-text search. Vectors are added if
+        the embedder is ready, or as ``embed`` says."""
         wanted = self.embedder.ready if embed is None else embed
         live = [memory for memory in memories if memory.live]
         vectors: dict[str, bytes] = {}
         if wanted and live:
-            made = self.embedder.embed([said(memory)[:EMBED_CHARS_MAX] for memory in live])
+            made = self.embedder.embed([searched_text(memory)[:EMBED_CHARS_MAX] for memory in live])
             vectors = {memory.id: packed(vector) for memory, vector in zip(live, made, strict=True)}
         name = self.embedder.name if vectors else ""
         return [
-            StoredMemory(memory, searched(memory), name, vectors.get(memory.id, b""))
+            StoredMemory(memory, search_words(memory), name, vectors.get(memory.id, b""))
             if memory.live
             else StoredMemory(memory)
             for memory in memories
@@ -219,9 +226,9 @@ class MemoryService:
         return MemoryAudit(memory.id, act, now(), self.who, reason)
 
     def _check_room(self, drafts: Sequence[Memory]) -> None:
-        """RefusedError if there are more memories than there may be; looked at now and then."""
+        """Raise RefusedError if an audience has too many memories; checked once in ``ROOM_CHECK_EVERY``."""
         before, self._added = self._added, self._added + len(drafts)
-        if before and before // ROOM_LOOK == self._added // ROOM_LOOK:
+        if before and before // ROOM_CHECK_EVERY == self._added // ROOM_CHECK_EVERY:
             return
         for audience, sample in {mem.audience_of(m): m for m in drafts}.items():
             reader = self.reader(
@@ -232,14 +239,14 @@ class MemoryService:
             total = self.store.match(reader, ["~"], MemoryFilter(), 1).total
             if total + len(drafts) > mem.AUDIENCE_MEMORIES_MAX:
                 raise RefusedError(
-                    f"there are {total:,} memories here; {mem.AUDIENCE_MEMORIES_MAX:,} is the limit",
-                    hint="`segue memories audit` shows what could go",
+                    f"there are {total:,} memories already, and the limit is {mem.AUDIENCE_MEMORIES_MAX:,}",
+                    hint="`segue memories audit` shows which ones could go",
                 )
 
     def reflect(
         self, content: str, *, error_pattern: str = "", correct_approach: str = "", **about: Any
     ) -> Remembered:
-        """Keep what was learnt from how something went."""
+        """Keep a reflection: what was learnt from how something went."""
         return self.remember(
             content,
             type="reflection",
@@ -248,7 +255,7 @@ class MemoryService:
             **about,
         )
 
-    # -- finding -------------------------------------------------------------------------------
+    # -- recalling -----------------------------------------------------------------------------
 
     def recall(
         self, query: str, *, top_k: int = 10, types: Names = None, scopes: Names = None, agents: Names = None,
@@ -256,26 +263,30 @@ class MemoryService:
         min_score: float | None = None, agent: str = "", session: str = "", user: str = "",
         namespace: str = "",
     ) -> list[Recalled]:  # fmt: skip
-        """What answers a query, the best first; ``*`` lists the newest. ``agent`` and the like say who asks;
-        ``agents``, ``sessions``, ``types``, ``scopes`` say of whom and what."""
-        found = self.search(
+        """The memories that match a query, the best first; ``*`` lists the newest. ``agent``, ``session``,
+        ``user`` and ``namespace`` say who asks; ``agents``, ``sessions``, ``types`` and ``scopes`` filter.
+        The recall is counted with each memory."""
+        recalled = self.search(
             query, top_k=top_k, types=types, scopes=scopes, agents=agents, sessions=sessions,
             metadata=metadata, since=since, until=until, agent=agent, session=session, user=user,
             namespace=namespace,
         )  # fmt: skip
         if min_score is not None:
-            found = [one for one in found if one.score >= min_score]
-        self._count(found)
-        return found
+            recalled = [result for result in recalled if result.score >= min_score]
+        self._count(recalled)
+        return recalled
 
     def search(
         self, query: str, *, top_k: int = 10, types: Names = None, scopes: Names = None, agents: Names = None,
         sessions: Names = None, metadata: Mapping[str, Any] | None = None, since: str = "", until: str = "",
         agent: str = "", session: str = "", user: str = "", namespace: str = "",
     ) -> list[Recalled]:  # fmt: skip
-        """As ``recall``, and not counted as one: nothing is written."""
+        """Like ``recall``, but not counted: nothing is written."""
         if not 1 <= top_k <= mem.TOP_K_MAX:
-            raise UsageError(f"top_k is {top_k}", hint=f"between 1 and {mem.TOP_K_MAX:,}")
+            raise UsageError(
+                f"top_k is {top_k}, which is out of range",
+                hint=f"it must be between 1 and {mem.TOP_K_MAX:,}",
+            )
         reader = self.reader(agent=agent, session=session, user=user, namespace=namespace)
         where = MemoryFilter(
             texts(types),
@@ -293,43 +304,43 @@ class MemoryService:
 
     def _search(self, reader: MemoryReader, query: str, where: MemoryFilter, top_k: int) -> list[Recalled]:
         ranked, _ = self._ranked(reader, query, where, max(CANDIDATES, 2 * top_k))
-        at, found = now(), []
+        at, results = now(), []
         narrow = bool(where.metadata or where.scopes or where.since or where.until)
         step = len(ranked) if narrow else top_k + 24
         for start in range(0, len(ranked), max(step, 1)):
             part = ranked[start : start + step]
-            there = self.store.take([one.no for one in part], reader)
-            for one in part:
-                memory = there.get(one.no)
+            memories = self.store.take([scored.no for scored in part], reader)
+            for scored in part:
+                memory = memories.get(scored.no)
                 if memory is not None and mem.fits(where, memory, at):
-                    score = with_priors(one.score, memory, days_between(memory.created, at))
-                    found.append(Recalled(memory, round(score, 6), not mem.may_restore(memory)))
-            if len(found) >= top_k:
+                    score = with_priors(scored.score, memory, days_between(memory.created, at))
+                    results.append(Recalled(memory, round(score, 6), not mem.may_restore(memory)))
+            if len(results) >= top_k:
                 break
-        found.sort(key=lambda one: -one.score)
-        return found[:top_k]
+        results.sort(key=lambda result: -result.score)
+        return results[:top_k]
 
     def _ranked(
-        self, reader: MemoryReader, query: str, where: MemoryFilter, most: int
+        self, reader: MemoryReader, query: str, where: MemoryFilter, limit: int
     ) -> tuple[list[ScoredMemory], Texts]:
-        told = clean_text(query[:WORDS_CHARS_MAX], what="query")
-        wanted = [*days_asked(told, now()), *query_words(told)]
-        found = self.store.match(reader, wanted, where, most)
+        text = clean_text(query[:WORDS_CHARS_MAX], what="query")
+        wanted = [*days_asked(text, now()), *query_words(text)]
+        matches = self.store.match(reader, wanted, where, limit)
         near: dict[int, float] = {}
-        maker = self.embedder
-        if found.total and maker.name:
-            vector = packed(maker.embed([told[:EMBED_CHARS_MAX]])[0])
+        embedder = self.embedder
+        if matches.total and embedder.name:
+            vector = packed(embedder.embed([text[:EMBED_CHARS_MAX]])[0])
             self._catch_up()
-            near = dict(self.store.near(reader, maker.name, vector, where, most))
-        ranked = rank(wanted, found, near, semantic=maker.semantic, embedded=bool(near))
-        if exact_words(told):  # who asks for a name wants what holds it, not what stands beside it
-            return ranked, found
-        best = [one.no for one in ranked[:LENDERS_MAX] if one.score > 0]
-        least = min(near.values()) if maker.semantic and len(near) >= most else 0.0
-        return with_neighbours(ranked, self.store.places(best, reader, len(LENT)), least), found
+            near = dict(self.store.near(reader, embedder.name, vector, where, limit))
+        ranked = rank(wanted, matches, near, semantic=embedder.semantic, embedded=bool(near))
+        if exact_words(text):  # a query for a name wants memories with that name, not their neighbours
+            return ranked, matches
+        best = [scored.no for scored in ranked[:LENDERS_MAX] if scored.score > 0]
+        least = min(near.values()) if embedder.semantic and len(near) >= limit else 0.0
+        return with_neighbours(ranked, self.store.places(best, reader, len(LENT)), least), matches
 
     def _catch_up(self) -> None:
-        """Give vectors to a few that have none, now that the model is loaded; if the store takes them."""
+        """Give vectors to a few memories that have none, now that the model is loaded. Never raises."""
         if self.pause_file.in_force() or self.embedder.name.startswith("endpoint:"):
             return
         try:
@@ -337,20 +348,21 @@ class MemoryService:
         except (StoreError, AccessError, OSError):
             pass
 
-    def embed_some(self, most: int, within: int = 0) -> list[Memory]:
-        """Give vectors of this embedder to so many that have none, the newest first."""
-        lacking = [memory for _, memory in self.store.unembedded(self.embedder.name, most, within)]
-        if lacking:
-            self.store.write(MemoryChange(vectors=self.kept(lacking, embed=True)))
-        return lacking
+    def embed_some(self, limit: int, within: int = 0) -> list[Memory]:
+        """Give vectors of this embedder to at most ``limit`` memories that have none, the newest first, and
+        return those memories. ``within`` looks at so many of the newest only."""
+        missing = [memory for _, memory in self.store.unembedded(self.embedder.name, limit, within)]
+        if missing:
+            self.store.write(MemoryChange(vectors=self.stored(missing, embed=True)))
+        return missing
 
-    def sessions_about(self, query: str, *, top_k: int = 10, **asks: str) -> list[tuple[str, float]]:
-        """Sessions whose memories answer a query, the best first."""
-        reader = self.reader(**asks)
-        ranked, found = self._ranked(reader, query, MemoryFilter(), mem.TOP_K_MAX)
-        numbers = list(dict.fromkeys([one.no for one in ranked] + [hit.no for hit in found.hits]))
+    def sessions_about(self, query: str, *, top_k: int = 10, **identity: str) -> list[tuple[str, float]]:
+        """Sessions whose memories match a query, with their scores, the best first."""
+        reader = self.reader(**identity)
+        ranked, matches = self._ranked(reader, query, MemoryFilter(), mem.TOP_K_MAX)
+        numbers = list(dict.fromkeys([scored.no for scored in ranked] + [hit.no for hit in matches.hits]))
         sessions = {no: place.session for no, place in self.store.places(numbers, reader).items()}
-        return by_session(ranked, sessions, found, top_k)
+        return by_session(ranked, sessions, matches, top_k)
 
     def playbook(
         self,
@@ -359,72 +371,80 @@ class MemoryService:
         top_k: int = 10,
         types: Names = None,
         min_effectiveness: float = -1.0,
-        **asks: Any,
+        **identity: Any,
     ) -> list[Recalled]:
-        """Strategies and reflections that bear on a task, those that worked first."""
-        found = self.recall(
-            query, top_k=min(mem.TOP_K_MAX, max(50, 4 * top_k)), types=types or mem.PLAYBOOK_TYPES, **asks
+        """Strategies and reflections about a task, those that proved helpful first."""
+        recalled = self.recall(
+            query, top_k=min(mem.TOP_K_MAX, max(50, 4 * top_k)), types=types or mem.PLAYBOOK_TYPES, **identity
         )
-        best = [one for one in found if one.memory.effectiveness >= min_effectiveness and not one.quoted]
-        best.sort(key=lambda one: -(one.score * (1 + 0.5 * one.memory.effectiveness)))
+        best = [
+            result
+            for result in recalled
+            if result.memory.effectiveness >= min_effectiveness and not result.quoted
+        ]
+        best.sort(key=lambda result: -(result.score * (1 + 0.5 * result.memory.effectiveness)))
         return best[:top_k]
 
-    def _count(self, found: Sequence[Recalled]) -> None:
+    def _count(self, recalled: Sequence[Recalled]) -> None:
         at = now()
-        for one in found:
-            self._recalls[one.id] = (self._recalls.get(one.id, (0, ""))[0] + 1, at)
+        for result in recalled:
+            self._recalls[result.id] = (self._recalls.get(result.id, (0, ""))[0] + 1, at)
         if len(self._recalls) >= RECALLS_WAITING_MAX:
             self.flush()
 
     def flush(self) -> None:
-        """Write down what was recalled how often; of no use enough to fail for."""
+        """Write down how often memories were recalled. A failure is ignored: the counts are not worth an
+        error."""
         waiting, self._recalls = self._recalls, {}
         if waiting and not self.pause_file.in_force():
             try:
-                told = list(waiting.items())  # at once: another thread may still be adding
-                self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in told]))
+                recalls = list(waiting.items())  # copied, because another thread may still be adding
+                self.store.write(MemoryChange(recalls=[(id, n, at) for id, (n, at) in recalls]))
             except (StoreError, AccessError, OSError):
                 pass
 
     # -- one memory ----------------------------------------------------------------------------
 
-    def get(self, id: str, **asks: str) -> Memory:
-        """A memory by its id, or the beginning of it; UnknownMemory if there is none to be seen."""
-        reader = self.reader(**asks)
-        there = self.store.get([id], reader)
-        if not there and len(id) >= 3:
-            there = self.store.listing(reader, MemoryFilter(prefix=id, dead=True), now(), 2)
-        if len(there) > 1:
+    def get(self, id: str, **identity: str) -> Memory:
+        """A memory by its id or the beginning of it. Raises UnknownMemory if the reader can see none, and
+        UsageError if there are several."""
+        reader = self.reader(**identity)
+        memories = self.store.get([id], reader)
+        if not memories and len(id) >= 3:
+            memories = self.store.listing(reader, MemoryFilter(prefix=id, dead=True), now(), 2)
+        if len(memories) > 1:
             raise UsageError(f"several memories begin with {id[:60]!r}", hint="give more of the id")
-        if not there:
-            raise UnknownMemory(f"there is no memory {id[:60]!r}", hint="`segue memories list` shows them")
-        return there[0]
+        if not memories:
+            raise UnknownMemory(
+                f"there is no memory {id[:60]!r}", hint="`segue memories list` shows all memories"
+            )
+        return memories[0]
 
-    def vote(self, id: str, vote: str, *, voter: str = "", context: str = "", **asks: str) -> Memory:
-        """Say whether a memory was of help; one vote a voter, a later one counts instead."""
+    def vote(self, id: str, vote: str, *, voter: str = "", context: str = "", **identity: str) -> Memory:
+        """Vote on whether a memory was helpful. Each voter has one vote: a later one replaces it."""
         if vote not in mem.VOTES:
             raise UsageError(f"unknown vote: {vote[:40]}", hint="helpful or harmful")
         self.pause_file.check()
-        memory = self.get(id, **asks)
+        memory = self.get(id, **identity)
         who = self._text(voter or self._reader().agent, "voter", 256)
         cast = Vote(memory.id, who, vote, now(), self._text(context, "context", 4_096))
         self.store.write(MemoryChange(votes=[cast], trail=[self.trace(memory, "vote", f"{vote} by {who}")]))
-        return self.get(memory.id, **asks)
+        return self.get(memory.id, **identity)
 
 
-def said(memory: Memory) -> str:
-    """What of a memory is searched."""
+def searched_text(memory: Memory) -> str:
+    """The text of a memory that searches look at."""
     parts = (memory.content, memory.error_pattern, memory.correct_approach)
     return "\n".join(part for part in parts if part)
 
 
-def searched(memory: Memory) -> str:
-    """The words of a memory for full text: of what it says, and the day that it is of."""
+def search_words(memory: Memory) -> str:
+    """The words of a memory for full-text search: those of its text, and its date."""
     days = days_of(memory.valid_from or memory.created)
-    return " ".join([*words(said(memory)[:WORDS_CHARS_MAX]), *days])
+    return " ".join([*words(searched_text(memory)[:WORDS_CHARS_MAX]), *days])
 
 
-class PlaceMemories(MemoryService):
+class WorkspaceMemories(MemoryService):
     """The memories of a workspace, as its actor sees them."""
 
     def __init__(self, workspace: Workspace, embedder: Embedder | None = None) -> None:
@@ -447,20 +467,20 @@ class PlaceMemories(MemoryService):
         workspace.at_close.append(self.flush)
 
     def learnt(self, session: str, texts: Sequence[str]) -> MemoryChange:
-        """What a session learnt, for the commit in which it says so."""
+        """The change that remembers what a session has learnt, to be written in the session's own commit."""
         drafts = [
             self.draft(text, type="learnt", session=session, source=f"learnt in session {session}")
             for text in texts
         ]
         trail = [self.trace(memory, "add", memory.provenance.source) for memory in drafts]
-        return MemoryChange(adds=self.kept(drafts), trail=trail)
+        return MemoryChange(adds=self.stored(drafts), trail=trail)
 
 
-def memories_of(workspace: Workspace) -> PlaceMemories:
-    """The memories of a workspace."""
-    return workspace.part(PlaceMemories)
+def memories_of(workspace: Workspace) -> WorkspaceMemories:
+    """The memories of a workspace, opened once."""
+    return workspace.part(WorkspaceMemories)
 
 
 def keep_what_is_learnt(workspace: Workspace) -> None:
-    """From now on what a session learns is also a memory, in the same commit."""
+    """Have everything that a session learns from now on remembered as well, in the same commit."""
     workspace.repository.learnt = lambda session, texts: memories_of(workspace).learnt(session, texts)

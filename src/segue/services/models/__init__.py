@@ -1,1 +1,1 @@
-"""Asking a model, if one is configured, and keeping the books of what that costs."""
+"""Asking a model, if one is configured, and keeping a ledger of what that costs."""

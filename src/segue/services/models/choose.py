@@ -10,11 +10,11 @@ from ...core.models.spending import Caps
 from ...errors import ModelFailed, OverBudget
 from . import ask as models
 from . import config
-from .config import Ladder, ModelChoice
+from .config import ModelChoice, ModelConfig
 
 if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
-    from .ask import ModelReply, Telling
+    from .ask import Announce, ModelReply
 
 
 class Trial(Value):
@@ -29,7 +29,7 @@ class Trial(Value):
 def choose(
     workspace: Workspace, chosen: Sequence[ModelChoice], *, add: bool = False, call: float | None = None,
     session: float | None = None, day: float | None = None,
-) -> Ladder:  # fmt: skip
+) -> ModelConfig:  # fmt: skip
     """Ask these models from now on, beside those of before if ``add``; caps that are not given stay."""
     before = config.load(workspace)
     caps = Caps(
@@ -37,30 +37,30 @@ def choose(
         before.caps.session if session is None else session,
         before.caps.day if day is None else day,
     )
-    made = config.ladder_of([*(before.rungs if add else ()), *chosen], caps)
+    made = config.model_config([*(before.models if add else ()), *chosen], caps)
     config.save(workspace, made)
     return made
 
 
-def take_out(workspace: Workspace, names: Collection[str]) -> Ladder:
+def take_out(workspace: Workspace, names: Collection[str]) -> ModelConfig:
     """Ask these models no more; without names, none at all."""
     before = config.load(workspace)
-    left = [rung for rung in before.rungs if names and rung.name not in names]
-    made = config.ladder_of(left, before.caps)
+    left = [choice for choice in before.models if names and choice.name not in names]
+    made = config.model_config(left, before.caps)
     config.save(workspace, made)
     return made
 
 
-def try_each(workspace: Workspace, *, say: Telling | None = None) -> Iterator[Trial]:
+def try_each(workspace: Workspace, *, say: Announce | None = None) -> Iterator[Trial]:
     """Ask one model after the other for a word, within the caps; NoModel if none is set."""
-    found = config.wanted(workspace)
-    for rung in found.rungs:
-        yield _tried(workspace, rung, found.caps, say)
+    found = config.load_required(workspace)
+    for choice in found.models:
+        yield _tried(workspace, choice, found.caps, say)
 
 
-def _tried(workspace: Workspace, rung: ModelChoice, caps: Caps, say: Telling | None) -> Trial:
+def _tried(workspace: Workspace, choice: ModelChoice, caps: Caps, say: Announce | None) -> Trial:
     try:
-        reply = models.ask(workspace, models.hello(), ladder=Ladder((rung,), caps), tell=say)
+        reply = models.ask(workspace, models.hello(), config=ModelConfig((choice,), caps), say=say)
     except (ModelFailed, OverBudget) as fault:
-        return Trial(rung.name, why=fault.message)
-    return Trial(rung.name, reply)
+        return Trial(choice.name, why=fault.message)
+    return Trial(choice.name, reply)

@@ -1,8 +1,8 @@
-"""The ladder of models: which are asked, in which order, at what price and within which caps.
+"""The configured models: which are asked, in which order, at what price and within which caps.
 
-It is a file in the data folder, written by ``segue model set`` and by nothing else: no project can name an
-endpoint, a key or a cap. Keys are not in it, only the name of the variable that has one. Free models come
-first, the others as they were given. Without the file, no model is ever asked.
+They are in a file in the data folder that only ``segue model set`` writes: no project can name an endpoint, a
+key or a cap. The file holds no keys, only the names of the variables that have them. Free models come first,
+the others in the order given. Without the file, no model is ever asked.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 FILE = "models.json"
 WINDOW_DEFAULT, WINDOW_MIN = 8_192, 2_048
 SECONDS_DEFAULT = 60.0
-RUNGS_MAX = 8
+MODELS_MAX = 8
 _VARIABLE = regex(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _MODEL = regex(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 
 
 class Provider(Value):
-    """A service or program that is known by name."""
+    """A service or program with a well-known endpoint."""
 
     url: str
     key: str = ""
@@ -42,7 +42,7 @@ class Provider(Value):
     wire: str = "openai"
     strict: bool = False
     local: bool = False
-    """It runs on this machine and costs nothing."""
+    """Whether it runs on this machine and costs nothing."""
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -67,12 +67,12 @@ LISTED: dict[str, tuple[float, float, int]] = {
     "openai/gpt-5-nano": (0.05, 0.40, 400_000),
     "openai/gpt-5-mini": (0.25, 2.00, 400_000),
 }
-"""Dollars for a million tokens in and out, and the window, as listed when this was written; ``--price`` and
-``--window`` say otherwise."""
+"""Dollars for a million tokens in and out, and the window, as published when this was written; ``--price``
+and ``--window`` override them."""
 
 
 class ModelChoice(Value, omit_defaults=True):
-    """A model of the ladder."""
+    """A configured model."""
 
     name: str
     url: str
@@ -80,7 +80,7 @@ class ModelChoice(Value, omit_defaults=True):
     wire: str = "openai"
     strict: bool = False
     price: Price | None = None
-    """None: nobody knows, and the dearest is assumed."""
+    """None if unknown: the highest price is assumed then."""
     window: int = WINDOW_DEFAULT
     seconds: float = SECONDS_DEFAULT
     key: str = ""
@@ -93,102 +93,105 @@ class ModelChoice(Value, omit_defaults=True):
 
     def secret(self, environment: Mapping[str, str]) -> str:
         """The key, from the environment or the keyring; empty if there is none."""
-        found = environment.get(self.key, "") if self.key else ""
-        return found or (key_from_keyring(self.name.partition("/")[0]) if self.keyring else "")
+        secret = environment.get(self.key, "") if self.key else ""
+        return secret or (key_from_keyring(self.name.partition("/")[0]) if self.keyring else "")
 
 
-class Ladder(Value):
+class ModelConfig(Value):
     """The models that may be asked, in order, and the caps."""
 
-    rungs: tuple[ModelChoice, ...] = ()
+    models: tuple[ModelChoice, ...] = msgspec.field(default=(), name="rungs")
     caps: Caps = Caps()
 
     @property
     def window(self) -> int:
-        """The smallest window: what is sent fits every rung."""
-        return min((rung.window for rung in self.rungs), default=WINDOW_DEFAULT)
+        """The smallest window of the models, so that what is sent fits each of them."""
+        return min((model.window for model in self.models), default=WINDOW_DEFAULT)
 
 
-def rung_of(
+def model_choice(
     name: str, *, url: str = "", price: Price | None = None, window: int = 0, seconds: float = 0.0,
     key: str = "", keyring: bool = False,
 ) -> ModelChoice:  # fmt: skip
-    """A rung by its name, as in ``openrouter/MODEL``; what is not given is what is known."""
+    """A model by its name, as in ``openrouter/MODEL``; what is not given has the provider's defaults. Raises
+    UsageError."""
     start, _, model = name.partition("/")
     provider = PROVIDERS.get(start)
     if provider is None or not _MODEL.fullmatch(model):
         hint = f"PROVIDER/MODEL with one of {', '.join(PROVIDERS)}; `custom` needs --url"
-        raise UsageError(f"{name[:80]!r} is no model", hint=hint)
-    where = url or provider.url
-    if not where:
+        raise UsageError(f"{name[:80]!r} is not the name of a model", hint=hint)
+    endpoint = url or provider.url
+    if not endpoint:
         raise UsageError("`custom` needs the address of its endpoint", hint="give --url https://host/v1")
-    check_url(where)
+    check_url(endpoint)
     if key and not _VARIABLE.fullmatch(key):
         raise UsageError("that is not the name of a variable", hint="give the name, never the key itself")
     if window and window < WINDOW_MIN:
-        raise UsageError(f"a window of {window} tokens is too small", hint=f"{WINDOW_MIN} or more")
-    listed = next((LISTED[one] for one in LISTED if name == one or name.startswith(f"{one}-")), None)
-    known = price
-    if known is None and ((provider.local and not url) or model.endswith(":free")):
-        known = Price(0.0, 0.0)
-    if known is None and listed and not url:
-        known = Price(listed[0], listed[1])
+        raise UsageError(f"a window of {window} tokens is too small", hint=f"give {WINDOW_MIN} or more")
+    listed = next((LISTED[known] for known in LISTED if name == known or name.startswith(f"{known}-")), None)
+    if price is None and ((provider.local and not url) or model.endswith(":free")):
+        price = Price(0.0, 0.0)
+    if price is None and listed and not url:
+        price = Price(listed[0], listed[1])
     return ModelChoice(
-        name, where.rstrip("/"), model, provider.wire, provider.strict and not url, known,
+        name, endpoint.rstrip("/"), model, provider.wire, provider.strict and not url, price,
         window or (listed[2] if listed else WINDOW_DEFAULT), seconds or SECONDS_DEFAULT,
         key or provider.key, keyring,
     )  # fmt: skip
 
 
-def ladder_of(rungs: Sequence[ModelChoice], caps: Caps) -> Ladder:
-    """A ladder of these: free ones first, else in the order given."""
-    if len(rungs) > RUNGS_MAX:
-        raise UsageError(f"a ladder has at most {RUNGS_MAX} models", hint="give fewer")
+def model_config(models: Sequence[ModelChoice], caps: Caps) -> ModelConfig:
+    """A configuration of these models: free ones first, else in the order given. Raises UsageError."""
+    if len(models) > MODELS_MAX:
+        raise UsageError(f"at most {MODELS_MAX} models can be configured", hint="give fewer")
     for name in ("call", "session", "day"):
-        if not 0 <= getattr(caps, name) <= 1_000:
-            raise UsageError(f"a cap of ${getattr(caps, name):g} per {name}", hint="0 to 1000 dollars")
-    unlike = {rung.name: rung for rung in rungs}
-    ordered = sorted(unlike.values(), key=lambda rung: not (rung.price is not None and rung.price.free))
-    return Ladder(tuple(ordered), caps)
+        cap = getattr(caps, name)
+        if not 0 <= cap <= 1_000:
+            raise UsageError(
+                f"a cap of ${cap:g} per {name} is out of range", hint="it must be between 0 and 1000 dollars"
+            )
+    by_name = {model.name: model for model in models}
+    ordered = sorted(by_name.values(), key=lambda model: not (model.price is not None and model.price.free))
+    return ModelConfig(tuple(ordered), caps)
 
 
 def path_of(workspace: Workspace) -> Path:
-    """Where the ladder stands."""
+    """The file of the configured models."""
     return workspace.home.path / FILE
 
 
-def load(workspace: Workspace) -> Ladder:
-    """The ladder; without rungs if no model is set or models are off."""
+def load(workspace: Workspace) -> ModelConfig:
+    """The configured models; none if no model is set or models are switched off. Raises BadSettings."""
     try:
         body = path_of(workspace).read_bytes()
     except OSError:
-        return Ladder()
+        return ModelConfig()
     try:
-        found = msgspec.json.decode(body, type=Ladder)
-        for rung in found.rungs:
-            check_url(rung.url)
+        config = msgspec.json.decode(body, type=ModelConfig)
+        for model in config.models:
+            check_url(model.url)
     except (msgspec.MsgspecError, UnicodeDecodeError) as fault:
         raise BadSettings(
-            f"{path_of(workspace)}: {fault}", hint="set the model anew, see `segue model`"
+            f"{path_of(workspace)}: {fault}", hint="set the models again, see `segue model`"
         ) from fault
-    return found if workspace.settings["models"] else replace(found, rungs=())
+    return config if workspace.settings["models"] else replace(config, models=())
 
 
-def wanted(workspace: Workspace) -> Ladder:
-    """The ladder, or NoModel."""
-    found = load(workspace)
-    if not found.rungs:
+def load_required(workspace: Workspace) -> ModelConfig:
+    """The configured models. Raises NoModel if there is none."""
+    config = load(workspace)
+    if not config.models:
         off = not workspace.settings["models"]
         raise NoModel(
             "models are switched off here" if off else "no model is set",
-            hint="set one with `segue model set PROVIDER/MODEL`; everything works without",
+            hint="set one with `segue model set PROVIDER/MODEL`; Segue works without a model, too",
         )
-    return found
+    return config
 
 
-def save(workspace: Workspace, ladder: Ladder) -> None:
-    """Put a ladder in the place of the one before; without rungs, no model is asked any more."""
+def save(workspace: Workspace, config: ModelConfig) -> None:
+    """Replace the configured models; with none, no model is asked from now on."""
     workspace.pause_file.check()
     trip("models.before_ladder")
-    write_whole(path_of(workspace), msgspec.json.format(msgspec.json.encode(ladder), indent=2))
+    write_whole(path_of(workspace), msgspec.json.format(msgspec.json.encode(config), indent=2))
     trip("models.after_ladder")

@@ -1,8 +1,8 @@
-"""The ledger of spend: a stream for each day, appended to by every process that asks a model.
+"""The ledger of spend: a stream for each day, to which every process that asks a model appends.
 
-A call begins with its ceiling in the ledger, appended only if the ledger is still at the version at which
-the caps were found to hold: of ten processes that ask at once, those that would go over a cap are refused.
-It ends with what was used. Whoever is killed in between leaves the ceiling, which counts.
+A call first reserves its ceiling. That is appended only if the ledger is still at the version at which the
+caps were checked, so that of ten processes that ask at once those that would exceed a cap are refused. The
+call ends by recording what was used. A process that is killed in between leaves the ceiling, which counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Share(Value):
 
 
 class SpendingReport(Value):
-    """What was spent, the newest days first, and what is left."""
+    """What was spent, the newest day first, and what is left."""
 
     days: tuple[Share, ...]
     sessions: tuple[Share, ...]
@@ -54,7 +54,7 @@ class SpendingReport(Value):
 
 
 def today() -> str:
-    """The day that is spent on, in UTC."""
+    """The present day in UTC."""
     return now()[:10]
 
 
@@ -66,16 +66,16 @@ def ledger(workspace: Workspace, day: str) -> DayLedger:
 def reserve(
     workspace: Workspace, ceiling: float, caps: Caps, *, model: str, purpose: str, session: str = ""
 ) -> tuple[str, str]:
-    """(day, id) of a call that may be made now; OverBudget if it may not."""
+    """Reserve the ceiling of a call and return its day and id, for ``settle``. Raises OverBudget."""
     workspace.pause_file.check()
     id = os.urandom(6).hex()
     while True:
         day = today()
-        current, before, demands = _books(workspace, day)
+        current, before, demands = ledgers(workspace, day)
         reason = core.refusal(ceiling, session, current, before, caps)
         if reason:
             raise OverBudget(
-                f"{model} was not asked: {reason}", hint="`segue spend` shows caps and what is left"
+                f"{model} was not asked: {reason}", hint="`segue spend` shows the caps and what is left"
             )
         body = ev.SpendReserved(id, model, purpose, round(ceiling, 9), session)
         draft = ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
@@ -87,8 +87,8 @@ def reserve(
         return day, id
 
 
-def _books(workspace: Workspace, day: str) -> tuple[DayLedger, list[DayLedger], list[Append]]:
-    """The ledger of a day, those before it, and that they stay as they are."""
+def ledgers(workspace: Workspace, day: str) -> tuple[DayLedger, list[DayLedger], list[Append]]:
+    """The ledger of a day, those of other days, and the demand that the newest of these stays unchanged."""
     before, demands = [], []
     for stream, version in workspace.store.streams(PREFIX):
         if stream != PREFIX + day:
@@ -101,7 +101,7 @@ def settle(
     workspace: Workspace, call: tuple[str, str], *, cost: float, input: int = 0, output: int = 0,
     seconds: float = 0.0, outcome: str = "answered",
 ) -> None:  # fmt: skip
-    """Put down what a call used."""
+    """Record what a call used, in place of its ceiling."""
     day, id = call
     body = ev.SpendSettled(id, round(cost, 9), input, output, round(seconds, 3), outcome)
     draft = ev.draft(body, at=now(), actor=workspace.repository.actor, run=workspace.repository.run)
@@ -114,15 +114,15 @@ def settle(
 
 
 def report(workspace: Workspace, caps: Caps, *, session: str = "", days: int = 30) -> SpendingReport:
-    """What was spent in the last days."""
+    """What was spent in the last ``days`` days on which something was. Raises UsageError."""
     if not 1 <= days <= 36_500:
-        raise UsageError(f"{days} days", hint="1 or more")
+        raise UsageError(f"a report over {days} days is not possible", hint="give 1 day or more")
     names = [stream for stream, _ in workspace.store.streams(PREFIX)]
-    books = {stream.removeprefix(PREFIX): core.fold(workspace.store.read(stream)) for stream in names}
-    kept = sorted(books, reverse=True)[:days]
-    entries = [entry for day in kept for entry in reversed(books[day].entries)]
-    spent = books.get(today(), DayLedger()).total
-    of_session = sum(book.of_session(session) for book in books.values())
+    by_day = {stream.removeprefix(PREFIX): core.fold(workspace.store.read(stream)) for stream in names}
+    newest = sorted(by_day, reverse=True)[:days]
+    entries = [entry for day in newest for entry in reversed(by_day[day].entries)]
+    spent = by_day.get(today(), DayLedger()).total
+    of_session = sum(day.of_session(session) for day in by_day.values())
     return SpendingReport(
         days=_shares(entries, lambda entry: entry.at[:10]),
         sessions=_shares(entries, lambda entry: entry.session or "(no session)"),
@@ -139,8 +139,8 @@ def _shares(entries: Sequence[ModelCall], key: Callable[[ModelCall], str]) -> tu
         groups.setdefault(key(entry), []).append(entry)
     return tuple(
         Share(
-            name, len(group), round(sum(one.cost for one in group), 9), sum(one.input for one in group),
-            sum(one.output for one in group), round(sum(one.seconds for one in group), 3),
+            name, len(group), round(sum(call.cost for call in group), 9), sum(call.input for call in group),
+            sum(call.output for call in group), round(sum(call.seconds for call in group), 3),
         )
         for name, group in groups.items()
     )  # fmt: skip

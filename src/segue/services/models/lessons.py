@@ -12,7 +12,7 @@ from . import refine
 
 if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
-    from .ask import Telling
+    from .ask import Announce
 
 
 class Lessons(Value):
@@ -25,7 +25,7 @@ class Lessons(Value):
 
 def keep_lessons(
     workspace: Workspace, run: str = "", *, scope: str = "project", with_model: bool = False,
-    say: Telling | None = None,
+    say: Announce | None = None,
 ) -> Lessons:  # fmt: skip
     """Keep what a run learnt; of the newest run if none is named."""
     kept = from_run(workspace, run, scope=scope)

@@ -1,7 +1,7 @@
-"""Plans from a task: proposed, edited by the user, accepted, and only then declared.
+"""Plans for a task: proposed, edited by the user, accepted, and only then declared.
 
-The proposal rests on the task, the repository's files and commands, and strategies of the playbook. With a
-model or without, nothing is declared before ``accept``; a plan that cannot be read is refused whole.
+A proposal is based on the task, the repository's files and commands, and strategies of the playbook. With or
+without a model, nothing is declared before ``accept``; a plan that cannot be read is refused as a whole.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ..features.features import Features, as_check, feature_id
 from ..memories.service import memories_of
 from ..workspace.open_session import find_session, start_session
 from . import ask as models
-from . import config as ladders
-from .ask import ModelReply, RequestPreview, Telling
+from .ask import Announce, ModelReply, RequestPreview
+from .config import load_required
 
 if TYPE_CHECKING:
     from ..workspace.session_handle import SessionHandle
@@ -43,7 +43,7 @@ FILES_MAX = 4_000
 _TARGET = regex(r"^([a-z][a-z0-9_-]*)\s*:(?!=)", re.M)
 _CHECKS = regex(r"test|lint|check|verify|build|type|format", re.I)
 HEAD = """\
-# A proposed plan: nothing of it is declared yet. Edit it as you like, then
+# A proposed plan. Nothing is declared yet: edit it as you like, then run
 #   segue plan --accept FILE
 """
 
@@ -56,11 +56,11 @@ class Proposal(Value):
     dropped: dict[str, int] = {}
     asked: ModelReply | None = None
     fell_back: str = ""
-    """Why there was no model in it; empty if there was, or none was wanted."""
+    """Why no model had a part in it; empty if one had, or none was wanted."""
 
 
 class Accepted(Value):
-    """What was declared."""
+    """What was declared when a plan was accepted."""
 
     session: str
     items: int
@@ -69,43 +69,41 @@ class Accepted(Value):
 
 
 def propose(
-    workspace: Workspace, task: str, *, with_model: bool = False, say: Telling | None = None
+    workspace: Workspace, task: str, *, with_model: bool = False, say: Announce | None = None
 ) -> Proposal:
-    """A plan for a task; it is not declared."""
+    """A plan for a task, not declared yet. Raises UsageError for an empty task, and NoModel."""
     text = _task(workspace, task)
-    repository = look(workspace)
+    repository = project_facts(workspace)
     strategies = _strategies(workspace, text)
     plain = Proposal(plan_proposal.bare(text, repository), tuple(strategies))
     if not with_model:
         return plain
     question = _question(workspace, text, repository, strategies)
     try:
-        asked = models.ask(workspace, question, session=_session(workspace), tell=say)
+        asked = models.ask(workspace, question, session=_session(workspace), say=say)
     except (ModelFailed, OverBudget) as fault:
         return msgspec.structs.replace(plain, fell_back=fault.message)
     draft, dropped = plan_proposal.proposed(asked.value, text, repository)
     if not draft.items and not draft.features:
         return msgspec.structs.replace(
-            plain, dropped=dropped, asked=asked, fell_back="the model's plan held nothing that can stand"
+            plain, dropped=dropped, asked=asked, fell_back="nothing in the model's plan was usable"
         )
     return Proposal(draft, tuple(strategies), dropped, asked)
 
 
 def sent_for(workspace: Workspace, task: str) -> list[RequestPreview]:
-    """What would be sent for a plan, to the byte; nothing is."""
+    """What would be sent to each model for a plan. Nothing is sent."""
     text = _task(workspace, task)
-    question = _question(workspace, text, look(workspace), _strategies(workspace, text))
+    question = _question(workspace, text, project_facts(workspace), _strategies(workspace, text))
     return models.requests(workspace, question, session=_session(workspace))
 
 
 def _question(
     workspace: Workspace, text: str, repository: ProjectFacts, strategies: Sequence[str]
 ) -> prompt.ModelQuestion:
-    found = plan_proposal.question(
-        text, repository, strategies, prompt.room_for(ladders.wanted(workspace).window)
-    )
-    masked = redact(found.user)
-    return found if masked == found.user else msgspec.structs.replace(found, user=masked)
+    room = prompt.room_for(load_required(workspace).window)
+    question = plan_proposal.question(text, repository, strategies, room)
+    return msgspec.structs.replace(question, user=redact(question.user))
 
 
 def _task(workspace: Workspace, task: str) -> str:
@@ -116,27 +114,28 @@ def _task(workspace: Workspace, task: str) -> str:
 
 
 def _session(workspace: Workspace) -> str:
-    """The session whose cap counts: the current one."""
+    """The current session, to whose cap the cost counts."""
     return workspace.named_session or workspace.working_tree.tree().current
 
 
 def _strategies(workspace: Workspace, task: str) -> list[str]:
     with suppress(SegueError, OSError):
-        found = memories_of(workspace).playbook(task, top_k=STRATEGIES_MAX)
-        return [" ".join(one.memory.content.split())[:240] for one in found if may_restore(one.memory)]
+        recalled = memories_of(workspace).playbook(task, top_k=STRATEGIES_MAX)
+        memories = [result.memory for result in recalled if may_restore(result.memory)]
+        return [" ".join(memory.content.split())[:240] for memory in memories]
     return []
 
 
 # -- the repository
 
 
-def look(workspace: Workspace) -> ProjectFacts:
-    """Files, and the commands that check them: of build files, and of runs before."""
+def project_facts(workspace: Workspace) -> ProjectFacts:
+    """The files of the repository, and commands that check them: from build files and from the newest run."""
     root = workspace.working_tree.root
     repository = workspace.working_tree.repository
     files = git.tracked(repository)[:FILES_MAX] if repository is not None else []
-    found = [*_makefile(root), *_package(root), *_python(root, files), *_ran(workspace)]
-    return ProjectFacts(tuple(files), tuple(dict.fromkeys(found))[:COMMANDS_MAX])
+    commands = [*_makefile(root), *_package(root), *_languages(root, files), *_commands_run(workspace)]
+    return ProjectFacts(tuple(files), tuple(dict.fromkeys(commands))[:COMMANDS_MAX])
 
 
 def _text(path: Path) -> str:
@@ -159,42 +158,39 @@ def _package(root: Path) -> list[str]:
     return ["npm test" if name == "test" else f"npm run {name}" for name in names if " " not in name]
 
 
-def _python(root: Path, files: Sequence[str]) -> list[str]:
-    named = any(Path(path).name.startswith("test_") and path.endswith(".py") for path in files)
-    found = ["python -m pytest -q"] if named else []
+def _languages(root: Path, files: Sequence[str]) -> list[str]:
+    has_tests = any(Path(path).name.startswith("test_") and path.endswith(".py") for path in files)
+    commands = ["python -m pytest -q"] if has_tests else []
     if (root / "Cargo.toml").is_file():
-        found.append("cargo test")
+        commands.append("cargo test")
     if (root / "go.mod").is_file():
-        found.append("go test ./...")
-    return found
+        commands.append("go test ./...")
+    return commands
 
 
-def _ran(workspace: Workspace) -> list[str]:
-    """Commands of the newest run that test, check or build, and needed no shell."""
-    told = summary_of_session(workspace, None)
-    found = []
-    for digest in told.digests[:1]:
-        found += [
-            short
-            for short, use in digest.commands.items()
-            if use.kind in ("test", "check", "build") and use.ok
-        ]
-    return found
+def _commands_run(workspace: Workspace) -> list[str]:
+    """Successful commands of the newest run that test, check or build."""
+    return [
+        short
+        for digest in summary_of_session(workspace, None).digests[:1]
+        for short, use in digest.commands.items()
+        if use.kind in ("test", "check", "build") and use.ok
+    ]
 
 
 # -- as a file
 
 
 def written(proposal: Proposal) -> str:
-    """A proposal as YAML that a person can edit."""
+    """A proposal as YAML for the user to edit."""
     import yaml
 
     lines = [HEAD.rstrip()]
     if proposal.asked is not None and not proposal.fell_back:
-        lines.append(f"# proposed by {proposal.asked.model}; look at every line")
+        lines.append(f"# proposed by {proposal.asked.model}: check every line")
     elif proposal.fell_back:
         lines.append(f"# without a model: {' '.join(proposal.fell_back.split())[:200]}")
-    lines += [f"# worked before: {one}" for one in proposal.strategies]
+    lines += [f"# worked before: {strategy}" for strategy in proposal.strategies]
     body: dict[str, Any] = msgspec.to_builtins(proposal.plan)
     text: str = yaml.safe_dump(_lists(body), sort_keys=False, allow_unicode=True, width=100)
     return "\n".join(lines) + "\n" + text
@@ -202,29 +198,29 @@ def written(proposal: Proposal) -> str:
 
 def _lists(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _lists(one) for key, one in value.items()}
-    return [_lists(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: _lists(child) for key, child in value.items()}
+    return [_lists(child) for child in value] if isinstance(value, list | tuple) else value
 
 
 def read(body: bytes) -> PlanDraft:
-    """The plan in a file; BadImport if it is none."""
+    """The plan in a file. Raises BadImport if it is none."""
     import yaml
 
     try:
         raw = yaml.safe_load(body.decode("utf-8"))
-        found = msgspec.convert(raw, PlanDraft)
+        plan = msgspec.convert(raw, PlanDraft)
     except (yaml.YAMLError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as fault:
         why = " ".join(str(fault).split())[:300]
         raise BadImport(f"this is not a plan: {why}", hint="nothing was declared") from fault
-    if not found.goal.strip():
+    if not plan.goal.strip():
         raise BadImport("the plan has no goal", hint="nothing was declared")
-    return found
+    return plan
 
 
 def accept(workspace: Workspace, plan: PlanDraft, *, session: str = "") -> Accepted:
-    """Declare a plan: in a new session, or in one that is named."""
+    """Declare a plan, in a new session or in the one that is named."""
     workspace.pause_file.check()
-    checks = {one: as_check(one) for feature in plan.features for one in feature.checks}
+    checks = {command: as_check(command) for feature in plan.features for command in feature.checks}
     target: SessionHandle = (
         find_session(workspace, session) if session else start_session(workspace, plan.goal, items=plan.items)
     )
@@ -236,8 +232,8 @@ def accept(workspace: Workspace, plan: PlanDraft, *, session: str = "") -> Accep
         id = feature_id(feature.description, [*taken, *names])
         names.append(id)
         Features(target).add(
-            id, feature.description, steps=feature.steps, checks=[checks[one] for one in feature.checks],
-            covers=feature.covers,
+            id, feature.description, steps=feature.steps, covers=feature.covers,
+            checks=[checks[command] for command in feature.checks],
         )  # fmt: skip
     for risk in plan.risks:
         target.apply(do.Thread(f"risk: {risk}", "open"))

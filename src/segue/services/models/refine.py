@@ -1,7 +1,7 @@
-"""What a model is used for: refining a brief, summing up, condensing what is pruned, reflecting.
+"""The uses of a model: refining a brief, summarising a session, condensing what is pruned, and reflecting.
 
-The manifest without a model is in place before a model is asked, and what a model adds replaces it only when
-it held: whatever goes wrong, the next run starts from what was observed. Excerpts come from the transcript,
+The manifest without a model is written before a model is asked, and is replaced only if the model's claims
+hold: if anything goes wrong, the next run starts from what was observed. Excerpts come from the transcript,
 masked while it is read, and nothing else is sent.
 """
 
@@ -21,15 +21,15 @@ from ...effects.clock import now
 from ...effects.redaction.redact import redact, redact_bytes
 from ...errors import SegueError
 from ..brief.gather import RunsSummary, gather, summary_of_run, summary_of_session
-from ..brief.model_claims import KeptClaims, keep
+from ..brief.model_claims import StoredClaims, store_claims
 from ..resume.prepare import Prepared, prepare
 from ..resume.scenes import state_of
 from ..runs.observed import runs_of
 from ..runs.read_transcript import read
 from ..runs.select import find_run, newest_other_run
 from . import ask as models
-from . import config as ladders
-from .ask import Refined, RequestPreview, Telling
+from .ask import Announce, Refined, RequestPreview
+from .config import load_required
 
 if TYPE_CHECKING:
     from ...agents.base import Found
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 
 class Refinement(Value):
-    """A manifest that a model had a part in, or why it had none."""
+    """A manifest to which a model contributed, or why none did."""
 
     prepared: Prepared
     model: str
-    """Empty if none answered."""
+    """The model that answered; empty if none did."""
     claims: tuple[Claim, ...]
     dropped: dict[str, int]
     """How many claims did not hold, by reason."""
@@ -55,12 +55,12 @@ class Refinement(Value):
     seconds: float
     model_seconds: float
     compression: float
-    """The share of the transcript's tokens that the manifest saves."""
+    """The share of the transcript's tokens that reading the manifest instead saves."""
     fell_back: str = ""
 
 
 class RunMaterial(Value):
-    """What a model may be given about a run."""
+    """What a model may be sent about a run."""
 
     run: str
     sources: tuple[ClaimSource, ...]
@@ -73,42 +73,43 @@ class RunMaterial(Value):
 def material_of(
     workspace: Workspace,
     state: SessionState | None,
-    told: RunsSummary,
+    runs: RunsSummary,
     path: Path | None,
     purpose: str = "brief",
 ) -> RunMaterial:
-    """The facts and excerpts of the newest run, as many as fit the smallest window of the ladder."""
-    shown = gather(workspace, state, told, memories=(), covers=False)
-    room = prompt.room_for(ladders.wanted(workspace).window, purpose)
-    about = redact(prompt.facts_of(shown, room // 4))
-    excerpts = _excerpts(told, path)
-    files = prompt.files_of(shown) if room > 4_000 else []
+    """The facts and excerpts of the newest run, as many as fit the smallest window of the configured
+    models."""
+    known = gather(workspace, state, runs, memories=(), covers=False)
+    room = prompt.room_for(load_required(workspace).window, purpose)
+    about = redact(prompt.facts_of(known, room // 4))
+    excerpts = _excerpts(runs, path)
+    files = prompt.files_of(known) if room > 4_000 else []
     chosen = [*excerpts.chosen(room - len(about.encode()) - 60), *files]
     return RunMaterial(
-        told.run, tuple(models.masked(chosen)), observed(shown), about, excerpts.steps, shown.chars
+        runs.run, tuple(models.masked(chosen)), observed(known), about, excerpts.steps, known.chars
     )
 
 
-def _excerpts(told: RunsSummary, path: Path | None) -> Excerpts:
-    """Of the whole transcript; where it cannot be read, of what the digest kept."""
+def _excerpts(runs: RunsSummary, path: Path | None) -> Excerpts:
+    """Excerpts of the whole transcript or, if that cannot be read, of its digest."""
     from ...agents import agent as agent_of
 
-    found = Excerpts()
-    if path is not None and told.agent:
+    excerpts = Excerpts()
+    if path is not None and runs.agent:
         try:
-            read(path, agent_of(told.agent), told.run, clean=redact_bytes, also=found.take)
-            return found
+            read(path, agent_of(runs.agent), runs.run, clean=redact_bytes, also=excerpts.take)
+            return excerpts
         except (SegueError, OSError):
-            found = Excerpts()
-    return prompt.of_digest(told.digests[0]) if told.digests else found
+            excerpts = Excerpts()
+    return prompt.of_digest(runs.digests[0]) if runs.digests else excerpts
 
 
-def _path(workspace: Workspace, told: RunsSummary, transcript: Path | None) -> Path | None:
-    if transcript is not None or not told.run:
+def _path(workspace: Workspace, runs: RunsSummary, transcript: Path | None) -> Path | None:
+    if transcript is not None or not runs.run:
         return transcript
     found: Found
-    for found in runs_of(workspace).capture().found(told.agent):
-        if found.native == told.run:
+    for found in runs_of(workspace).finder().found(runs.agent):
+        if found.native == runs.run:
             return Path(found.path)
     return None
 
@@ -116,45 +117,45 @@ def _path(workspace: Workspace, told: RunsSummary, transcript: Path | None) -> P
 def sent_for(
     workspace: Workspace, session: str = "", *, transcript: Path | None = None, agent: str = ""
 ) -> list[RequestPreview]:
-    """What ``refine`` would send, rung by rung, to the byte; nothing is sent or written."""
-    state, _, question, _ = _asking(workspace, session, transcript, agent)
+    """What ``refine`` would send to each model. Nothing is sent or written."""
+    state, _, question, _ = _prepared_question(workspace, session, transcript, agent)
     return models.requests(workspace, question, session=state.id if state else "")
 
 
-def _asking(
+def _prepared_question(
     workspace: Workspace, session: SessionHandle | str | None, transcript: Path | None, agent: str
 ) -> tuple[SessionState | None, RunsSummary, ModelQuestion, RunMaterial]:
     state = state_of(workspace, session or None)
-    told = summary_of_session(workspace, state, transcript=transcript, agent=agent)
-    material = material_of(workspace, state, told, _path(workspace, told, transcript))
-    return state, told, models.claims_question(workspace, "brief", material.sources, material.about), material
+    runs = summary_of_session(workspace, state, transcript=transcript, agent=agent)
+    material = material_of(workspace, state, runs, _path(workspace, runs, transcript))
+    return state, runs, models.claims_question(workspace, "brief", material.sources, material.about), material
 
 
 def refine(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
-    transcript: Path | None = None,
-    agent: str = "", here: bool = False, say: Telling | None = None,
+    transcript: Path | None = None, agent: str = "", here: bool = False, say: Announce | None = None,
 ) -> Refinement:  # fmt: skip
-    """Prepare without a model, ask one, ground what it says, and prepare again with what held."""
+    """Prepare without a model, ask one, ground its claims, and prepare again with those that hold. Raises
+    NoModel."""
     start = time.monotonic()
-    ladders.wanted(workspace)
+    load_required(workspace)
     options: dict[str, Any] = {"reason": reason, "transcript": transcript, "agent": agent, "here": here}
     done = prepare(workspace, session or None, **options)
-    state, told, _, material = _asking(workspace, session, transcript, agent)
-    refined = Refined(fell_back="there is no run of an agent to ask about")
+    state, runs, _, material = _prepared_question(workspace, session, transcript, agent)
+    refined = Refined(fell_back="there is no run to ask about")
     if material.sources:
         refined = models.claims(
             workspace, "brief", material.sources, material.facts, about=material.about,
-            session=state.id if state else "", tell=say,
+            session=state.id if state else "", say=say,
         )  # fmt: skip
-    kept = masked(refined.grounded.kept)
+    claims = masked(refined.grounded.kept)
     asked = refined.asked
-    if kept and told.run and asked is not None:
-        keep(workspace, KeptClaims(told.run, asked.model, now(), material.steps, kept))
+    if claims and runs.run and asked is not None:
+        store_claims(workspace, StoredClaims(runs.run, asked.model, now(), material.steps, claims))
         done = prepare(workspace, session or None, **options)
     saved = 1 - done.tokens / max(1, material.chars // 4) if material.chars else 0.0
     return Refinement(
-        done, asked.model if asked else "", kept, refined.grounded.reasons,
+        done, asked.model if asked else "", claims, refined.grounded.reasons,
         asked.bytes_sent if asked else 0, asked.input if asked else 0, asked.output if asked else 0,
         asked.cost if asked else 0.0, round(time.monotonic() - start, 3),
         round(asked.seconds, 3) if asked else 0.0, round(max(0.0, saved), 4), refined.fell_back,
@@ -163,32 +164,34 @@ def refine(
 
 def masked(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     """Claims without secrets."""
-    return tuple(Claim(one.kind, redact(one.text), one.evidence, one.trust, one.at) for one in claims)
+    return tuple(
+        Claim(claim.kind, redact(claim.text), claim.evidence, claim.trust, claim.at) for claim in claims
+    )
 
 
 # -- other uses
 
 
-def summary(workspace: Workspace, session: SessionHandle, *, say: Telling | None = None) -> Refined:
-    """What a session decided and learnt, from its journal and its newest run."""
+def summary(workspace: Workspace, session: SessionHandle, *, say: Announce | None = None) -> Refined:
+    """Ask a model what a session decided and learnt, from its journal and its newest run."""
     state = session.state
-    told = summary_of_session(workspace, state)
-    material = material_of(workspace, state, told, _path(workspace, told, None), "summary")
-    declared = [(f"d{n}", "user", f"{one.text}. {one.why}") for n, one in enumerate(state.decisions, 1)]
-    declared += [(f"f{n}", "user", one.text) for n, one in enumerate(state.findings, 1)]
+    runs = summary_of_session(workspace, state)
+    material = material_of(workspace, state, runs, _path(workspace, runs, None), "summary")
+    declared = [(f"d{n}", "user", f"{made.text}. {made.why}") for n, made in enumerate(state.decisions, 1)]
+    declared += [(f"f{n}", "user", finding.text) for n, finding in enumerate(state.findings, 1)]
     sources = [*models.masked(prompt.texts_as_sources(declared)), *material.sources]
     if not sources:
-        return Refined(fell_back="there is nothing to sum up")
+        return Refined(fell_back="there is nothing to summarise")
     return models.claims(
         workspace, "summary", sources, material.facts, about=material.about,
-        session=state.id, tell=say,
+        session=state.id, say=say,
     )  # fmt: skip
 
 
 def summary_text(refined: Refined) -> str:
-    """Claims as a text that says where it comes from; empty without claims."""
-    told = [f"{one.text.rstrip('.')} [{one.trust}]" for one in masked(refined.grounded.kept)]
-    return f"By a model: {'; '.join(told)}." if told else ""
+    """Claims as one text that says that a model made it; empty without claims."""
+    claims = [f"{claim.text.rstrip('.')} [{claim.trust}]" for claim in masked(refined.grounded.kept)]
+    return f"By a model: {'; '.join(claims)}." if claims else ""
 
 
 def condensed(
@@ -196,58 +199,57 @@ def condensed(
     texts: Sequence[tuple[str, str, str]],
     *,
     session: str = "",
-    say: Telling | None = None,
+    say: Announce | None = None,
 ) -> Refined:
-    """What will still matter of (id, voice, text): notes that are put away, memories that are pruned."""
-    room = prompt.room_for(ladders.wanted(workspace).window, "history")
+    """Ask a model what will still matter of texts that are put away; each is an id, a voice and a text."""
+    room = prompt.room_for(load_required(workspace).window, "history")
     sources: list[ClaimSource] = []
     for source in models.masked(prompt.texts_as_sources(texts)):
         room -= len(prompt.line_of(source).encode()) + 1
         if room < 0:
             break
         sources.append(source)
-    return models.claims(workspace, "history", sources, ObservedFacts(), session=session, tell=say)
+    return models.claims(workspace, "history", sources, ObservedFacts(), session=session, say=say)
 
 
 def condensed_memories(
-    workspace: Workspace, group: Sequence[Memory], *, session: str = "", say: Telling | None = None
+    workspace: Workspace, group: Sequence[Memory], *, session: str = "", say: Announce | None = None
 ) -> str:
-    """Lines that a model kept of memories, each with the memory that it rests on; empty without any."""
+    """What a model condensed memories to, a line for each claim with the memories that support it."""
     voices = {"user": "user", "agent": "agent"}
     texts = [(memory.id, voices.get(memory.trust, "tool"), memory.content) for memory in group]
-    kept = masked(condensed(workspace, texts, session=session, say=say).grounded.kept)
-    return "\n".join(f"- by a model, of {', '.join(one.evidence)}: {one.text}" for one in kept)
+    claims = masked(condensed(workspace, texts, session=session, say=say).grounded.kept)
+    return "\n".join(f"- by a model, of {', '.join(claim.evidence)}: {claim.text}" for claim in claims)
 
 
-def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Telling | None = None) -> str:
-    """The same of notes by their names, paragraph by paragraph; what talks to its reader is left out."""
+def condensed_notes(workspace: Workspace, notes: Mapping[str, str], *, say: Announce | None = None) -> str:
+    """The same for notes by name, paragraph by paragraph; paragraphs that instruct their reader are left
+    out."""
     texts = [
         (f"{name}#{number}", "agent", part)
         for name, text in notes.items()
         for number, part in enumerate(_prose(text).split("\n\n"), 1)
         if part.strip() and not gives_orders(part)
     ]
-    kept = masked(condensed(workspace, texts, say=say).grounded.kept)
-    return "\n".join(f"- {one.text} ({', '.join(one.evidence)})" for one in kept)
+    claims = masked(condensed(workspace, texts, say=say).grounded.kept)
+    return "\n".join(f"- {claim.text} ({', '.join(claim.evidence)})" for claim in claims)
 
 
 def _prose(text: str) -> str:
-    """A note without its marks and headings."""
+    """A note without its comments and headings."""
     return "\n".join(line for line in text.split("\n") if not line.startswith(("<!--", "#")))
 
 
-def reflections(workspace: Workspace, run: str = "", *, say: Telling | None = None) -> tuple[str, Refined]:
-    """(run, lessons from what failed in it), from its excerpts."""
-    capture = runs_of(workspace).capture()
-    found = find_run(capture, run) if run else newest_other_run(capture)
-    told = summary_of_run(workspace, capture, found)
-    material = material_of(workspace, None, told, Path(found.path), "reflection")
+def reflections(workspace: Workspace, run: str = "", *, say: Announce | None = None) -> tuple[str, Refined]:
+    """Ask a model for lessons from the failures in a run, by default the newest. Returns the run's id,
+    too."""
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, run) if run else newest_other_run(finder)
+    runs = summary_of_run(workspace, finder, found)
+    material = material_of(workspace, None, runs, Path(found.path), "reflection")
     if not material.sources:
-        return found.native, Refined(fell_back="that run says nothing")
-    asked = models.claims(
-        workspace, "reflection", material.sources, material.facts, about=material.about, tell=say
+        return found.native, Refined(fell_back="there is nothing to quote from that run")
+    refined = models.claims(
+        workspace, "reflection", material.sources, material.facts, about=material.about, say=say
     )
-    return found.native, asked
-
-
-__all__ = ["Refinement", "condensed", "refine", "reflections", "sent_for", "summary"]
+    return found.native, refined

@@ -1,1 +1,2 @@
-"""Leaving and coming back: prepare, bootstrap, since, restore, interruptions, autosave, emergency files."""
+"""Leaving work and coming back to it: prepare, bootstrap, since, restore, interruptions, autosave,
+emergencies."""

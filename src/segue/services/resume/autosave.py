@@ -1,8 +1,8 @@
-"""A thread that saves now and then, for programs whose state changes between commands.
+"""A background thread that saves from time to time, for programs whose state changes between commands.
 
-It looks once a minute and saves when there are changes and 15 minutes are over, at once at 50 changes, and
-when a trigger that was chosen fires. A failure is logged, never raised, and told at most once an hour: the
-program goes on, and what could not be saved is tried again at the next look. Ending saves once more.
+It checks once a minute, and saves when there are changes and 15 minutes have passed, at once at 50 changes,
+and when a chosen trigger fires. A failure is logged, never raised: the program continues, and saving is tried
+again at the next check. Stopping saves once more.
 """
 
 from __future__ import annotations
@@ -39,39 +39,39 @@ TRIGGERS: Mapping[str, str] = {
     window_pressure.FEATURE_COMPLETE: window_pressure.TRIGGERS[window_pressure.FEATURE_COMPLETE],
     window_pressure.ERROR_RECOVERED: window_pressure.TRIGGERS[window_pressure.ERROR_RECOVERED],
 }
-"""What may make it save beside time and number of changes."""
+"""What may make it save, in addition to time and number of changes."""
 
 _log = logging.getLogger("segue.checkpointer")
 
 
 class Checkpointed(Value):
-    """One attempt to save."""
+    """The result of an attempt to save."""
 
     status: Literal["saved", "unchanged", "failed"]
     number: int
-    """How many were saved so far, this one included."""
+    """How many checkpoints were saved so far, including this one."""
     at: str
     reason: str
     changes: int = 0
-    """How many pending changes it took."""
+    """How many pending changes it covers."""
     seconds: float = 0.0
     error: str = ""
 
 
 class Checkpointer:
-    """Saves a session now and then; see the module."""
+    """Saves a session from time to time; see the module."""
 
     def __init__(
         self, session: SessionHandle, *, every_seconds: float = EVERY_SECONDS,
-        look_seconds: float = LOOK_SECONDS,
-        changes_max: int = CHANGES_MAX, triggers: Iterable[str] = (),
+        look_seconds: float = LOOK_SECONDS, changes_max: int = CHANGES_MAX, triggers: Iterable[str] = (),
         notice: Callable[[Checkpointed], None] | None = None, **agents: Callable[[], Any],
     ) -> None:  # fmt: skip
-        """``agents`` are names with a function that gives the agent's state; ``notice`` is told of a
-        checkpoint or a failure, once an hour at most."""
+        """``agents`` maps names of agents to functions that return their states. ``notice`` is called with a
+        checkpoint or a failure, at most once an hour."""
         if every_seconds <= 0 or look_seconds <= 0 or changes_max < 1:
             raise UsageError(
-                "times and numbers of a checkpointer are above 0", hint="leave them out: 15 minutes"
+                "times and numbers of a checkpointer must be above 0",
+                hint="leave them out for the defaults",
             )
         self.triggers = frozenset(triggers)
         unknown = sorted(self.triggers - TRIGGERS.keys())
@@ -86,7 +86,7 @@ class Checkpointer:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._saved_at = time.monotonic()
-        self._told_at = float("-inf")
+        self._notified_at = float("-inf")
         self._fired = ""
         self._seen: Any = None
         self._version = 0
@@ -97,7 +97,7 @@ class Checkpointer:
     # -- for the program -----------------------------------------------------------------------
 
     def start(self) -> Checkpointer:
-        """Begin to look; again is no harm."""
+        """Start the thread; calling this again has no effect."""
         if self._thread is None:
             with suppress(SegueError, OSError):
                 self._version = self._session.state.version
@@ -108,7 +108,8 @@ class Checkpointer:
         return self
 
     def change(self, text: str = "") -> None:
-        """Something changed; a text is saved as what was just done. The 50th makes it save at once."""
+        """Note a change. A text is saved as what was just done. The change number ``changes_max`` saves at
+        once."""
         with self._lock:
             self._pending.append(text)
             full = len(self._pending) >= self._changes_max
@@ -117,22 +118,22 @@ class Checkpointer:
 
     @property
     def pending(self) -> int:
-        """Changes that are not saved yet."""
+        """How many changes are not saved yet."""
         return len(self._pending)
 
     def trigger(self, name: str) -> None:
-        """Something happened that is worth a checkpoint: a name of TRIGGERS."""
+        """Save soon, for one of the reasons in ``TRIGGERS``. Raises UsageError for another name."""
         if name not in TRIGGERS:
             raise UsageError(f"unknown trigger: {name}", hint="one of " + ", ".join(TRIGGERS))
         self._fired = name
         self._wake.set()
 
     def force(self, reason: str = window_pressure.USER_REQUEST) -> Checkpointed:
-        """Save now, and say what came of it; a failure is a status, not an error."""
+        """Save now. A failure is a status of the result, not an exception."""
         return self._save(reason, always=True)
 
     def stop(self) -> Checkpointed | None:
-        """Save once more, and end."""
+        """Save once more, and stop the thread."""
         thread, self._thread = self._thread, None
         if thread is None:
             return self.last
@@ -160,11 +161,11 @@ class Checkpointer:
                 reason = self._due()
                 if reason:
                     self._save(reason)
-            except Exception:  # whatever it is, the program goes on
-                _log.exception("a look failed")
+            except Exception:  # whatever it is, the program must continue
+                _log.exception("checking for changes failed")
 
     def _due(self) -> str:
-        """Why to save now; empty if there is no reason."""
+        """The reason to save now; empty if there is none."""
         fired, self._fired = self._fired, ""
         if fired:
             return fired
@@ -172,26 +173,25 @@ class Checkpointer:
         if len(self._pending) >= self._changes_max:
             return count(self._changes_max, "change")
         if self._pending and waited >= self._every:
-            return (
-                window_pressure.QUARTER_HOUR if self._every == EVERY_SECONDS else f"{self._every:g} seconds"
-            )
+            default = self._every == EVERY_SECONDS
+            return window_pressure.QUARTER_HOUR if default else f"{self._every:g} seconds"
         if self._pending and FIVE_MINUTES in self.triggers and waited >= FIVE_MINUTES_SECONDS:
             return FIVE_MINUTES
-        return self._happened()
+        return self._fired_trigger()
 
-    def _happened(self) -> str:
-        """A chosen trigger that fired since the last look."""
+    def _fired_trigger(self) -> str:
+        """A chosen trigger that fired since the last check; empty if none did."""
         if window_pressure.FILE_MODIFIED in self.triggers:
             seen, self._seen = self._seen, self._files()
             if seen != self._seen:
                 return window_pressure.FILE_MODIFIED
         if self.triggers - {FIVE_MINUTES, window_pressure.FILE_MODIFIED}:
-            return self._declared()
+            return self._fired_by_events()
         return ""
 
-    def _declared(self) -> str:
-        """What the journal says: a check passed, a feature is proven, an error was solved."""
-        found: set[str] = set()
+    def _fired_by_events(self) -> str:
+        """The most important trigger among new events: a feature proven, an error solved, a check passed."""
+        fired: set[str] = set()
         events = self._session.log(after=self._version)
         if not events:
             return ""
@@ -199,45 +199,45 @@ class Checkpointer:
         for event in events:
             body = ev.read_body(event)
             if isinstance(body, ev.ErrorSolved):
-                found.add(window_pressure.ERROR_RECOVERED)
+                fired.add(window_pressure.ERROR_RECOVERED)
             elif isinstance(body, ev.CheckRan) and body.exit_code == 0 and not body.timed_out:
-                found.add(window_pressure.TEST_PASSED)
+                fired.add(window_pressure.TEST_PASSED)
                 feature = self._session.state.features.get(body.feature)
                 if feature is not None and had_passed(feature):
-                    found.add(window_pressure.FEATURE_COMPLETE)
+                    fired.add(window_pressure.FEATURE_COMPLETE)
         order = (
             window_pressure.FEATURE_COMPLETE,
             window_pressure.ERROR_RECOVERED,
             window_pressure.TEST_PASSED,
         )
-        return next((name for name in order if name in found & self.triggers), "")
+        return next((name for name in order if name in fired & self.triggers), "")
 
     def _files(self) -> Any:
-        """What tells one state of the files from another, where git can say it."""
+        """A value that changes when files of the working tree change."""
         if window_pressure.FILE_MODIFIED not in self.triggers:
             return None
         workspace = self._session.workspace
-        found = effect.look(workspace.working_tree.root, seconds=5.0, skip=(workspace.home.path,))
-        return (found.head, found.dirty) if found.git else tuple(sorted(found.files.items()))
+        scene = effect.look(workspace.working_tree.root, seconds=5.0, skip=(workspace.home.path,))
+        return (scene.head, scene.dirty) if scene.git else tuple(sorted(scene.files.items()))
 
     def _save(self, reason: str, *, always: bool = False) -> Checkpointed:
-        """One checkpoint: pending texts, agents' states, manifest and scene. Never raises."""
+        """Save pending texts, agents' states, manifest and scene. Never raises."""
         with self._lock:
             begun = time.monotonic()
             pending = list(self._pending)
             try:
-                done = self._write(pending, reason, always)
+                wrote = self._write(pending, reason, always)
             except Exception as fault:
                 _log.warning("a checkpoint of %s failed: %s", self._session.id, fault)
                 self.last = Checkpointed("failed", self.number, now(), reason, len(pending), 0.0, str(fault))
             else:
                 del self._pending[: len(pending)]
                 self._saved_at = time.monotonic()
-                self.number += done
+                self.number += wrote
                 took = round(time.monotonic() - begun, 4)
-                status: Literal["saved", "unchanged"] = "saved" if done else "unchanged"
+                status: Literal["saved", "unchanged"] = "saved" if wrote else "unchanged"
                 self.last = Checkpointed(status, self.number, now(), reason, len(pending), took)
-            self._tell(self.last)
+            self._notify(self.last)
             return self.last
 
     def _write(self, pending: list[str], reason: str, always: bool) -> bool:
@@ -248,15 +248,15 @@ class Checkpointer:
         if texts:
             wrote += session.apply(*texts).events
             trip("checkpointer.after_changes")
-        for name, give in self._agents.items():
-            wrote += session.save_agent(name, give()).events
+        for name, state_of in self._agents.items():
+            wrote += session.save_agent(name, state_of()).events
         if wrote or pending or always:
             prepare.prepare(session.workspace, session, reason=reason)
         return bool(wrote or pending or always)
 
-    def _tell(self, done: Checkpointed) -> None:
-        if self._notice is None or time.monotonic() - self._told_at < NOTICE_SECONDS:
+    def _notify(self, result: Checkpointed) -> None:
+        if self._notice is None or time.monotonic() - self._notified_at < NOTICE_SECONDS:
             return
-        self._told_at = time.monotonic()
+        self._notified_at = time.monotonic()
         with suppress(Exception):
-            self._notice(done)
+            self._notice(result)

@@ -1,8 +1,9 @@
-"""Starting from the manifest: what was, whether the surroundings are still those, and what to do next.
+"""Starting from the manifest: where the work stands, whether the environment is still the same, and what to
+do next.
 
-It ends in time whatever happens: the work is done in a thread that hands over what it has, finding by
-finding, and when the time is over the rest is said to be not looked at. Nothing is written: the checks
-that it runs are no evidence. Text of a manifest is data, also of one that somebody else wrote.
+It always ends in time: a thread does the work and reports finding by finding, and what it has not reached
+when the time is up counts as not checked. Nothing is written, and the checks that are run are no evidence.
+The text of a manifest is data, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -37,25 +38,25 @@ if TYPE_CHECKING:
 
 SECONDS_MAX = 30.0
 MARGIN_SECONDS = 2.0
-"""Kept for printing and for ending what still runs."""
+"""Reserved for printing and for stopping what still runs."""
 CHECKS_SECONDS = 15.0
 FILE_BYTES_MAX = 1_000_000
-ASKS = ("folder", "branch", "head", "changes", "tools", "interpreter", "dependencies", "checks")
+FINDINGS = ("folder", "branch", "head", "changes", "tools", "interpreter", "dependencies", "checks")
 
 
 class Readiness(Value):
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     name: str
     ok: bool | None
-    """None: it could not be told, or there was nothing to compare with."""
+    """None if it could not be determined, or there was nothing to compare with."""
     says: str
     mend: str = ""
-    """What makes it right; a command in backquotes where there is one."""
+    """How to correct it, with a command in backquotes if there is one."""
 
 
 class Boot(Value):
-    """Where the work stands, and whether one can go on."""
+    """Where the work stands, and whether the environment is ready for it."""
 
     project: str
     session: str
@@ -69,17 +70,17 @@ class Boot(Value):
     differs: int
     findings: tuple[Readiness, ...]
     instructions: tuple[str, ...]
-    """The manifest's own steps: data, not commands of ours."""
+    """The steps that the manifest suggests: data, not commands of Segue."""
     source: str
-    """The file that it started from; empty if the manifest was put together now."""
+    """The manifest's file; empty if the manifest was composed just now."""
     prepared: str
-    """When."""
+    """When the manifest was written."""
     reason: str
     seconds: float
 
 
-class _Desk:
-    """What the thread has found so far."""
+class _Results:
+    """What the thread has found out so far."""
 
     def __init__(self) -> None:
         self.about: dict[str, Any] = {
@@ -94,47 +95,48 @@ def bootstrap(
     workspace: Workspace, *, path: Path | None = None, seconds: float = SECONDS_MAX, checks: bool = True,
     session: str = "",
 ) -> Boot:  # fmt: skip
-    """Load the newest manifest here (or of a file), verify the surroundings, say what to do next."""
+    """Load the newest manifest of this project, or the one at ``path``, check the environment, and say what
+    to do next. Raises UsageError for a time limit out of range or a file that is not a manifest."""
     if not 1.0 <= seconds <= SECONDS_MAX:
-        raise UsageError(f"{seconds:g} seconds", hint=f"between 1 and {SECONDS_MAX:g}")
+        raise UsageError(
+            f"a time limit of {seconds:g} seconds is out of range",
+            hint=f"it must be between 1 and {SECONDS_MAX:g}",
+        )
     start = time.monotonic()
-    desk = _Desk()
+    results = _Results()
     deadline = start + max(0.5, seconds - MARGIN_SECONDS)
-    looking = _Looking(workspace, desk, deadline, path, session, checks)
-    worker = threading.Thread(target=looking.run, name="segue bootstrap", daemon=True)
+    inspection = _Inspection(workspace, results, deadline, path, session, checks)
+    worker = threading.Thread(target=inspection.run, name="segue bootstrap", daemon=True)
     worker.start()
     worker.join(max(0.0, deadline + MARGIN_SECONDS / 2 - time.monotonic()))
-    looking.stop()
-    if desk.fault is not None and not desk.findings:
-        raise desk.fault
-    findings = list(desk.findings)
-    told = {one.name for one in findings}
-    late = "not looked at: the time is over"
-    findings += [
-        Readiness(name, None, late) for name in ASKS if name not in told and (checks or name != "checks")
-    ]
-    differs = sum(one.ok is False for one in findings)
-    late_ones = any(one.says == late for one in findings)
+    inspection.stop()
+    if results.fault is not None and not results.findings:
+        raise results.fault
+    findings = list(results.findings)
+    reached = {finding.name for finding in findings}
+    late = [name for name in FINDINGS if name not in reached and (checks or name != "checks")]
+    findings += [Readiness(name, None, "not checked: the time is up") for name in late]
+    differs = sum(finding.ok is False for finding in findings)
     return Boot(
-        **desk.about, ready=not differs and not late_ones, differs=differs, findings=tuple(findings),
+        **results.about, ready=not differs and not late, differs=differs, findings=tuple(findings),
         seconds=round(time.monotonic() - start, 3),
     )  # fmt: skip
 
 
-class _Looking:
-    """One look, in its own thread."""
+class _Inspection:
+    """The work of a bootstrap, done in a thread of its own."""
 
     def __init__(
         self,
         workspace: Workspace,
-        desk: _Desk,
+        results: _Results,
         deadline: float,
         path: Path | None,
         session: str,
         checks: bool,
     ) -> None:
         self.workspace = workspace
-        self.desk = desk
+        self.results = results
         self.deadline = deadline
         self.path = path
         self.wanted = session
@@ -154,7 +156,7 @@ class _Looking:
         return found if isinstance(found, Preparation) else Preparation()
 
     def stop(self) -> None:
-        """End what still runs."""
+        """Stop a check that is still running."""
         runner, self.runner = self.runner, None
         if runner is not None:
             threading.Thread(target=runner.close, daemon=True).start()
@@ -170,52 +172,52 @@ class _Looking:
             if self.checks:
                 steps.append(("checks", self._checks))
             for name, step in steps:
-                self._one(name, step)
-        except BaseException as fault:  # handed to whoever waits
-            self.desk.fault = fault
+                self._report(name, step)
+        except BaseException as fault:  # raised by the thread that waits
+            self.results.fault = fault
 
-    def _one(self, name: str, step: Callable[[], Readiness | None]) -> None:
+    def _report(self, name: str, step: Callable[[], Readiness | None]) -> None:
         try:
-            found = step()
+            finding = step()
         except (SegueError, OSError, ValueError) as fault:
-            found = Readiness(name, None, f"could not be looked at: {fault}")
-        self.desk.findings.append(found or Readiness(name, None, "nothing to compare with"))
+            finding = Readiness(name, None, f"could not be checked: {fault}")
+        self.results.findings.append(finding or Readiness(name, None, "nothing to compare with"))
 
     # -- the manifest --------------------------------------------------------------------------
 
     def _load(self) -> None:
         source = self.path or newest_file(self.workspace)
-        found = _read(source) if source else None
-        if self.path is not None and found is None:
-            raise UsageError(f"{self.path} holds no manifest", hint="`segue prepare --here` writes one")
-        asked = self.wanted or (
-            found.prepared.session if found and isinstance(found.prepared, Preparation) else ""
+        manifest = _read(source) if source else None
+        if self.path is not None and manifest is None:
+            raise UsageError(f"{self.path} is not a manifest", hint="`segue prepare --here` writes one")
+        session = self.wanted or (
+            manifest.prepared.session if manifest and isinstance(manifest.prepared, Preparation) else ""
         )
-        self.state = _state(self.workspace, asked)
-        if found is None or (self.path is None and self._is_older(source, found)):
-            found, source = self._composed(), None
-        self.manifest = found
+        self.state = _state(self.workspace, session)
+        if manifest is None or (self.path is None and self._is_outdated(source)):
+            manifest, source = self._composed(), None
+        self.manifest = manifest
         self._describe(source)
 
-    def _is_older(self, source: Path | None, found: Manifest) -> bool:
-        """Whether work went on after a manifest was written."""
+    def _is_outdated(self, source: Path | None) -> bool:
+        """Whether work continued after the manifest was written."""
         assert source is not None
         written = source.stat().st_mtime
         slack = 60.0
         if self.state is not None and seconds_of(self.state.updated) > written + slack:
             return True
-        newest = newest_run(runs_of(self.workspace).capture())
+        newest = newest_run(runs_of(self.workspace).finder())
         return newest is not None and newest.changed > written + slack
 
     def _composed(self) -> Manifest:
-        told = summary_of_session(self.workspace, self.state)
-        scene = scenes.take(self.workspace, self.state, digests=told.digests, seconds=min(5.0, self.left))
-        return (
-            read(prepare.composed(self.workspace, self.state, told, scene, "put together now")) or Manifest()
-        )
+        runs = summary_of_session(self.workspace, self.state)
+        seconds = min(5.0, self.left)
+        scene = scenes.take_scene(self.workspace, self.state, digests=runs.digests, seconds=seconds)
+        body = prepare.compose_manifest(self.workspace, self.state, runs, scene, "composed just now")
+        return read(body) or Manifest()
 
     def _describe(self, source: Path | None) -> None:
-        manifest, state, about = self.manifest, self.state, self.desk.about
+        manifest, state, about = self.manifest, self.state, self.results.about
         meta = manifest.session_metadata
         done, pending = len(manifest.completed_tasks), len(manifest.pending_tasks)
         phase, steps = meta.phase, [*manifest.critical_context.next_steps]
@@ -225,11 +227,7 @@ class _Looking:
         if state is not None:
             progress = progress_of(state)
             done, pending = progress.done, progress.total - progress.done
-            phase = (
-                f"{state.status}, {progress.done} of {progress.total} done"
-                if progress.total
-                else state.status
-            )
+            phase = f"{state.status}, {done} of {progress.total} done" if progress.total else state.status
             steps = [*hints_of(state).next_actions, *steps]
         about.update(
             project=meta.project
@@ -238,7 +236,7 @@ class _Looking:
             ),
             session=state.id if state else "",
             goal=state.goal if state else meta.goal,
-            phase=phase or "not said",
+            phase=phase or "unknown",
             done=done,
             pending=pending,
             next_action=next(filter(None, steps), "nothing is planned"),
@@ -261,19 +259,19 @@ class _Looking:
             parts.append(f"Python {version} ({place})")
         return ", ".join(parts)
 
-    # -- the surroundings ----------------------------------------------------------------------
+    # -- the environment -----------------------------------------------------------------------
 
     def _folder(self) -> Readiness | None:
         then = self.about.folder
         if not self.root.is_dir():
-            return Readiness("folder", False, f"{self.root} is not there")
+            return Readiness("folder", False, f"{self.root} does not exist")
         if not then:
             return Readiness("folder", None, f"{self.root}; the manifest names none")
         if Path(then) == self.root:
             return Readiness("folder", True, str(self.root))
         if Path(then).is_dir() and self.about.host in ("", host_name()):
             return Readiness(
-                "folder", False, f"this is {self.root}, the work was left in {then}", f"go to {then}"
+                "folder", False, f"this is {self.root}, but the work was left in {then}", f"go to {then}"
             )
         return Readiness(
             "folder", True, f"{self.root}; it was {then} on {self.about.host or 'another machine'}"
@@ -283,19 +281,19 @@ class _Looking:
         then = self.manifest.memory_pointers.git_branch
         repository = git.find(self.root)
         if repository is None:
-            return Readiness("branch", False if then else None, "there is no git here")
+            return Readiness("branch", False if then else None, "this is not a git repository")
         _, branch = git.head(repository)
-        shown = branch or "a detached head"
+        present = branch or "a detached head"
         if not then:
-            return Readiness("branch", None, f"{shown}; the manifest names none")
+            return Readiness("branch", None, f"{present}; the manifest names none")
         if then == branch:
-            return Readiness("branch", True, shown)
+            return Readiness("branch", True, present)
         from ...core.resume.changes import is_plain
 
         if git.ref(repository, f"refs/heads/{then}"):
             command = f"`git switch {then}`" if is_plain(then) else "switch back to it"
-            return Readiness("branch", False, f"{shown}, it was {then}", command)
-        return Readiness("branch", False, f"{shown}; {then} is gone", "see what became of it: `segue since`")
+            return Readiness("branch", False, f"{present}, but it was {then}", command)
+        return Readiness("branch", False, f"{present}; {then} is gone", "see what happened: `segue since`")
 
     def _head(self) -> Readiness | None:
         then = self.about.head
@@ -307,37 +305,42 @@ class _Looking:
             return Readiness("head", True, then[:9])
         if not all(sign in "0123456789abcdef" for sign in then):
             return Readiness("head", None, "the manifest names no commit")
-        told = effect.run(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
+        ahead = effect.run(self.root, "rev-list", "--count", f"{then}..{head}", seconds=min(3.0, self.left))
         base = effect.run(self.root, "merge-base", "--is-ancestor", then, head, seconds=min(3.0, self.left))
-        if told is None:
+        if ahead is None:
             return Readiness(
-                "head", False, f"{head[:9]}; {then[:9]} is not here", "fetch it, or see `segue since`"
+                "head",
+                False,
+                f"{head[:9]}; {then[:9]} is not in this repository",
+                "fetch it, or see `segue since`",
             )
         if base is None:
             return Readiness(
-                "head", False, f"{head[:9]} does not have {then[:9]}", "see what happened: `segue since`"
+                "head", False, f"{head[:9]} does not include {then[:9]}", "see what happened: `segue since`"
             )
         return Readiness(
             "head",
             True,
-            f"{head[:9]}, {count(int(told), 'commit')} after {then[:9]}: `segue since` tells them",
+            f"{head[:9]}, {count(int(ahead), 'commit')} after {then[:9]}: see `segue since`",
         )
 
     def _changes(self) -> Readiness | None:
-        """What was not committed then."""
+        """Whether the uncommitted changes of then are still there."""
         from .since import since
 
         session = self.state.id if self.state else ""
-        kept = scenes.kept(self.workspace, session)
-        if kept is None or not kept.dirty or kept.folder != str(self.root):
-            return Readiness("changes", None, "none were left uncommitted") if kept else None
-        told = since(self.workspace, session, seconds=min(5.0, self.left))
-        lost = [one.path for one in told.uncommitted if one.now in ("gone", "discarded")]
+        stored = scenes.stored_scene(self.workspace, session)
+        if stored is None or not stored.dirty or stored.folder != str(self.root):
+            return Readiness("changes", None, "there were no uncommitted changes") if stored else None
+        delta = since(self.workspace, session, seconds=min(5.0, self.left))
+        lost = [change.path for change in delta.uncommitted if change.now in ("gone", "discarded")]
         if lost:
-            where = "they may be in a stash: `git stash list`" if told.stashed else "see `segue since`"
-            return Readiness("changes", False, f"not there any more: {', '.join(lost[:4])}", where)
-        altered = sum(one.now in ("altered", "replaced") for one in told.uncommitted)
-        return Readiness("changes", True, f"{len(told.uncommitted)} were left, {altered} altered since")
+            where = "they may be in a stash: `git stash list`" if delta.stashed else "see `segue since`"
+            return Readiness("changes", False, f"gone: {', '.join(lost[:4])}", where)
+        altered = sum(change.now in ("altered", "replaced") for change in delta.uncommitted)
+        return Readiness(
+            "changes", True, f"{len(delta.uncommitted)} uncommitted then, {altered} altered since"
+        )
 
     def _tools(self) -> Readiness | None:
         names = self.about.tools
@@ -348,7 +351,7 @@ class _Looking:
         if not missing:
             return Readiness("tools", True, ", ".join(names))
         return Readiness(
-            "tools", False, f"not on the PATH: {', '.join(missing)}", "install them, or set PATH as it was"
+            "tools", False, f"not on the PATH: {', '.join(missing)}", "install them, or set PATH as before"
         )
 
     def _interpreter(self) -> Readiness | None:
@@ -358,39 +361,36 @@ class _Looking:
             if not then:
                 return None
             return Readiness(
-                "interpreter", False, f"{then} is not there", "`python3 -m venv .venv`, then install"
+                "interpreter", False, f"{then} does not exist", "`python3 -m venv .venv`, then install"
             )
         version = surroundings.asked_version(place, min(5.0, self.left))
         if not version:
             return Readiness(
-                "interpreter", False, f"{place} does not run", "make it anew: `python3 -m venv .venv`"
+                "interpreter", False, f"{place} does not run", "make it again: `python3 -m venv .venv`"
             )
         was = then.rpartition(" ")[2]
         if was and was != "?" and was != version:
             return Readiness(
                 "interpreter",
                 False,
-                f"Python {version}, it was {was}",
+                f"Python {version}, but it was {was}",
                 "make the environment with that version",
             )
         return Readiness("interpreter", True, f"Python {version} in {place}")
 
     def _dependencies(self) -> Readiness | None:
         found = surroundings.dependencies(self.root, self.workspace.environment)
-        wrong = [one for one in found if not one.ok]
+        wrong = [lock for lock in found if not lock.ok]
         now = surroundings.locks(self.root)
         moved = [name for name, hash in self.about.locks.items() if now.get(name) != hash]
         after = f"; changed since: {', '.join(moved)}" if moved else ""
         if wrong:
-            says = "; ".join(f"{one.lock}: {one.says}" for one in wrong)
+            says = "; ".join(f"{lock.lock}: {lock.says}" for lock in wrong)
             return Readiness("dependencies", False, says + after, f"`{wrong[0].mend}`")
         if not found:
-            return (
-                Readiness("dependencies", None, f"no lock file that can be compared{after}")
-                if now or moved
-                else None
-            )
-        return Readiness("dependencies", True, f"{', '.join(one.lock for one in found)} in sync{after}")
+            says = f"no lock file can be compared with what is installed{after}"
+            return Readiness("dependencies", None, says) if now or moved else None
+        return Readiness("dependencies", True, f"{', '.join(lock.lock for lock in found)} in sync{after}")
 
     # -- checks --------------------------------------------------------------------------------
 
@@ -399,24 +399,24 @@ class _Looking:
 
         if self.state is None:
             names = self.about.checks
-            return Readiness("checks", None, f"no session here for {', '.join(names)}") if names else None
+            return Readiness("checks", None, f"no session has {', '.join(names)}") if names else None
         until = min(self.deadline, time.monotonic() + CHECKS_SECONDS)
         features = Features(find_session(self.workspace, self.state.id))
-        told = recheck(features, self.state, until, self)
-        if not (told.passed or told.failed or told.late or told.untrusted):
-            return Readiness("checks", None, "no check had passed")
-        says = [f"{len(told.passed)} that passed then pass now"] if told.passed else []
-        says += [f"{name} fails now: {why}" for name, why in told.failed]
-        says += [f"not run in time: {', '.join(told.late)}"] if told.late else []
-        says += [f"not trusted, not run: {', '.join(told.untrusted)}"] if told.untrusted else []
-        failed = " --feature ".join(name for name, _ in told.failed)
+        outcome = recheck(features, self.state, until, self)
+        if not (outcome.passed or outcome.failed or outcome.late or outcome.untrusted):
+            return Readiness("checks", None, "no check had passed before")
+        says = [f"{len(outcome.passed)} still passing"] if outcome.passed else []
+        says += [f"{name} fails now: {reason}" for name, reason in outcome.failed]
+        says += [f"not run in time: {', '.join(outcome.late)}"] if outcome.late else []
+        says += [f"not run, because not trusted: {', '.join(outcome.untrusted)}"] if outcome.untrusted else []
+        failed = " --feature ".join(name for name, _ in outcome.failed)
         mend = f"`segue verify --feature {failed}`" if failed else ""
-        ok = False if told.failed else True if told.passed else None
+        ok = False if outcome.failed else True if outcome.passed else None
         return Readiness("checks", ok, "; ".join(says), mend)
 
 
 def newest_file(workspace: Workspace) -> Path | None:
-    """The manifest of this project that was written last: ours, or a file in the project."""
+    """The manifest of this project that was written last, in the data folder or in the project itself."""
     places = [
         scenes.folder_of(workspace) / prepare.LATEST,
         workspace.working_tree.root / prepare.HERE,
@@ -427,7 +427,7 @@ def newest_file(workspace: Workspace) -> Path | None:
 
 
 def _read(path: Path) -> Manifest | None:
-    """A manifest as text that may be shown."""
+    """The manifest in a file, cleaned and masked; None if it is none."""
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             return None

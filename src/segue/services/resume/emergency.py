@@ -1,10 +1,10 @@
-"""The emergency file: what a dying process still knows, when the store may not take it.
+"""Emergency files: what a process that is being ended still knows, when the store may not take it.
 
-``with s.guard():`` watches SIGTERM, SIGINT and SIGHUP, exceptions and the interpreter's exit.
-Everything acknowledged is in the journal already, so the file holds the rest: commands that
-the store refused, agents' states of that moment, and the state itself for the case that the
-store is lost. Writing it touches no store, never hides the signal, never changes an exit code.
-The next process that opens the session merges the file and removes it.
+``with s.guard():`` watches SIGTERM, SIGINT and SIGHUP, exceptions and the exit of the interpreter. Everything
+that was acknowledged is in the journal already, so the file holds the rest: commands that the store did not
+take, the present states of agents, and the session's state in case the store is lost. Writing it uses no
+store, never hides the signal and never changes the exit code. The next process that opens the session merges
+the file and removes it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...core.base import canonical
-from ...core.base.values import Value
+from ...core.base.values import Value, count
 from ...core.journal import pieces
 from ...core.sessions import commands as do
 from ...core.sessions import snapshot
@@ -45,7 +45,7 @@ _COMMANDS: tuple[type[Command], ...] = tuple(
     for kind in Command.__subclasses__()
     if kind.__module__ == do.__name__ and kind not in (do.Create, do.Rewind, do.SaveAgent)
 )
-"""What a file may hold: nothing about features, where it counts who says something."""
+"""The commands that a file may hold; none about features, for which it matters who gives them."""
 
 
 class Emergency(Value, forbid_unknown_fields=True):
@@ -65,7 +65,7 @@ class Emergency(Value, forbid_unknown_fields=True):
     unsaved: list[Any] = []
     """Commands that the store did not take."""
     agents: dict[str, str] = {}
-    """Agents' states of that moment: MessagePack, base64."""
+    """The states of agents: MessagePack, base64."""
     segue_emergency: int = 1
     checksum: str = ""
 
@@ -75,14 +75,14 @@ def _sum(emergency: Emergency) -> str:
 
 
 def write(folder: Path, emergency: Emergency) -> Path:
-    """Put an emergency file in place."""
+    """Write an emergency file and return its path."""
     path = folder / f"{emergency.session_id}-{os.getpid()}-{threading.get_native_id()}.json"
     write_whole(path, encode(emergency))
     return path
 
 
 def read(path: Path) -> Emergency | None:
-    """What a file holds, or None unless it has all its fields and a right checksum."""
+    """The content of a file; None if it is incomplete or its checksum is wrong."""
     try:
         emergency = msgspec.json.decode(path.read_bytes(), type=Emergency)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -91,7 +91,7 @@ def read(path: Path) -> Emergency | None:
 
 
 def masked(emergency: Emergency, text: str, replace: Callable[[Any], Any]) -> Emergency:
-    """The same content without a text: commands by ``replace``, states byte for byte."""
+    """The same content with a text erased: in commands by ``replace``, in states byte by byte."""
 
     def mask(encoded: str) -> str:
         needle = text.encode(errors="surrogatepass")
@@ -104,7 +104,7 @@ def masked(emergency: Emergency, text: str, replace: Callable[[Any], Any]) -> Em
 
 
 def encode(emergency: Emergency) -> bytes:
-    """The bytes of a file, with their checksum."""
+    """The bytes of a file, including its checksum."""
     return canonical.encode(msgspec.structs.replace(emergency, checksum=_sum(emergency)))
 
 
@@ -112,8 +112,8 @@ def pending(folder: Path, session: str = "") -> list[Path]:
     """Emergency files that were not merged yet."""
     if not folder.is_dir():
         return []
-    found = folder.glob(f"{session}-*.json*" if session else "*.json*")
-    return sorted(path for path in found if not _being_merged(path))
+    paths = folder.glob(f"{session}-*.json*" if session else "*.json*")
+    return sorted(path for path in paths if not _being_merged(path))
 
 
 def _being_merged(path: Path) -> bool:
@@ -123,7 +123,7 @@ def _being_merged(path: Path) -> bool:
 
 
 def state_in(emergency: Emergency) -> SessionState | None:
-    """The state that a file holds."""
+    """The session's state in a file; None if it cannot be decoded."""
     try:
         return snapshot.decode(base64.b64decode(emergency.state))
     except (ValueError, msgspec.MsgspecError):
@@ -131,10 +131,10 @@ def state_in(emergency: Emergency) -> SessionState | None:
 
 
 def merge(workspace: Workspace, path: Path) -> list[str]:
-    """Bring a file's content into the store, then remove it; says in words what was done."""
+    """Merge a file's content into the store, then remove the file. Returns what was done, as texts."""
     emergency = read(path)
     if emergency is None:
-        return [f"{path.name} is not whole and was left alone"]
+        return [f"{path.name} is damaged and was left alone"]
     claimed = path.with_name(path.name.partition(".json")[0] + f".json.{os.getpid()}")
     try:
         os.rename(path, claimed)
@@ -145,7 +145,7 @@ def merge(workspace: Workspace, path: Path) -> list[str]:
     states = session.state.agents
     for name, value in emergency.agents.items():
         if name in states and states[name].saved_at > emergency.time:
-            continue  # somebody saved a newer one meanwhile
+            continue  # a newer one was saved in the meantime
         with contextlib.suppress(ValueError, msgspec.MsgspecError, UsageError, ConflictError, RefusedError):
             if session.save_agent(name, pieces.decode(base64.b64decode(value))).events:
                 did.append(f"the state of agent {name}")
@@ -154,7 +154,7 @@ def merge(workspace: Workspace, path: Path) -> list[str]:
 
 
 def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
-    """All commands in one commit; if they cannot be, each that can."""
+    """Commit all commands at once or, if that is refused, each one that is accepted."""
     commands: list[Command] = []
     for raw in unsaved:
         with contextlib.suppress(msgspec.ValidationError):
@@ -163,17 +163,17 @@ def _replay(session: SessionHandle, unsaved: list[Any]) -> list[str]:
         return []
     try:
         saved = session.apply(*commands)
-        return [f"{saved.events} facts that were not saved"] if saved.events else []
+        done = saved.events
     except (UsageError, ConflictError, RefusedError):
         done = 0
         for command in commands:
             with contextlib.suppress(UsageError, ConflictError, RefusedError):
                 done += session.apply(command).events
-        return [f"{done} facts that were not saved"] if done else []
+    return [count(done, "unsaved change")] if done else []
 
 
 def do_union() -> Any:
-    """All commands that a file may hold, as a tagged union."""
+    """The commands that a file may hold, as a tagged union."""
     union: Any = _COMMANDS[0]
     for kind in _COMMANDS[1:]:
         union = union | kind
@@ -181,7 +181,7 @@ def do_union() -> Any:
 
 
 class Guard:
-    """Watches over a session until its end; see the module."""
+    """Writes an emergency file for a session when the program is ended; see the module."""
 
     def __init__(self, session: SessionHandle, agents: dict[str, Callable[[], Any]]) -> None:
         self._session = session
@@ -224,17 +224,17 @@ class Guard:
         self._before = {}
 
     def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None:
-        """A write failed; if the store was at fault, its commands go into the file."""
+        """Keep the commands of a failed write for the file, if the store was at fault."""
         if isinstance(fault, StoreError | OSError):
             self._unsaved += [c for c in commands if isinstance(c, _COMMANDS)]
 
     def now_saved(self, commands: Sequence[Command]) -> None:
-        """What was tried again has gone through."""
+        """Drop commands that were committed after all."""
         if self._unsaved:
             self._unsaved = [c for c in self._unsaved if c not in commands]
 
     def save(self, reason: str) -> Path | None:
-        """Write the emergency file; never raises."""
+        """Write the emergency file and return its path; None if that fails."""
         try:
             self._path = write(self._session.workspace.home.emergency, self._content(reason))
         except (OSError, SegueError, TypeError, ValueError):
@@ -246,9 +246,9 @@ class Guard:
             id=self._session.id
         )
         agents: dict[str, str] = {}
-        for name, give in self._agents.items():
+        for name, state_of in self._agents.items():
             with contextlib.suppress(Exception):
-                agents[name] = base64.b64encode(pieces.encode(give())).decode()
+                agents[name] = base64.b64encode(pieces.encode(state_of())).decode()
         return Emergency(
             session_id=self._session.id,
             organization=state.organization,

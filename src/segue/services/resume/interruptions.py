@@ -1,8 +1,8 @@
-"""Interruptions: each saves first, says why in the journal, and gives what is needed to go on.
+"""Interrupting a session: save first, record why, and leave what is needed to resume.
 
-The order is the rule: the pause is durable before anything else is tried. If the store does not take it,
-an emergency file does. What follows (processes of agents, scene, manifest) may fail without taking
-anything back. A timeout is noticed by whoever comes next, since nothing runs in the background.
+The pause is durable before anything else is tried; if the store does not take it, an emergency file does.
+What follows (processes of agents, scene, manifest) may fail without undoing anything. Since nothing runs in
+the background, a timeout is noticed by the next process that resumes the session.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
 
 STOP_SECONDS = 3.0
-"""How long a process of an agent may take to end."""
+"""How long the process of an agent may take to end."""
 LEAVE_SECONDS = 2.0
 
 
 class Summary(Value):
-    """What a session was at."""
+    """What a session had reached."""
 
     active_minutes: float = 0.0
     made: dict[str, int] = {}
-    """What there is of it: items done, decisions, findings, notes and so on."""
+    """Counts of items done, decisions, findings, notes and so on."""
     under_way: tuple[str, ...] = ()
     next_actions: tuple[str, ...] = ()
 
 
 class Interruption(Saved, kw_only=True, omit_defaults=True):
-    """What an interruption left behind, and how to go on. ``events`` is 0 if it was paused already."""
+    """The result of an interruption, and how to resume. ``events`` is 0 if the session was paused already."""
 
     status: str
-    """paused; emergency if the store did not take it; or what the session is, if it was over."""
+    """paused; emergency if only an emergency file could be written; or the status of a finished session."""
     session_id: str
     cause: str
     reason: str
@@ -61,9 +61,9 @@ class Interruption(Saved, kw_only=True, omit_defaults=True):
     at: str = ""
     summary: Summary = Summary()
     manifest: str = ""
-    """Where the manifest is, or the emergency file."""
+    """The path of the manifest, or of the emergency file."""
     agents: dict[str, str] = {}
-    """Of each agent with a process: stopped, still running, gone, or why it was left alone."""
+    """For each agent with a process: stopped, still running, gone, or why it was left alone."""
     current_spend: float = 0.0
     limit: float = 0.0
     tokens_used: int = 0
@@ -74,38 +74,39 @@ class Interruption(Saved, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-def interrupt(session: SessionHandle, cause: str, reason: str = "", **more: Any) -> Interruption:
-    """Stop a session for now: save, say why, end what is ours, leave all that the next run needs."""
+def interrupt(session: SessionHandle, cause: str, reason: str = "", **facts: Any) -> Interruption:
+    """Pause a session, stop the processes of its agents, and write scene and manifest for the next run.
+    ``facts`` are further fields of the result. Raises UsageError for an unknown cause."""
     if cause not in PAUSE_CAUSES:
         raise UsageError(f"unknown cause: {cause}", hint="one of " + ", ".join(PAUSE_CAUSES))
     workspace = session.workspace
-    bare = not workspace.sees_tree  # a server: the processes and the files are those of other machines
-    seen = _seen(session) if cause == "user" and not bare else None
-    wishes: list[do.Command] = [do.Pause(reason, cause)]
+    local = workspace.sees_tree  # on a server, processes and files belong to other machines
+    seen = _seen(session) if cause == "user" and local else None
+    commands: list[do.Command] = [do.Pause(reason, cause)]
     if seen is not None and seen.git and not seen.cut:
-        wishes.insert(0, do.SeeChanges(_changes(seen)))
+        commands.insert(0, do.SeeChanges(_changes(seen)))
     try:
-        saved = session.apply(*wishes)
+        saved = session.apply(*commands)
     except (StoreError, OSError) as fault:
-        if bare:
+        if not local:
             raise
-        return _emergency(session, cause, reason, fault, more)
+        return _emergency(session, cause, reason, fault, facts)
     trip("interrupt.after_pause")
-    agents = {} if bare else stop_agents(session)
-    left = "" if bare else leave(workspace, session, reason=reason or cause, seen=seen)
+    agents = stop_agents(session) if local else {}
+    manifest = _try_prepare(session, reason=reason or cause, seen=seen) if local else ""
     state = session.state
     return Interruption(
         session=session.id, version=state.version, events=saved.events, warnings=saved.warnings,
         status=state.status, session_id=session.id, cause=cause, reason=reason,
         resume_command=f"segue resume {session.id}", at=state.paused or now(), summary=summary_of(state),
-        manifest=left, agents=agents, **more,
+        manifest=manifest, agents=agents, **facts,
     )  # fmt: skip
 
 
 def _emergency(
-    session: SessionHandle, cause: str, reason: str, fault: BaseException, more: dict[str, Any]
+    session: SessionHandle, cause: str, reason: str, fault: BaseException, facts: dict[str, Any]
 ) -> Interruption:
-    """The store is at fault: what is known goes into a file beside it."""
+    """Write an emergency file, because the store failed."""
     guard = session.keeper or Guard(session, {})
     guard.keep_unsaved([do.Pause(reason, cause)], fault)
     path = guard.save(f"{cause}: {reason}" if reason else cause)
@@ -114,29 +115,29 @@ def _emergency(
         session=session.id, version=cached.version if cached else 0, events=0,
         status="emergency" if path else "not saved", session_id=session.id, cause=cause, reason=reason,
         resume_command=f"segue resume {session.id}", at=now(), manifest=str(path or ""),
-        summary=summary_of(cached) if cached else Summary(), **{"error": str(fault), **more},
+        summary=summary_of(cached) if cached else Summary(), **{"error": str(fault), **facts},
     )  # fmt: skip
 
 
 def summary_of(state: SessionState) -> Summary:
-    """Active time, what was made, what is under way, what comes next."""
+    """A summary of a session: active time, counts, work under way, next actions."""
     metrics = state.metrics
     counts = {
         "items done": len(state.done), "decisions": len(state.decisions), "findings": len(state.findings),
         "notes created": metrics.notes_created, "notes updated": metrics.notes_updated,
-        "questions open": sum(not one.answer for one in state.questions),
+        "questions open": sum(not question.answer for question in state.questions),
         "uncommitted changes": len(state.changes),
     }  # fmt: skip
-    going = [state.items[place].text for place in state.active]
-    going += [one.topic for one in state.threads.values() if one.status == "in_progress"]
+    under_way = [state.items[index].text for index in state.active]
+    under_way += [thread.topic for thread in state.threads.values() if thread.status == "in_progress"]
     return Summary(
         round(state.active_seconds / 60, 1), {name: count for name, count in counts.items() if count},
-        tuple(going), tuple(hints_of(state).next_actions),
+        tuple(under_way), tuple(hints_of(state).next_actions),
     )  # fmt: skip
 
 
 def _seen(session: SessionHandle) -> Scene | None:
-    """The world, if the session goes on until now: a user who pauses can wait for one look."""
+    """The present scene if the session is active; a user who pauses can wait for it."""
     workspace = session.workspace
     if not workspace.home.path.is_dir():
         return None
@@ -147,15 +148,17 @@ def _seen(session: SessionHandle) -> Scene | None:
 
 
 def _changes(seen: Scene) -> tuple[tuple[str, str], ...]:
-    """What is not committed, in the words of a session."""
+    """The uncommitted changes as a session records them."""
     kinds = {"renamed": "modified", "conflict": "modified"}
-    return tuple((one.path, kinds.get(one.kind, one.kind)) for one in seen.dirty)
+    return tuple((change.path, kinds.get(change.kind, change.kind)) for change in seen.dirty)
 
 
-def leave(workspace: Workspace, session: SessionHandle, *, reason: str, seen: Scene | None = None) -> str:
-    """Keep scene and manifest; gives the manifest's path. Never raises: all that must be durable is."""
+def _try_prepare(session: SessionHandle, *, reason: str, seen: Scene | None) -> str:
+    """Write scene and manifest, and return the manifest's path; empty if that fails, since the pause is
+    saved."""
+    workspace = session.workspace
     if not workspace.home.path.is_dir():
-        return ""  # nothing is kept on this disk
+        return ""  # nothing is stored on this machine
     try:
         return prepare.prepare(workspace, session, reason=reason, seconds=LEAVE_SECONDS, seen=seen).path
     except (SegueError, OSError):
@@ -166,32 +169,32 @@ def leave(workspace: Workspace, session: SessionHandle, *, reason: str, seen: Sc
 
 
 def stop_agents(session: SessionHandle) -> dict[str, str]:
-    """End the processes of this session's agents that are certainly the ones that were recorded.
+    """Stop the processes of this session's agents, and return what became of each.
 
-    Ours are those on this machine with the start that was noted. This process and those that it runs in
-    are left alone: an agent that pauses its own session goes on to say so."""
-    found: dict[str, str] = {}
+    Only processes on this machine whose start time matches the recorded one are stopped. This process and its
+    ancestors are left alone, so that an agent that pauses its own session can say so."""
+    outcomes: dict[str, str] = {}
     own = set(identity.ancestors(identity.own_pid()))
     for name, agent in session.state.agents.items():
         if not agent.active or agent.pid <= 0:
             continue
         if not agent.pid_start or agent.host != identity.host_name():
-            found[name] = "left alone: not known to be ours"
+            outcomes[name] = "left alone: the process cannot be identified"
         elif agent.pid in own:
-            found[name] = "left alone: it is the one that asks"
+            outcomes[name] = "left alone: it gave this command"
         else:
-            found[name] = identity.stop(agent.pid, agent.pid_start, seconds=STOP_SECONDS)
-            if found[name] in ("stopped", "gone"):
+            outcomes[name] = identity.stop(agent.pid, agent.pid_start, seconds=STOP_SECONDS)
+            if outcomes[name] in ("stopped", "gone"):
                 with suppress(SegueError, OSError):
                     session.apply(do.NoteAgent(name, {"active": False, "pid": 0, "pid_start": ""}))
-    return found
+    return outcomes
 
 
 # -- budget ----------------------------------------------------------------------------------------
 
 
 def budget_of(session: SessionHandle, state: SessionState | None = None) -> Standing:
-    """What was spent, against the session's limits or those of the settings."""
+    """What was spent, compared with the session's limits or else those of the settings."""
     settings = session.workspace.settings
     return standing(
         state or session.state, limit_cost=settings.number("budget_usd"),
@@ -200,23 +203,23 @@ def budget_of(session: SessionHandle, state: SessionState | None = None) -> Stan
 
 
 def spend(session: SessionHandle, cost: float = 0.0, tokens: int = 0) -> Standing | Interruption:
-    """Count what was spent; at a limit the session is saved and paused, unless it goes on sparingly."""
+    """Add to what was spent. At a limit the session is paused, unless it continues in limited mode."""
     session.apply(Spend(cost, tokens))
-    found = budget_of(session)
-    if not found.exceeded or found.limited or session.state.status != "active":
-        return found
+    budget = budget_of(session)
+    if not budget.exceeded or budget.limited or session.state.status != "active":
+        return budget
     return interrupt(
-        session, "budget", _over(found), current_spend=found.current_spend, limit=found.limit,
-        tokens_used=found.tokens_used, tokens_limit=found.tokens_limit, options=found.options,
+        session, "budget", _excess(budget), current_spend=budget.current_spend, limit=budget.limit,
+        tokens_used=budget.tokens_used, tokens_limit=budget.tokens_limit, options=budget.options,
     )  # fmt: skip
 
 
-def _over(found: Standing) -> str:
+def _excess(budget: Standing) -> str:
     parts = []
-    if found.limit and found.current_spend >= found.limit:
-        parts.append(f"{found.current_spend:g} of {found.limit:g} USD spent")
-    if found.tokens_limit and found.tokens_used >= found.tokens_limit:
-        parts.append(f"{found.tokens_used:,} of {found.tokens_limit:,} tokens used")
+    if budget.limit and budget.current_spend >= budget.limit:
+        parts.append(f"{budget.current_spend:g} of {budget.limit:g} USD spent")
+    if budget.tokens_limit and budget.tokens_used >= budget.tokens_limit:
+        parts.append(f"{budget.tokens_used:,} of {budget.tokens_limit:,} tokens used")
     return ", ".join(parts)
 
 
@@ -227,9 +230,9 @@ def set_budget(
     tokens: int | None = None,
     limited: bool | None = None,
 ) -> Standing:
-    """Set limits (0: none), or let it go on sparingly."""
+    """Set limits (0 for none), or let the session continue in limited mode."""
     if limited is None and (cost is not None or tokens is not None) and session.state.budget.limited:
-        limited = False  # a new limit counts again
+        limited = False  # a new limit applies again
     session.apply(SetBudget(cost, tokens, limited))
     return budget_of(session)
 
@@ -237,8 +240,8 @@ def set_budget(
 # -- timeout ---------------------------------------------------------------------------------------
 
 
-def notice(session: SessionHandle) -> Interruption | None:
-    """Record that a session was left alone for too long, if it was; whoever comes next calls this."""
+def pause_if_idle(session: SessionHandle) -> Interruption | None:
+    """Pause a session by timeout if it was inactive for longer than ``idle_minutes``; None if it was not."""
     workspace = session.workspace
     limit = workspace.settings.number("idle_minutes") * 60
     state = session.state
@@ -259,14 +262,14 @@ def notice(session: SessionHandle) -> Interruption | None:
 
 
 def _last_run(workspace: Workspace, session: str) -> float:
-    """When a run of the session was last heard of."""
-    capture = runs_of(workspace).capture()
+    """When a run of the session was last active."""
+    finder = runs_of(workspace).finder()
     newest = max((row.last for row in runs_of(workspace).runs.rows(session=session)), default=0.0)
-    for one in capture.found():
-        row = capture.row(one)
+    for found in finder.found():
+        row = finder.row(found)
         if row is not None and row.session == session:
-            return max(newest, one.changed)
-        if one.changed <= newest:
+            return max(newest, found.changed)
+        if found.changed <= newest:
             break
     return newest
 
@@ -275,12 +278,12 @@ def _last_run(workspace: Workspace, session: str) -> float:
 
 
 class SystemInterrupt(SystemExit):
-    """A signal that ends the process, on its way through the program."""
+    """Raised in place of a signal that ends the process."""
 
 
 class Watch:
-    """``with s.interruptible() as watch:`` saves and pauses when the block is left by an error or a
-    signal, and lets both go on; ``watch.interruption`` says what was left behind."""
+    """``with s.interruptible() as watch:`` pauses the session if the block is left by an error or a signal,
+    and lets either propagate. ``watch.interruption`` is the result."""
 
     SIGNALS = ("SIGTERM", "SIGHUP")
 
@@ -310,12 +313,12 @@ class Watch:
             return
         cause, reason = cause_of(fault)
         with suppress(SegueError, OSError):
-            more = {"error": f"{type(fault).__name__}: {fault}"[:500]} if cause == "error" else {}
-            self.interruption = interrupt(self._session, cause, reason, **more)
+            facts = {"error": f"{type(fault).__name__}: {fault}"[:500]} if cause == "error" else {}
+            self.interruption = interrupt(self._session, cause, reason, **facts)
 
 
 def cause_of(fault: BaseException) -> tuple[str, str]:
-    """(cause, reason) of what ended a block."""
+    """The cause and the reason for an exception that ended a block."""
     if isinstance(fault, KeyboardInterrupt):
         return "system", "SIGINT"
     if isinstance(fault, SystemInterrupt):

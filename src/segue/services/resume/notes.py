@@ -1,4 +1,4 @@
-"""Which folders of notes a place has: a leaf, for many ask whether a path is a note."""
+"""The notes of a project, in the folders that settings and conventions name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def library_of(workspace: Workspace) -> Library:
-    """The notes of a place: where its settings and its conventions say."""
+    """The notes of a workspace's project."""
     root = workspace.working_tree.root
     key, _ = workspace.working_tree.project_key(workspace.settings)
     name = hashlib.sha256(str(root).encode(errors="surrogateescape")).hexdigest()[:16]
@@ -24,20 +24,17 @@ def library_of(workspace: Workspace) -> Library:
 
 
 def _folders(workspace: Workspace) -> list[str]:
-    """The folders of the setting; a project's own file cannot name one outside the project."""
-    own = next((one for one in workspace.settings.origins() if one.name == "notes"), None)
-    if own is None or not own.value:
+    """The folders in the setting ``notes``. A project's own file cannot name one outside the project."""
+    setting = next((origin for origin in workspace.settings.origins() if origin.name == "notes"), None)
+    if setting is None or not setting.value:
         return []
-    from_project = own.origin == str(workspace.working_tree.project_file)
-    found = []
-    for folder in [part.strip() for part in str(own.value).split(",") if part.strip()]:
+    from_project = setting.origin == str(workspace.working_tree.project_file)
+    root = workspace.working_tree.root.resolve()
+    folders = []
+    for folder in [part.strip() for part in str(setting.value).split(",") if part.strip()]:
         full = (workspace.working_tree.root / folder).resolve()
-        inside = (
-            full == workspace.working_tree.root.resolve()
-            or workspace.working_tree.root.resolve() in full.parents
-        )
-        if inside:
-            found.append(full.relative_to(workspace.working_tree.root.resolve()).as_posix())
+        if full.is_relative_to(root):
+            folders.append(full.relative_to(root).as_posix())
         elif not from_project:
-            found.append(str(full))
-    return found
+            folders.append(str(full))
+    return folders

@@ -1,8 +1,8 @@
-"""Preparing for the next run: the manifest and the scene, written now.
+"""Preparing for the next run: writing the manifest and the scene.
 
-Hooks, supervisors and pauses call it at any moment that may be the last one, so it is cheap, needs no
-agent, no model and no session, and leaves the old file or the new one, never a part. Why it was done
-stands in it.
+Hooks, the supervisor and pauses call this whenever the present moment may be the last one. So it is cheap,
+needs neither agent nor model nor session, and after a crash leaves the old file or the new one, never a part.
+The manifest says why it was written.
 """
 
 from __future__ import annotations
@@ -41,87 +41,88 @@ CHECKS_MAX = 6
 
 
 class Prepared(Value):
-    """A manifest that is in place."""
+    """A manifest that was written."""
 
     path: str
     reason: str
     session: str
     """Empty if no session is current here."""
     run: str
-    """The run that it tells of; empty if there is none."""
+    """The run that it describes; empty if there is none."""
     bytes: int
     tokens: int
     """Estimated."""
     seconds: float
     scene: Scene
-    """What `segue since` will compare with."""
+    """The scene that `segue since` will compare with."""
 
 
 def prepare(
     workspace: Workspace, session: SessionHandle | str | None = None, *, reason: str,
-    transcript: Path | str | None = None,
-    agent: str = "", run: str = "", here: bool = False, budget: int = BYTES_DEFAULT,
-    seconds: float = SCENE_SECONDS,
-    seen: Scene | None = None, begun: SceneQuery | None = None,
+    transcript: Path | str | None = None, agent: str = "", run: str = "", here: bool = False,
+    budget: int = BYTES_DEFAULT, seconds: float = SCENE_SECONDS, seen: Scene | None = None,
+    begun: SceneQuery | None = None,
 ) -> Prepared:  # fmt: skip
-    """Write the manifest of where the work stands, and keep the scene.
+    """Write the manifest of the present state of work, and store the scene.
 
-    ``session`` defaults to the current one, ``transcript`` to that of its newest run, also if that is the
-    one that asks; ``run`` is its id, where several conversations share a file. ``here`` writes into the
-    project instead of the data folder. Git gets ``seconds``, unless the world was ``seen`` just now."""
+    ``session`` defaults to the current one, ``transcript`` to that of its newest run, even if that is the
+    caller's own; ``run`` is its id where several conversations share a file. ``here`` writes into the project
+    instead of the data folder. Git gets ``seconds``, unless a scene was ``seen`` just now."""
     start = time.monotonic()
     workspace.pause_file.check()
     if here:
         check_writable(workspace.working_tree.root / HERE)
     state = state_of(workspace, session)
     path = Path(transcript) if transcript else None
-    told = summary_of_session(workspace, state, transcript=path, agent=agent, run=run)
-    scene = scenes.take(
-        workspace, state, reason=reason, digests=told.digests, seconds=seconds, seen=seen, begun=begun
+    runs = summary_of_session(workspace, state, transcript=path, agent=agent, run=run)
+    scene = scenes.take_scene(
+        workspace, state, reason=reason, digests=runs.digests, seconds=seconds, seen=seen, begun=begun
     )
-    body = composed(workspace, state, told, scene, reason, budget)
+    body = compose_manifest(workspace, state, runs, scene, reason, budget)
     path = workspace.working_tree.root / HERE if here else scenes.own_folder(workspace) / LATEST
     trip("prepare.before_manifest")
     write_whole(path, body)
     trip("prepare.after_manifest")
-    scenes.keep(workspace, scene)
+    scenes.store_scene(workspace, scene)
     took = time.monotonic() - start
     tokens = -(-len(body) // TOKEN_BYTES)
-    return Prepared(str(path), reason, scene.session, told.run, len(body), tokens, round(took, 4), scene)
+    return Prepared(str(path), reason, scene.session, runs.run, len(body), tokens, round(took, 4), scene)
 
 
-def composed(
-    workspace: Workspace, state: SessionState | None, told: RunsSummary, scene: Scene, reason: str,
+def compose_manifest(
+    workspace: Workspace, state: SessionState | None, runs: RunsSummary, scene: Scene, reason: str,
     budget: int = BYTES_DEFAULT,
 ) -> bytes:  # fmt: skip
-    """The manifest of where the work stands."""
-    probe = Probe(
-        scene.at, scene.branch, scene.head, tuple(one.path for one in scene.dirty[:40]), (), scene.cut
-    )
-    shown = gather(workspace, state, told, world=probe, covers=False)
-    shown.when = shown.when or scene.at
-    shown.project = shown.project or workspace.working_tree.project_name(
+    """The manifest of the present state of work, masked, and within the budget if that is possible at all."""
+    changed = tuple(change.path for change in scene.dirty[:40])
+    probe = Probe(scene.at, scene.branch, scene.head, changed, (), scene.cut)
+    known = gather(workspace, state, runs, world=probe, covers=False)
+    known.when = known.when or scene.at
+    known.project = known.project or workspace.working_tree.project_name(
         workspace.working_tree.project_key(workspace.settings)[0]
     )
-    about = _about(workspace, state, told.digests, scene, reason)
-    more = command_for_more(told, state)
+    preparation = _preparation(workspace, state, runs.digests, scene, reason)
+    more = command_for_more(runs, state)
     room = budget
     while True:
-        body = redact_bytes(prepared(shown, about, room, more))
+        body = redact_bytes(prepared(known, preparation, room, more))
         if len(body) <= budget or room < 512:
             return body
         room -= len(body) - budget
 
 
-def _about(
+def _preparation(
     workspace: Workspace, state: SessionState | None, digests: Sequence[RunDigest], scene: Scene, reason: str
 ) -> Preparation:
     key, _ = workspace.working_tree.project_key(workspace.settings)
-    checks = [id for id, one in state.features.items() if had_passed(one)] if state else []
+    checks = [id for id, feature in state.features.items() if had_passed(feature)] if state else []
     names = [word for digest in digests for word in programs(digest)]
     if state is not None:
         names += [
-            check.command[0] for one in state.features.values() for check in one.checks if check.command
+            check.command[0]
+            for feature in state.features.values()
+            for check in feature.checks
+            if check.command
         ]
     root = workspace.working_tree.root
     return Preparation(
@@ -134,6 +135,6 @@ def _about(
 
 
 def programs(digest: RunDigest) -> list[str]:
-    """The programs that a run worked with, those used most first."""
+    """The programs that a run used, the most used first."""
     used = [(use.runs, short.split(" ")[0]) for short, use in digest.commands.items() if use.kind != "look"]
     return [name for _, name in sorted(used, key=lambda pair: -pair[0]) if name.replace("-", "").isalnum()]

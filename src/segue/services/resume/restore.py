@@ -1,8 +1,9 @@
-"""Restoring: everything that may be of use is gathered, within time limits, and handed to ``core.restore``.
+"""Restoring the context of a session: gathering everything that may be useful for
+``core.resume.restoration``.
 
-Whatever cannot be read in time is a line in the log, never a fault: a resumption must not fail because git is
-slow, a note is gone or a transcript was deleted. Nothing is shown that was not masked. What was loaded is
-noted with the session as references and hashes, never as copies.
+What cannot be read within its time limit becomes a line in the log, never an error: resuming must not fail
+because git is slow or a note or transcript was deleted. Nothing is shown unmasked. What was loaded is
+recorded in the session as references and hashes, never as copies.
 """
 
 from __future__ import annotations
@@ -35,11 +36,7 @@ from ..brief.gather import (
     summary_of_session,
     world_now,
 )
-from ..brief.relevant_memories import (
-    memory_service,
-    query_of,
-    relevant_memories,
-)
+from ..brief.relevant_memories import as_line, memory_service, query_of, relevant_memories
 from ..runs.observed import runs_of
 from ..runs.select import newest_run
 from ..workspace.open_session import find_session
@@ -57,8 +54,8 @@ GIT_SECONDS = 0.5
 NO_TREE = "a server sees no working tree"
 
 
-class Gathered:
-    """What there is to tell of a session here."""
+class RestorationSources:
+    """Where the context of a session comes from: its runs, uncommitted changes, notes and facts."""
 
     def __init__(self, workspace: Workspace, state: SessionState | None, *, quotes: bool = True) -> None:
         self.workspace = workspace
@@ -68,14 +65,14 @@ class Gathered:
         self.blocks: Sequence[Any] = ()
         self._world: Callable[[], Probe] | None = None
         self._changes: HunkQuery | None = None
-        self._look(quotes)
+        self._read_runs(quotes)
 
-    def _look(self, quotes: bool) -> None:
-        """The newest runs of the session, and the texts in the newest."""
+    def _read_runs(self, quotes: bool) -> None:
+        """Read the newest runs of the session and, with ``quotes``, the texts of the newest one."""
         if not self.workspace.sees_tree:
             self.runs = summary_of_session(self.workspace, self.state)
             return
-        finder = runs_of(self.workspace).capture()
+        finder = runs_of(self.workspace).finder()
         try:
             found = newest_run(finder, session=self.state.id if self.state else "")
             if found is None:
@@ -84,18 +81,18 @@ class Gathered:
             if quotes:
                 from ..runs.quoting import blocks_of
 
-                self._ask()
+                self._start_git()
                 self.blocks = blocks_of(finder, found)
         except (SegueError, OSError):
             return
 
     @property
     def digests(self) -> tuple[RunDigest, ...]:
-        """What the runs say, the newest first."""
+        """The digests of the runs, the newest first."""
         return self.runs.digests
 
-    def _ask(self) -> None:
-        """Git is asked while texts are read."""
+    def _start_git(self) -> None:
+        """Let git work in the background while texts are read."""
         if repository.find(self.root) is None:
             return
         from ...effects.git.hunks import HunkQuery
@@ -104,26 +101,25 @@ class Gathered:
         self._changes = HunkQuery(self.root, seconds=GIT_SECONDS)
 
     def changes(self) -> Changes:
-        """What is uncommitted."""
+        """The uncommitted changes."""
         from ...effects.git.hunks import HunkQuery
 
         return (self._changes or HunkQuery(self.root, seconds=GIT_SECONDS)).changes()
 
     def facts(self, memories: Sequence[str]) -> BriefFacts:
-        """What a brief says."""
+        """The facts for the brief."""
         world = self._world() if self._world is not None else world_now(self.workspace, self.runs)
         return gather(self.workspace, self.state, self.runs, world=world, memories=memories)
 
     @cached_property
     def library(self) -> Library:
-        """The notes of the place."""
         from .notes import library_of
 
         return library_of(self.workspace)
 
     @cached_property
     def query(self) -> str:
-        """What the work is about, in words."""
+        """A query for what the work is about."""
         return query_of(self.state, self.digests)
 
 
@@ -132,42 +128,39 @@ def restore(
     decisions: int = DECISIONS_MAX, count: Counter | None = None,
     priorities: Mapping[str, float] | None = None, since: str = "", record: bool = False,
 ) -> Restoration:  # fmt: skip
-    """The context of a session, or of where the work here stands, within a budget of tokens.
+    """The context of a session, or without one of the work in this project, within a budget of tokens.
 
-    ``notes`` are asked for by id, title or path; ``since`` is a report of what changed meanwhile;
-    ``record`` notes with the session what was loaded. ``count`` counts as the reading model does."""
+    ``notes`` names wanted notes by id, title or path. ``since`` is a report of what changed in the meantime.
+    ``record`` notes in the session what was loaded. ``count`` counts tokens as the reading model does."""
     level, tokens = core.budget_of(budget)
     state = _state(workspace, session)
-    known = Gathered(workspace, state)
-    recalled = _recalled(workspace, known)
-    shown = known.facts([" ".join(text.split())[:240] for _, text, _ in recalled[:4]])
-    more = command_for_more(known.runs, state)
-    forms = [redact(compose(shown, size, more)) for size in BRIEF_BYTES]
-    found = list(_candidates(workspace, known, recalled, tuple(notes), decisions, since))
+    sources = RestorationSources(workspace, state)
+    recalled = _recalled(workspace, sources)
+    known = sources.facts([as_line(text) for _, text, _ in recalled[:4]])
+    more = command_for_more(sources.runs, state)
+    forms = [redact(compose(known, size, more)) for size in BRIEF_BYTES]
+    candidates = list(_candidates(workspace, sources, recalled, tuple(notes), decisions, since))
     quotes: Iterable[Passage] = ()
-    if known.blocks and tokens > estimate(forms[-1]):
-        quotes = passages(known.blocks, known.digests[0], forms[-1])
+    if sources.blocks and tokens > estimate(forms[-1]):
+        quotes = passages(sources.blocks, sources.digests[0], forms[-1])
     restored = core.restore(
-        forms, found, quotes, budget=tokens, level=level, count=count, priorities=priorities
+        forms, candidates, quotes, budget=tokens, level=level, count=count, priorities=priorities
     )
     if record and state is not None and not workspace.pause_file.in_force():
-        _record(workspace, state, restored, found, known.library)
+        _record(workspace, state, restored, candidates, sources.library)
     return restored
 
 
 def _record(
-    workspace: Workspace,
-    state: SessionState,
-    restored: Restoration,
-    found: Sequence[Candidate],
+    workspace: Workspace, state: SessionState, restored: Restoration, candidates: Sequence[Candidate],
     library: Library,
-) -> None:
-    """Note with the session what was loaded: ids, paths and hashes."""
+) -> None:  # fmt: skip
+    """Record in the session what was loaded: ids, paths and hashes."""
     from ...core.sessions import commands as do
 
     notes = library.all()
-    about = {one.note: one.kind for one in found if one.note}
-    used = [id for id in restored.notes_restored if about.get(id) != "index notes"]
+    kinds = {candidate.note: candidate.kind for candidate in candidates if candidate.note}
+    used = [id for id in restored.notes_restored if kinds.get(id) != "index notes"]
     loaded = {entry.item for entry in restored.log if entry.status != "skipped"}
     values: dict[str, Any] = {
         "decisions_loaded": sum(id.startswith("decision/") for id in loaded),
@@ -179,11 +172,11 @@ def _record(
             values["org_index_hash"] = note.hash
         elif note.path.endswith("00-PROJECT-INDEX.md"):
             values["project_index_hash"] = note.hash
-    wishes: list[Any] = [do.NoteContext(values)]
+    commands: list[Any] = [do.NoteContext(values)]
     if used:
         paths = {id: notes[id].path for id in used if id in notes}
-        wishes.append(do.LoadNotes(tuple(used), 0, paths))
-    find_session(workspace, state.id).apply(*wishes)
+        commands.append(do.LoadNotes(tuple(used), 0, paths))
+    find_session(workspace, state.id).apply(*commands)
 
 
 def _state(workspace: Workspace, session: str) -> SessionState | None:
@@ -193,36 +186,35 @@ def _state(workspace: Workspace, session: str) -> SessionState | None:
 
 
 def _candidates(
-    workspace: Workspace, known: Gathered, recalled: list[tuple[str, str, str]], wanted: tuple[str, ...],
-    decisions: int, since: str,
+    workspace: Workspace, sources: RestorationSources, recalled: list[tuple[str, str, str]],
+    notes: tuple[str, ...], decisions: int, since: str,
 ) -> Iterator[Candidate]:  # fmt: skip
     if since:
-        yield _candidate("since", "since you left", "essential", "what changed meanwhile", since, "agent")
-    bare = not workspace.sees_tree
-    if bare:
-        yield from _nowhere(wanted)
-    else:
-        yield from _changes(known)
-    if known.state is not None:
-        yield from _failing(workspace, known.state)
-        yield from _decided(known.state, decisions)
-    if not bare:
-        yield from _notes(workspace, known, wanted)
+        yield _candidate(
+            "since", "since you left", "essential", "what changed in the meantime", since, "agent"
+        )
+    has_tree = workspace.sees_tree
+    yield from _changes(sources) if has_tree else _without_tree(notes)
+    if sources.state is not None:
+        yield from _failing(workspace, sources.state)
+        yield from _decided(sources.state, decisions)
+    if has_tree:
+        yield from _notes(sources, notes)
     for id, text, trust in recalled:
         yield _candidate(f"memory/{id}", "memories", "recommended", f"memory {id}", text, trust, 0.9)
-    yield from _strategies(workspace, known, {id for id, _, _ in recalled})
-    if not bare:
-        yield from _related(known)
+    yield from _strategies(workspace, sources, {id for id, _, _ in recalled})
+    if has_tree:
+        yield from _related(sources)
 
 
-def _nowhere(wanted: tuple[str, ...]) -> Iterator[Candidate]:
-    """What a server cannot tell, for the log."""
+def _without_tree(notes: tuple[str, ...]) -> Iterator[Candidate]:
+    """What a server cannot restore, for the log."""
     for id, kind, priority in (
         ("changes", "work under way", "essential"), ("notes", "related notes", "recommended"),
         ("files", "related files", "expanded"),
     ):  # fmt: skip
         yield Candidate(id, kind, priority, missing=NO_TREE)
-    for id in wanted:
+    for id in notes:
         yield Candidate(
             f"note/{id}", "requested notes", "recommended", note=id, missing=f"missing: {NO_TREE}"
         )
@@ -235,38 +227,39 @@ def _candidate(
     return Candidate(id, kind, priority, title, pieces_of(redact(text)), trust, value, note)
 
 
-# -- the work under way
+# -- work under way
 
 
-def _changes(known: Gathered) -> Iterator[Candidate]:
-    """What is uncommitted, what this work touched first."""
-    if repository.find(known.root) is None:
+def _changes(sources: RestorationSources) -> Iterator[Candidate]:
+    """Uncommitted changes, those of this work first."""
+    if repository.find(sources.root) is None:
         return
-    found = known.changes()
-    mine = _edited(known)
-    for at, one in enumerate(sorted(found.files, key=lambda one: (mine.get(one.path, 10**6), one.path))):
-        priority = "essential" if one.path in mine else "recent"
-        title = f"{one.path}{', a new file' if one.new else ', changed and not committed'}"
+    changes = sources.changes()
+    ranks = _edited(sources)
+    ranked = sorted(changes.files, key=lambda file: (ranks.get(file.path, 10**6), file.path))
+    for index, file in enumerate(ranked):
+        priority = "essential" if file.path in ranks else "recent"
+        title = f"{file.path}{', a new file' if file.new else ', changed and not committed'}"
         yield _candidate(
-            f"change/{one.path}", "work under way", priority, title, one.text, "data", 1 / (1 + at / 20)
+            f"change/{file.path}", "work under way", priority, title, file.text, "data", 1 / (1 + index / 20)
         )
-    if found.cut:
-        yield Candidate("changes", "work under way", "essential", missing="git did not tell all in time")
+    if changes.cut:
+        yield Candidate("changes", "work under way", "essential", missing="git did not finish in time")
 
 
-def _edited(known: Gathered) -> dict[str, int]:
-    """Files that the last run edited, and the focus: path to rank."""
-    found: dict[str, None] = {}
-    if known.state is not None and known.state.focus.file:
-        found[known.state.focus.file] = None
-    for digest in known.digests[:1]:
+def _edited(sources: RestorationSources) -> dict[str, int]:
+    """The file in focus and those that the last run edited, with their ranks."""
+    paths: dict[str, None] = {}
+    if sources.state is not None and sources.state.focus.file:
+        paths[sources.state.focus.file] = None
+    for digest in sources.digests[:1]:
         for path, use in sorted(digest.files.items(), key=lambda pair: -pair[1].edited):
             if use.edits:
-                found[_within(path, digest.cwd, known.root)] = None
-    return {path: at for at, path in enumerate(found)}
+                paths[_relative(path, digest.cwd, sources.root)] = None
+    return {path: rank for rank, path in enumerate(paths)}
 
 
-def _within(path: str, cwd: str, root: Path) -> str:
+def _relative(path: str, cwd: str, root: Path) -> str:
     full = Path(path) if path.startswith("/") else Path(cwd or root) / path
     try:
         return full.relative_to(root).as_posix()
@@ -275,7 +268,7 @@ def _within(path: str, cwd: str, root: Path) -> str:
 
 
 def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
-    """Checks that fail, with what they said."""
+    """Failing checks with their output."""
     from ...core import event_kinds as ev
     from ...core.features.events import CheckRan
     from ...effects.files.check_outputs import Outputs
@@ -291,80 +284,77 @@ def _failing(workspace: Workspace, state: SessionState) -> Iterator[Candidate]:
             events = workspace.store.read(stream_of(state.id), after=ran.version - 1, limit=1)
             body = ev.read_body(events[0]) if events else None
             if isinstance(body, CheckRan) and body.output and workspace.sees_tree:
-                kept = outputs.read(body.output)
-                text = (
-                    _end(kept.decode("utf-8", "replace"))
-                    if kept is not None
-                    else f"{text}\n(the output is gone)"
-                )
+                output = outputs.read(body.output)
+                gone = f"{text}\n(the output is gone)"
+                text = _end(output.decode("utf-8", "replace")) if output is not None else gone
             name = f"check/{id}/{check.hash[:8]}"
             yield _candidate(name, "failing checks", "essential", f"feature {id}: {ran.first}", text)
 
 
 def _end(text: str) -> str:
-    """The end of an output: there it says what failed."""
+    """The end of an output, where it says what failed."""
     return text if len(text) <= OUTPUT_CHARS else text[-OUTPUT_CHARS:].partition("\n")[2]
 
 
-def _decided(state: SessionState, most: int) -> Iterator[Candidate]:
-    """The newest decisions, of the last days."""
+def _decided(state: SessionState, limit: int) -> Iterator[Candidate]:
+    """The newest decisions of the last ``DECISION_DAYS``."""
     since = (datetime.now(UTC) - timedelta(days=DECISION_DAYS)).isoformat().replace("+00:00", "Z")
-    recent = [one for one in reversed(list(state.decisions)) if not one.at or one.at >= since][:most]
-    for at, one in enumerate(recent):
-        text = f"{one.text} (because {one.why})" if one.why else one.text
-        trust = "yours" if one.actor in ("", "user") else "agent"
-        title = f"decided {one.at[:10]} by {one.actor or 'user'}"
-        id = f"decision/{hashlib.sha256(one.text.encode()).hexdigest()[:8]}"
-        yield _candidate(id, "decisions", "essential", title, text, trust, 1 / (1 + at / 20))
+    recent = [d for d in reversed(list(state.decisions)) if not d.at or d.at >= since][:limit]
+    for index, decision in enumerate(recent):
+        text = f"{decision.text} (because {decision.why})" if decision.why else decision.text
+        trust = "yours" if decision.actor in ("", "user") else "agent"
+        title = f"decided {decision.at[:10]} by {decision.actor or 'user'}"
+        id = f"decision/{hashlib.sha256(decision.text.encode()).hexdigest()[:8]}"
+        yield _candidate(id, "decisions", "essential", title, text, trust, 1 / (1 + index / 20))
 
 
 # -- notes
 
 
-def _notes(workspace: Workspace, known: Gathered, wanted: tuple[str, ...]) -> Iterator[Candidate]:
-    library = known.library
+def _notes(sources: RestorationSources, wanted: tuple[str, ...]) -> Iterator[Candidate]:
+    library = sources.library
     seen: set[str] = set()
     for note in library.index_notes():
         seen.add(note.id)
         yield _note(library, note, "index notes", "essential", 0.95)
     for id in wanted:
-        yield from _asked(library, id, "requested notes", "recommended", 1.0, seen)
-    for id, value in _recommended(known.state):
-        yield from _asked(library, id, "recommended notes", "recommended", value, seen)
-    said = sorted(words(known.query), key=lambda word: (-len(word), word))[:WORDS_MAX]
-    for at, note in enumerate(library.matching(said, NOTES_MAX) if said else []):
+        yield from _note_by_id(library, id, "requested notes", "recommended", 1.0, seen)
+    for id, value in _recommended(sources.state):
+        yield from _note_by_id(library, id, "recommended notes", "recommended", value, seen)
+    longest = sorted(words(sources.query), key=lambda word: (-len(word), word))[:WORDS_MAX]
+    for index, note in enumerate(library.matching(longest, NOTES_MAX) if longest else []):
         if note.id not in seen:
             seen.add(note.id)
             kind = "playbooks" if "playbook" in note.path.lower() else "related notes"
-            yield _note(library, note, kind, "recommended", 0.8 / (1 + at / 10))
-    for id in _loaded_before(known.state):
-        yield from _asked(library, id, "notes loaded before", "expanded", 1.0, seen)
+            yield _note(library, note, kind, "recommended", 0.8 / (1 + index / 10))
+    for id in _loaded_before(sources.state):
+        yield from _note_by_id(library, id, "notes loaded before", "expanded", 1.0, seen)
 
 
 def _recommended(state: SessionState | None) -> list[tuple[str, float]]:
-    """The note in focus, those of open threads, and the five used most."""
+    """The note in focus, those of open threads, and the five most used, with their values."""
     if state is None:
         return []
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     if state.focus.note_id:
-        found[state.focus.note_id] = 1.0
+        values[state.focus.note_id] = 1.0
     for thread in state.threads.values():
         if thread.status == "in_progress":
-            found.update((id, 0.95) for id in thread.notes)
+            values.update((id, 0.95) for id in thread.notes)
     used = sorted(state.notes.items(), key=lambda pair: (-pair[1].count, pair[0]))[:NOTES_MAX]
-    for at, (id, _) in enumerate(used):
-        found.setdefault(id, 0.9 / (1 + at / 20))
-    return list(found.items())
+    for index, (id, _) in enumerate(used):
+        values.setdefault(id, 0.9 / (1 + index / 20))
+    return list(values.items())
 
 
 def _loaded_before(state: SessionState | None) -> list[str]:
     return sorted(state.notes, key=lambda id: (-state.notes[id].count, id)) if state else []
 
 
-def _asked(
+def _note_by_id(
     library: Library, id: str, kind: str, priority: str, value: float, seen: set[str]
 ) -> Iterator[Candidate]:
-    """A note by its id; a line in the log if there is none."""
+    """The note with this id; if there is none, a candidate that says so in the log."""
     if id in seen:
         return
     seen.add(id)
@@ -384,75 +374,61 @@ def _note(library: Library, note: ProjectNote, kind: str, priority: str, value: 
         return Candidate(
             f"note/{note.id}", kind, priority, note=note.id, missing="missing: it cannot be read"
         )
-    return _candidate(
-        f"note/{note.id}",
-        kind,
-        priority,
-        f"{note.title} ({note.path})",
-        body_of(text),
-        "data",
-        value,
-        note.id,
-    )
+    title = f"{note.title} ({note.path})"
+    return _candidate(f"note/{note.id}", kind, priority, title, body_of(text), "data", value, note.id)
 
 
 # -- memories
 
 
-def _recalled(workspace: Workspace, known: Gathered) -> list[tuple[str, str, str]]:
-    """(id, text, trust) of the memories that bear on the work; by full text unless a model is set."""
+def _recalled(workspace: Workspace, sources: RestorationSources) -> list[tuple[str, str, str]]:
+    """Id, text and trust of the memories about the work; by full-text search unless an embedder is set."""
+    state, digests = sources.state, sources.digests
     try:
-        found = relevant_memories(workspace, known.state, known.digests, most=MEMORIES_MAX, with_model=True)
+        recalled = relevant_memories(workspace, state, digests, limit=MEMORIES_MAX, with_model=True)
     except (SegueError, OSError):
         return []
-    return [(one.id, one.content, _trust(one.memory.trust)) for one in found]
+    return [(result.id, result.content, _trust(result.memory.trust)) for result in recalled]
 
 
 def _trust(trust: str) -> str:
     return {"user": "yours", "agent": "agent"}.get(trust, "data")
 
 
-def _strategies(workspace: Workspace, known: Gathered, seen: set[str]) -> Iterator[Candidate]:
-    query = known.query
-    if not query:
+def _strategies(workspace: Workspace, sources: RestorationSources, seen: set[str]) -> Iterator[Candidate]:
+    if not sources.query:
         return
     try:
-        found = memory_service(workspace, with_model=True).playbook(query, top_k=PLAYBOOKS_MAX)
+        strategies = memory_service(workspace, with_model=True).playbook(sources.query, top_k=PLAYBOOKS_MAX)
     except (SegueError, OSError):
         return
-    for one in found:
-        if one.id not in seen and not one.quoted:
-            title = f"playbook {one.id}"
+    for strategy in strategies:
+        if strategy.id not in seen and not strategy.quoted:
+            id, title, trust = strategy.id, f"playbook {strategy.id}", _trust(strategy.memory.trust)
             yield _candidate(
-                f"playbook/{one.id}",
-                "playbooks",
-                "recommended",
-                title,
-                one.content,
-                _trust(one.memory.trust),
-                0.85,
+                f"playbook/{id}", "playbooks", "recommended", title, strategy.content, trust, 0.85
             )
 
 
-# -- the code around
+# -- related code
 
 
-def _related(known: Gathered) -> Iterator[Candidate]:
-    """Files that the edited ones refer to: what they declare."""
+def _related(sources: RestorationSources) -> Iterator[Candidate]:
+    """Outlines of the files that the edited ones refer to."""
     from ...effects.related import outline, references
 
-    edited = list(_edited(known))[:RELATED_MAX]
-    told: dict[str, str] = {}
+    edited = list(_edited(sources))[:RELATED_MAX]
+    referrers: dict[str, str] = {}
     for path in edited:
-        for other in references(known.root, path):
+        for other in references(sources.root, path):
             if other not in edited:
-                told.setdefault(other, path)
-        if len(told) >= RELATED_MAX:
+                referrers.setdefault(other, path)
+        if len(referrers) >= RELATED_MAX:
             break
-    for at, (path, by) in enumerate(list(told.items())[:RELATED_MAX]):
-        text = outline(known.root, path)
+    for index, (path, referrer) in enumerate(list(referrers.items())[:RELATED_MAX]):
+        text = outline(sources.root, path)
         if text:
-            title = f"{path}, which {by} refers to: what it declares"
+            title = f"{path}, which {referrer} refers to: what it declares"
             yield _candidate(
-                f"file/{path}", "related files", "expanded", title, text, "data", 1 / (1 + at / 10)
+                f"file/{path}", "related files", "expanded", title, text, "data", 1 / (1 + index / 10)
             )

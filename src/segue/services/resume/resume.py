@@ -20,7 +20,7 @@ from ..runs.observed import runs_of
 from ..sessions.repository import Saved
 from ..workspace.open_session import make_current
 from ..workspace.session_handle import SessionHandle
-from .interruptions import Interruption, interrupt, notice
+from .interruptions import Interruption, interrupt, pause_if_idle
 from .restore import restore
 from .since import since
 from .working_state import Working, working
@@ -70,7 +70,7 @@ def resume(
     With a ``budget`` its context is restored, with these ``notes``; without one there is the brief. ``look``
     says whether the working state is wanted: focus, changes, agents and their processes."""
     workspace = session.workspace
-    with runs_of(workspace).one_look():
+    with runs_of(workspace).search_once():
         if budget is not None:
             budget_of(budget)  # a bad one is refused before anything is changed
         state = session.state
@@ -79,7 +79,7 @@ def resume(
         delta = _changes_since(session)
         if delta is not None and _went_on(session, delta.left):
             delta = None
-        timeout = notice(session)
+        timeout = pause_if_idle(session)
         found = working(session) if look else None
         saved = session.commit_trusted((do.Resume(),))
         make_current(workspace, session.id)
@@ -94,7 +94,7 @@ def resume(
 def switch(target: SessionHandle, *, budget: str, notes: Sequence[str] = ()) -> Switched:
     """Pause the current session and take up another one, with its context."""
     workspace = target.workspace
-    with runs_of(workspace).one_look():
+    with runs_of(workspace).search_once():
         budget_of(budget)
         state = target.state
         if state.status in OVER:
@@ -119,7 +119,7 @@ def take_up(target: SessionHandle) -> SessionHandle | None:
     before = SessionHandle(workspace, current) if is_other else None
     if before is not None and before.state.status == "active":
         interrupt(before, "user", f"switched to {target.id}")
-    notice(target)
+    pause_if_idle(target)
     target.commit_trusted((do.Resume(),))
     make_current(workspace, target.id)
     return before

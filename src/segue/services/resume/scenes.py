@@ -1,8 +1,8 @@
-"""Scenes, and where they are kept: a file for each session, and one for a tree without a session.
+"""Taking and storing scenes: a file for each session, and one for a working tree without a session.
 
-A scene is kept at every moment that may be the last: at a pause, when a run stops, when something is
-prepared. Only the newest counts. It is derived from nothing that is still there, so it is written
-whole or not at all; without one, ``since.py`` puts together what git remembers of that moment.
+A scene is stored whenever the present moment may be the last one: at a pause, when a run stops, when a
+manifest is prepared. Only the newest counts. It cannot be made again later, so it is written whole or not at
+all; without one, ``since.py`` derives what it can from git.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ OWNER = "project"
 
 
 def folder_of(workspace: Workspace) -> Path:
-    """Where what is prepared for this project stands: named after it, and after its key if that is taken."""
+    """The folder of this project's manifests: named after the project, and after its key if that name is
+    taken."""
     import hashlib
 
     key, _ = workspace.working_tree.project_key(workspace.settings)
@@ -49,7 +50,7 @@ def folder_of(workspace: Workspace) -> Path:
 
 
 def own_folder(workspace: Workspace) -> Path:
-    """The same, made ours."""
+    """The same folder, created and marked as this project's."""
     folder = folder_of(workspace)
     if not (folder / OWNER).is_file():
         key, _ = workspace.working_tree.project_key(workspace.settings)
@@ -58,22 +59,22 @@ def own_folder(workspace: Workspace) -> Path:
 
 
 def path_of(workspace: Workspace, session: str) -> Path:
-    """The scene of a session, or of the working tree."""
+    """The file of the scene of a session, or of the working tree if there is none."""
     name = clean_name(session) if session else f"tree-{stream_of_tree(workspace.working_tree.root)}"
     return workspace.home.scenes / f"{name}.json"
 
 
-def take(
+def take_scene(
     workspace: Workspace, state: SessionState | None, *, reason: str = "", digests: Sequence[RunDigest] = (),
     seconds: float = effect.TIME_SECONDS, seen: Scene | None = None, begun: effect.SceneQuery | None = None,
 ) -> Scene:  # fmt: skip
-    """The world now, or as it was ``seen`` just now, with what this work is about."""
+    """The scene now, or the one ``seen`` just now, with the focus, notes and files of this work."""
     root = workspace.working_tree.root
-    found = seen or look(workspace, seconds, begun)
+    scene = seen or look(workspace, seconds, begun)
     mask = workspace.repository.mask
     focus = effect.focus_of(root, state.focus.file, state.focus.position) if state else None
     return replace(
-        found,
+        scene,
         reason=mask(reason) if mask else reason,
         session=state.id if state else "",
         version=state.version if state else 0,
@@ -84,14 +85,14 @@ def take(
 
 
 def notes_outside(workspace: Workspace) -> dict[str, str]:
-    """Notes that no look at the tree sees."""
+    """The hashes of notes that are outside the working tree."""
     from .notes import library_of
 
     return library_of(workspace).outside()
 
 
 def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None = None) -> Scene:
-    """The world around this project, without the data folder."""
+    """The bare scene of the working tree, ignoring the data folder."""
     return effect.look(
         workspace.working_tree.root,
         seconds=seconds,
@@ -102,12 +103,12 @@ def look(workspace: Workspace, seconds: float, begun: effect.SceneQuery | None =
 
 
 def cache_of(workspace: Workspace) -> Path:
-    """What was read of a tree without git; features use the same."""
+    """The cache of hashes for a tree without git, which features use as well."""
     return workspace.home.evidence / "trees" / f"{stream_of_tree(workspace.working_tree.root)}.tree"
 
 
 def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]) -> tuple[str, ...]:
-    """The files that this work read or changed, changed ones first, from the top of the tree."""
+    """The files that this work read or changed, the changed ones first, relative to the root."""
     names: dict[str, None] = {}
     if state is not None:
         names.update((file, None) for file, _ in state.changes)
@@ -123,8 +124,8 @@ def touched(root: Path, state: SessionState | None, digests: Sequence[RunDigest]
     return tuple(names)[:TOUCHED_MAX]
 
 
-def keep(workspace: Workspace, scene: Scene) -> Path:
-    """Make a scene the newest of its session."""
+def store_scene(workspace: Workspace, scene: Scene) -> Path:
+    """Store a scene in the place of its session's last one."""
     workspace.pause_file.check()
     path = path_of(workspace, scene.session)
     trip("scene.keep.before")
@@ -133,8 +134,8 @@ def keep(workspace: Workspace, scene: Scene) -> Path:
     return path
 
 
-def kept(workspace: Workspace, session: str) -> Scene | None:
-    """The newest scene of a session, or of the tree; None if there is none that can be read."""
+def stored_scene(workspace: Workspace, session: str) -> Scene | None:
+    """The stored scene of a session, or of the working tree; None if there is none that can be read."""
     try:
         return decode(path_of(workspace, session).read_bytes())
     except OSError:
@@ -142,7 +143,8 @@ def kept(workspace: Workspace, session: str) -> Scene | None:
 
 
 def state_of(workspace: Workspace, session: SessionHandle | str | None) -> SessionState | None:
-    """The session that is meant; without one, the current one if it is not over; None if there is none."""
+    """The state of a session, or of the current one if it is open; None if there is none. Raises
+    UnknownSession for one that was named."""
     try:
         if session is None or isinstance(session, str):
             state = find_session(workspace, session or "").state

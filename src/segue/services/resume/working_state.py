@@ -1,13 +1,16 @@
-"""Where the work was, as the world is now: the position in focus, open ends, uncommitted changes, agents.
+"""The working state of a session: the position in focus, open threads and questions, uncommitted changes,
+agents.
 
-What the session declares is compared with files, git and processes; nothing is written. A line in focus is
-found again by the lines around it, also if the file was edited or renamed since.
+What the session declares is compared with files, git and processes; nothing is written. The line in focus is
+found again by the lines around it, even if the file was edited or renamed since.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ...core.base.values import Value, parse_digits
 from ...core.resume.changes import FileChange
@@ -28,7 +31,7 @@ OPEN_MAX = 50
 
 
 class FocusNow(Value):
-    """A place, then and now."""
+    """The position in focus, then and now."""
 
     file: str = ""
     position: str = ""
@@ -37,13 +40,13 @@ class FocusNow(Value):
     file_then: str = ""
     position_then: str = ""
     exact: bool | None = None
-    """True: the very line; False: the line is gone, and this is where it would be; None: not known."""
+    """True if it is the same line, False if that is gone and this is where it would be, None if unknown."""
     text: str = ""
-    """What stands there now, masked."""
+    """The line as it is now, masked."""
 
 
 class OpenThread(Value):
-    """A line of thought that is not ended."""
+    """A thread that is not finished."""
 
     topic: str
     status: str
@@ -52,16 +55,16 @@ class OpenThread(Value):
 
 
 class ChangeNow(Value):
-    """A change that was not committed, and what git says of it now."""
+    """A change that was uncommitted, and what git says about it now."""
 
     file: str
     type: str
     now: str
-    """uncommitted, or clean: committed or discarded, `segue since` says which."""
+    """uncommitted, clean (committed or discarded: `segue since` says which), or not known."""
 
 
 class AgentNow(Value):
-    """A named agent, and whether its process and its memory are there."""
+    """A named agent, and whether its process and its working memory exist."""
 
     name: str
     active: bool
@@ -75,7 +78,7 @@ class AgentNow(Value):
     last_run: str = ""
     last_topic: str = ""
     state_bytes: int = 0
-    """Of the state that the agent saved."""
+    """The size of the state that the agent saved."""
 
 
 class Working(Value):
@@ -90,38 +93,38 @@ class Working(Value):
 
 
 def working(session: SessionHandle) -> Working:
-    """Look."""
+    """The working state of a session as it is now."""
     workspace, state = session.workspace, session.state
-    kept = scenes.kept(workspace, session.id)
+    scene = scenes.stored_scene(workspace, session.id)
     now = effect.look(workspace.working_tree.root, seconds=2.0, skip=(workspace.home.path,), hashes=False)
-    threads = sorted(state.threads.values(), key=lambda one: (one.status != "in_progress", one.last_activity))
+    threads = sorted(state.threads.values(), key=lambda t: (t.status != "in_progress", t.last_activity))
     return Working(
         session=session.id,
-        focus=_focus(workspace, state, kept),
+        focus=_focus(workspace, state, scene),
         threads=tuple(
-            OpenThread(one.topic, one.status, one.last_activity, one.notes)
-            for one in threads
-            if one.status not in ("done", "closed", "ended", "resolved", "completed")
+            OpenThread(thread.topic, thread.status, thread.last_activity, thread.notes)
+            for thread in threads
+            if thread.status not in ("done", "closed", "ended", "resolved", "completed")
         )[:OPEN_MAX],
-        questions=tuple(one.text for one in state.questions if not one.answer)[:OPEN_MAX],
-        changes=tuple(_changes(state, kept, now)),
+        questions=tuple(question.text for question in state.questions if not question.answer)[:OPEN_MAX],
+        changes=tuple(_changes(state, scene, now)),
         agents=tuple(_agent(name, state) for name in state.agents),
     )
 
 
-def _focus(workspace: Workspace, state: SessionState, kept: Scene | None) -> FocusNow:
+def _focus(workspace: Workspace, state: SessionState, scene: Scene | None) -> FocusNow:
     focus = state.focus
     file, position = focus.file, focus.position
     now = FocusNow(file, position, focus.note_id, focus.note_title, file, position)
     if not file:
         return now
     root = workspace.working_tree.root
-    held = kept.focus if kept and kept.focus and (kept.focus.file == file) else None
-    same = held is not None and _position(held) == position
-    if not (root / file).is_file() and kept is not None:
-        renamed = _renamed(kept, root, file)
+    anchor = scene.focus if scene and scene.focus and (scene.focus.file == file) else None
+    same = anchor is not None and _position(anchor) == position
+    if not (root / file).is_file() and scene is not None:
+        renamed = _renamed(scene, root, file)
         if not renamed:
-            return FocusNow(file, position, focus.note_id, focus.note_title, file, position, False)
+            return replace(now, exact=False)
         file = renamed
     if is_kept_out(root / file):
         return now
@@ -129,35 +132,16 @@ def _focus(workspace: Workspace, state: SessionState, kept: Scene | None) -> Foc
         body = (root / file).read_bytes()
     except OSError:
         return now
-    if held is None or not same:
-        number = position.partition(":")[0]
-        line = max(0, parse_digits(number))
-        return FocusNow(
-            file,
-            position,
-            focus.note_id,
-            focus.note_title,
-            focus.file,
-            position,
-            None,
-            _text(workspace, body, line),
-        )
-    line, exact = moved(held, body)
-    place = f"{line}:{held.rest}" if held.rest else str(line)
-    return FocusNow(
-        file,
-        place,
-        focus.note_id,
-        focus.note_title,
-        focus.file,
-        position,
-        exact,
-        _text(workspace, body, line),
-    )
+    if anchor is None or not same:
+        line = max(0, parse_digits(position.partition(":")[0]))
+        return replace(now, file=file, text=_text(workspace, body, line))
+    line, exact = moved(anchor, body)
+    present = _position(replace(anchor, line=line))
+    return replace(now, file=file, position=present, exact=exact, text=_text(workspace, body, line))
 
 
-def _position(held: Anchor) -> str:
-    return f"{held.line}:{held.rest}" if held.rest else str(held.line)
+def _position(anchor: Anchor) -> str:
+    return f"{anchor.line}:{anchor.rest}" if anchor.rest else str(anchor.line)
 
 
 def _text(workspace: Workspace, body: bytes, line: int) -> str:
@@ -170,27 +154,27 @@ def _text(workspace: Workspace, body: bytes, line: int) -> str:
     return text.strip()[:200]
 
 
-def _renamed(kept: Scene, root: Path, file: str) -> str:
-    """Where a file is now that was renamed since."""
+def _renamed(scene: Scene, root: Path, file: str) -> str:
+    """The present path of a file that was renamed since; empty if there is none."""
     try:
-        changes: tuple[FileChange, ...] = Way(kept, root, seconds=2.0).history().changes
+        changes: tuple[FileChange, ...] = Way(scene, root, seconds=2.0).history().changes
     except (SegueError, OSError):
         return ""
-    found = {one.source: one.path for one in changes if one.kind == "renamed"}
-    if file in found:
-        return found[file]
+    renamed = {change.source: change.path for change in changes if change.kind == "renamed"}
+    if file in renamed:
+        return renamed[file]
     now = effect.look(root, seconds=2.0, hashes=False)
-    return {one.source: one.path for one in now.dirty if one.source}.get(file, "")
+    return {change.source: change.path for change in now.dirty if change.source}.get(file, "")
 
 
-def _changes(state: SessionState, kept: Scene | None, now: Scene) -> list[ChangeNow]:
-    here = {one.path for one in now.dirty}
+def _changes(state: SessionState, scene: Scene | None, now: Scene) -> list[ChangeNow]:
+    dirty = {change.path for change in now.dirty}
     then: dict[str, str] = dict(state.changes)
-    if kept is not None:
-        then |= {one.path: one.kind for one in kept.dirty if one.path not in then}
-    word = "not known" if now.cut or not now.git else ""
+    if scene is not None:
+        then |= {change.path: change.kind for change in scene.dirty if change.path not in then}
+    unknown = "not known" if now.cut or not now.git else ""
     return [
-        ChangeNow(file, kind, word or ("uncommitted" if file in here else "clean"))
+        ChangeNow(file, kind, unknown or ("uncommitted" if file in dirty else "clean"))
         for file, kind in sorted(then.items())
     ]
 

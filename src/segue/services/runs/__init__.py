@@ -1,4 +1,2 @@
-"""Runs, done: finding them, reading them, choosing one, keeping them.
-
-``segue sync`` is ``sync.py``.
-"""
+"""Runs of agents: finding and reading their transcripts, choosing one, and keeping what they say (`segue
+sync`)."""

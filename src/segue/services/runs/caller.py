@@ -1,8 +1,8 @@
-"""Which run asks, and for which session: for a server that an agent started.
+"""Finding the run that started this process, and its session; used by a server that an agent started.
 
-The agent's environment says it, or the agent's process is our ancestor: its registry names the process, or it
-has the transcript open, or the program is the agent's and wrote a transcript since it began. A run
-that no session knows yet is taken in first.
+The agent's environment names the run, or the agent's process is an ancestor of ours: its registry names that
+process, it has the transcript open, or it is the agent's program and has written a transcript since it began.
+A run without a session is synced first.
 """
 
 from __future__ import annotations
@@ -26,51 +26,52 @@ if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
     from .discovery import RunFinder
 
-_LOOKS_MAX = 64
+_RUNS_MAX = 64
 
 
 class Caller(Value):
-    """Who asks; each is empty where it cannot be told."""
+    """The agent, run and session that started this process; each is empty if it is unknown."""
 
     agent: str = ""
     run: str = ""
     session: str = ""
 
 
-def asker(workspace: Workspace) -> Caller:
-    """The run that asks, and its session."""
-    given = workspace.environment.get("SEGUE_SESSION", "")
-    capture = runs_of(workspace).capture()
-    runs = islice(capture.found(), _LOOKS_MAX)
-    found = next((one for one in runs if not one.parent and capture.asks(one)), None)
+def find_caller(workspace: Workspace) -> Caller:
+    """The agent, run and session that started this process."""
+    named = workspace.environment.get("SEGUE_SESSION", "")
+    finder = runs_of(workspace).finder()
+    runs = islice(finder.found(), _RUNS_MAX)
+    found = next((run for run in runs if not run.parent and finder.is_caller(run)), None)
     if found is None:
         name, began = parent_agent()
-        found = _written_since(capture, name, began) if name else None
+        found = _written_since(finder, name, began) if name else None
         if found is None:
-            return Caller(name, session=given)
-    return Caller(found.agent, found.native, given or _session(workspace, capture, found))
+            return Caller(name, session=named)
+    return Caller(found.agent, found.native, named or _session(workspace, finder, found))
 
 
 def parent_agent() -> tuple[str, float]:
-    """The agent whose program is the nearest of our ancestors, and when that process began."""
+    """The agent whose program is our nearest ancestor, and when that process began; ("", 0.0) if there is
+    none."""
     programs = {
-        launcher.command: one.name for one in agents() if (launcher := getattr(one, "launcher", None))
+        launcher.command: agent.name for agent in agents() if (launcher := getattr(agent, "launcher", None))
     }
     for pid in ancestors(os.getpid())[1:]:
-        for word in command_of(pid)[:2]:  # an interpreter, maybe, and its program
+        for word in command_of(pid)[:2]:  # the program, possibly after its interpreter
             name = programs.get(os.path.basename(word).removesuffix(".js"), "")
             if name:
                 return name, began_at(pid)
     return "", 0.0
 
 
-def _written_since(capture: RunFinder, agent: str, began: float) -> Found | None:
-    newest = newest_run(capture, agent=agent)
+def _written_since(finder: RunFinder, agent: str, began: float) -> Found | None:
+    newest = newest_run(finder, agent=agent)
     return newest if newest is not None and newest.changed >= began else None
 
 
-def _session(workspace: Workspace, capture: RunFinder, found: Found) -> str:
-    row = capture.row(found)
+def _session(workspace: Workspace, finder: RunFinder, found: Found) -> str:
+    row = finder.row(found)
     if row is not None and row.session:
         return row.session
     if workspace.pause_file.in_force():
@@ -82,5 +83,5 @@ def _session(workspace: Workspace, capture: RunFinder, found: Found) -> str:
             sync(workspace, paths=[Path(found.path)], shares=True)
     except SegueError:
         return ""
-    row = capture.row(found)
+    row = finder.row(found)
     return row.session if row is not None else ""

@@ -1,9 +1,9 @@
-"""How far a transcript was read, kept so that only what was added is read the next time.
+"""Cursors: how far transcripts were read, so that only what was added is read the next time.
 
-The cursor saves time and is never needed: a digest of another format, a file that was rewritten or cut
-off, or a doubt of any kind means reading from the start, with the same outcome. A file is taken for the
-same one if it is not shorter than before and the bytes before the cursor are the same. What is stored is not
-compressed: texts in it can be found and erased like any other.
+A cursor only saves time. A digest of another format, a file that was rewritten or truncated, or any doubt
+means reading from the start, with the same result. A file counts as the same one if it is not shorter than
+before and the bytes before the cursor are unchanged. The stored form is not compressed, so that texts in it
+can be found and erased.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from .read_transcript import Reading
 FORMAT = 1
 CHECK_BYTES = 4096
 SETTLED_SECONDS = 3600.0
-"""A conversation in a database that has not changed for so long is not read again because others did."""
+"""After so long without a change, a conversation in a database is not read again when others change."""
 
 
 class FileStamp(msgspec.Struct, array_like=True, frozen=True):
-    """What a file looked like; of a conversation in several files, what they all looked like."""
+    """Size, time and inode of a file; ``beside`` stands for the other files of the same conversation."""
 
     size: int = 0
     mtime_ns: int = 0
@@ -54,11 +54,11 @@ class StoredReading(msgspec.Struct, array_like=True):
     check: bytes
 
 
-_kept = msgpack_decoder(StoredReading)
+_decoder = msgpack_decoder(StoredReading)
 
 
 def stamp_of(found: Found, agent: Agent) -> FileStamp:
-    """What the transcript looks like now; without opening it."""
+    """The stamp of a transcript now, without opening it; an empty one if the file is gone."""
     try:
         stat = os.stat(found.path)
     except OSError:
@@ -72,7 +72,7 @@ def stamp_of(found: Found, agent: Agent) -> FileStamp:
 
 
 def is_unchanged(then: FileStamp, now: FileStamp, agent: Agent) -> bool:
-    """Whether there is nothing new to read, as far as can be told without opening the file."""
+    """Whether there is nothing new to read, judged without opening the file."""
     if then == now and now.inode:
         return True
     settled = agent.form == "database" and time.time() - now.beside / 1e6 > SETTLED_SECONDS
@@ -80,8 +80,8 @@ def is_unchanged(then: FileStamp, now: FileStamp, agent: Agent) -> bool:
 
 
 def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) -> bytes:
-    """A hash of the last bytes before the cursor; empty if they cannot be read, or are no longer those
-    that were: then the file was rewritten while it was read, and is read anew the next time."""
+    """A hash of the last bytes before the cursor; empty if they cannot be read, or if the file was rewritten
+    while it was read. It is read from the start the next time then."""
     try:
         with open(path, "rb") as file:
             start = max(0, offset - CHECK_BYTES)
@@ -97,45 +97,46 @@ def check_of(path: str, offset: int, seen: Mapping[int, bytes] | None = None) ->
 
 
 def packed(reading: Reading, stamp: FileStamp, agent: Agent) -> bytes:
-    """A reading to be stored."""
+    """A reading in its stored form."""
     check = check_of(reading.path, reading.offset, reading.seen) if agent.form == "lines" else b""
-    kept = StoredReading(
+    stored = StoredReading(
         FORMAT, reading.agent, reading.path, reading.native, reading.offset, reading.kept,
         encode(reading.digest), reading.malformed, reading.skipped, reading.torn, stamp, check,
     )  # fmt: skip
-    return msgspec.msgpack.encode(kept)
+    return msgspec.msgpack.encode(stored)
 
 
 def unpacked(body: bytes | None) -> StoredReading | None:
-    """A stored reading; None if there is none that this version can use."""
+    """A stored reading; None if there is none or this version cannot use it."""
     if not body:
         return None
     try:
-        kept = _kept.decode(body)
+        stored = _decoder.decode(body)
     except (UnicodeDecodeError, msgspec.DecodeError):
         return None
-    return kept if kept.format == FORMAT else None
+    return stored if stored.format == FORMAT else None
 
 
-def reading_of(kept: StoredReading) -> Reading | None:
-    """The reading itself; None if its digest is of another format."""
-    digest = decode(kept.digest)
+def reading_of(stored: StoredReading) -> Reading | None:
+    """The reading, ready to be continued; None if its digest is of another format."""
+    digest = decode(stored.digest)
     if digest is None:
         return None
     return Reading(
-        kept.agent, kept.path, kept.native, kept.offset, kept.kept, digest, kept.malformed, kept.skipped,
-        kept.torn,
+        stored.agent, stored.path, stored.native, stored.offset, stored.kept, digest, stored.malformed,
+        stored.skipped, stored.torn,
     )  # fmt: skip
 
 
-def goes_on(kept: StoredReading, now: FileStamp, agent: Agent) -> bool:
-    """Whether the file is still the one that was read, with more behind the cursor or nothing."""
-    if agent.form != "lines" or kept.stamp.inode != now.inode or now.size < kept.offset:
+def is_continued(stored: StoredReading, now: FileStamp, agent: Agent) -> bool:
+    """Whether the file is still the one that was read, so that reading can continue at the cursor."""
+    if agent.form != "lines" or stored.stamp.inode != now.inode or now.size < stored.offset:
         return False
-    return bool(kept.check) and check_of(kept.path, kept.offset) == kept.check
+    return bool(stored.check) and check_of(stored.path, stored.offset) == stored.check
 
 
 def masked(body: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """A stored reading with its texts changed; each keeps its length, so nothing moves."""
+    """A stored reading with texts replaced; empty if ``change`` did not keep the length, which moves
+    fields."""
     changed = change(body)
     return changed if len(changed) == len(body) else b""

@@ -1,9 +1,9 @@
-"""Which runs there are in a project, whichever agent made them, and what each of them says.
+"""Finding the runs of a project, whichever agent made them, and reading what each of them says.
 
-Looking needs no store and makes none; where there is one, it saves opening files (its index of known
-transcripts, and the cursors) and brings back what the agent has deleted (the archive), or what an agent on
-another machine wrote (copies in a store that machines share). No more files are opened than the agents'
-discovery opens. Which of the runs is meant, ``select.py`` says.
+No store is needed. Where there is one, its index of transcripts and its cursors save opening files, the
+archive supplies transcripts that an agent has deleted, and copies in a shared store those of other machines.
+No more files are opened than the agents' own discovery opens. Which of the runs is meant is decided in
+``select.py``.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from .read_transcript import Clean, Reading, read, read_on, unreadable
 from .run import key_of, run_in
 
 ASKING_SECONDS = 120.0
-"""A call that asked us was written at most so long ago."""
+"""How old the call of this very command can be in the transcript that gave it."""
 _TAIL_BYTES = 65_536
 _SEGUE = regex(r"(?:^|[\s;&|(/])segue\s")
-_AHEAD = 32
+_LOOKAHEAD = 32
 
 
 class TranscriptCopies(Protocol):
@@ -59,22 +59,22 @@ class RunFinder:
         self.runs = runs
         self.archive = archive
         self.copies = copies
-        """Copies in a store that machines share."""
+        """Copies of transcripts in a shared store."""
         self.everywhere = everywhere
         self.host = host_name()
-        self._seen: list[Found] | None = None
+        self._cached: list[Found] | None = None
         self._rest: Iterator[Found] = iter(())
         self._readings: dict[str, Reading] = {}
-        self.told: dict[str, RunDigest] = {}
-        """Masked digests, while it remembers."""
+        self.digests: dict[str, RunDigest] = {}
+        """A cache of masked digests, used while ``remembers`` is set."""
         self.faults: list[SegueError] = []
-        """What agents could not tell us."""
+        """Errors of agents whose transcripts could not be looked for or read."""
 
     # -- discovery -----------------------------------------------------------------------------
 
     @cached_property
-    def where(self) -> SearchScope:
-        """What the agents are asked."""
+    def scope(self) -> SearchScope:
+        """Where the agents look for transcripts."""
         repository = git.find(self.folder)
         trees = git.worktrees(repository) if repository else (self.folder,)
         roots = () if self.everywhere else tuple(dict.fromkeys((*trees, *(t.resolve() for t in trees))))
@@ -86,44 +86,44 @@ class RunFinder:
         )  # fmt: skip
 
     def found(self, agent: str = "") -> Iterator[Found]:
-        """The transcripts of the project, newest first, lazily; of one agent, or of all."""
-        if agent or self._seen is None:
+        """The transcripts of the project, of one agent or of all: lazily, the newest first."""
+        if agent or self._cached is None:
             chosen = [agent_of(agent)] if agent else list(agents())
-            return heapq.merge(*map(self._of, chosen), key=lambda one: -one.changed)
-        return self._again(self._seen)
+            return heapq.merge(*map(self._of, chosen), key=lambda found: -found.changed)
+        return self._replay(self._cached)
 
     @property
     def remembers(self) -> bool:
-        """Whether what was found and read is given again from memory."""
-        return self._seen is not None
+        """Whether transcripts and readings are cached."""
+        return self._cached is not None
 
     def remember(self) -> None:
-        """From now on, look for transcripts once; those asked for again are given from memory."""
-        if self._seen is None:
+        """Cache from now on which transcripts there are and what was read of them."""
+        if self._cached is None:
             self._rest = self.found()
-            self._seen = []
+            self._cached = []
 
-    def _again(self, seen: list[Found]) -> Iterator[Found]:
-        at = 0
+    def _replay(self, cached: list[Found]) -> Iterator[Found]:
+        index = 0
         while True:
-            if at == len(seen):
+            if index == len(cached):
                 following = next(self._rest, None)
                 if following is None:
                     return
-                seen.append(following)
-            yield seen[at]
-            at += 1
+                cached.append(following)
+            yield cached[index]
+            index += 1
 
     def _of(self, agent: Agent) -> Iterator[Found]:
-        """What an agent finds; one that fails costs its own runs, not those of others.
+        """The transcripts of an agent. If its discovery fails, only its own runs are missing.
 
-        An agent's order is nearly right (a resumed conversation may stand where it began), so a few
-        are looked at before the newest of them is given."""
+        An agent's order is nearly right (a resumed conversation may be listed where it began), so a few are
+        read ahead and the newest of them is yielded."""
         ahead: list[tuple[float, int, Found]] = []
         try:
-            for number, one in enumerate(agent.find(self.where)):
-                heapq.heappush(ahead, (-one.changed, number, one))
-                if len(ahead) > _AHEAD:
+            for number, found in enumerate(agent.find(self.scope)):
+                heapq.heappush(ahead, (-found.changed, number, found))
+                if len(ahead) > _LOOKAHEAD:
                     yield heapq.heappop(ahead)[2]
         except SegueError as fault:
             self.faults.append(fault)
@@ -137,19 +137,19 @@ class RunFinder:
         return self.runs.rows() if self.runs is not None else []
 
     def row(self, found: Found) -> RunRow | None:
-        """What the store knows of a run."""
+        """The row of a run in the store; None if there is none."""
         return self.runs.get(self.key(found)) if self.runs is not None else None
 
     def key(self, found: Found) -> str:
         return key_of(found.agent, found.native, found.path)
 
-    # -- who asks ------------------------------------------------------------------------------
+    # -- the caller ----------------------------------------------------------------------------
 
-    def asks(self, found: Found) -> bool:
-        """Is this the run, or a sub-agent of the run, in which this command was given?"""
+    def is_caller(self, found: Found) -> bool:
+        """Whether this is the run, or a sub-agent of the run, that gave the present command."""
         variables = traits_of(agent_of(found.agent)).conversation_variables
-        told = {self.environment.get(name, "") for name in variables} - {""}
-        if found.native in told or found.parent in told:
+        named = {self.environment.get(name, "") for name in variables} - {""}
+        if found.native in named or found.parent in named:
             return True
         if found.pid and found.pid in self._ancestors:
             return True
@@ -161,12 +161,13 @@ class RunFinder:
 
     @cached_property
     def _open(self) -> set[str]:
-        """Files that an ancestor has open; a database is no sign, all conversations are in it."""
-        found = set[str]().union(*map(open_files, self._ancestors))
-        return {path for path in found if not path.endswith(".db")}
+        """Files that an ancestor process has open; not databases, which hold all conversations of an
+        agent."""
+        paths = set[str]().union(*map(open_files, self._ancestors))
+        return {path for path in paths if not path.endswith(".db")}
 
     def _runs_us(self, found: Found) -> bool:
-        """Whether its last words are a command that runs us and has no result yet."""
+        """Whether the transcript ends with a command that runs Segue and has no result yet."""
         if found.sign in ("crashed", "ended") or time.time() - found.changed > ASKING_SECONDS:
             return False
         agent = agent_of(found.agent)
@@ -183,11 +184,11 @@ class RunFinder:
             return False
         return any(_SEGUE.search(f"{command} ") for command in waiting.values())
 
-    # -- what a run says -----------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------
 
     def reading(self, found: Found, clean: Clean | None = None) -> Reading:
-        """A run's reading: from the cursor on, from the start, or of a copy."""
-        if self._seen is None:
+        """A run as it was read: from the cursor on, from the start, or from a copy."""
+        if self._cached is None:
             return self._read(found, clean)
         key = self.key(found)
         if key not in self._readings:
@@ -204,7 +205,7 @@ class RunFinder:
             if kept is not None and known is not None:
                 if cursor.is_unchanged(kept.stamp, now, agent):
                     return known
-                if cursor.goes_on(kept, now, agent):
+                if cursor.is_continued(kept, now, agent):
                     return read_on(known, agent, clean)
             try:
                 return read(Path(found.path), agent, found.native, clean)
@@ -225,7 +226,7 @@ class RunFinder:
             yield from reader.read(record)
 
     def blocks(self, found: Found) -> Iterator[bytes]:
-        """The bytes of a transcript, or if it is gone of its copy: in the archive, or in the store."""
+        """The bytes of a transcript or, if it is gone, of its copy in the archive or in the store."""
         agent = agent_of(found.agent)
         if Path(found.path).exists():
             try:
@@ -240,20 +241,19 @@ class RunFinder:
         elif self.copies is not None and self.copies.has(key):
             yield from self.copies.read(key)
         else:
-            raise unreadable(Path(found.path), "it is gone, and no copy was kept")
+            raise unreadable(Path(found.path), "the file is gone, and no copy was kept")
 
     def _is_archived(self, found: Found) -> bool:
         return self.archive is not None and self.archive.find(self.key(found)) is not None
 
 
 class SentRunFinder(RunFinder):
-    """Runs as they were sent; nothing is looked for on this machine."""
+    """Finds runs only in the store of a server, to which they were sent: no agent works on that machine."""
 
     def found(self, agent: str = "") -> Iterator[Found]:
-        """None: no agent works here."""
         return iter(())
 
-    def asks(self, found: Found) -> bool:
+    def is_caller(self, found: Found) -> bool:
         return False
 
     def _read(self, found: Found, clean: Clean | None) -> Reading:
@@ -261,7 +261,7 @@ class SentRunFinder(RunFinder):
         kept = cursor.unpacked(row.reading) if row is not None else None
         reading = cursor.reading_of(kept) if kept is not None else None
         if reading is None:
-            raise unreadable(Path(found.path), "its digest was not sent, or in another form")
+            raise unreadable(Path(found.path), "its digest was not sent, or is in another format")
         return reading
 
     def blocks(self, found: Found) -> Iterator[bytes]:
@@ -269,14 +269,14 @@ class SentRunFinder(RunFinder):
 
 
 def found_of(row: RunRow) -> Found:
-    """A run that the store knows, as discovery would give it."""
+    """A run in the store, in the form in which discovery returns transcripts."""
     run = run_in(row)
     parent = run.parent if run is not None and run.side else ""
     return Found(row.agent, row.path, row.native, row.last, 0, row.cwd, parent)
 
 
 def read_blocks(blocks: Iterator[bytes], found: Found, agent: Agent) -> Reading:
-    """A reading of bytes that are not where the agent keeps them."""
+    """Read a transcript from bytes, wherever they are kept."""
     reading = Reading(agent.name, found.path, found.native)
     reader = agent.reader()
     if agent.form != "lines":

@@ -1,4 +1,4 @@
-"""What runs learnt the hard way, as memories: what failed and then went well, and what a model found."""
+"""Memories from runs: failures that were solved, and what a model found in a transcript."""
 
 from __future__ import annotations
 
@@ -24,55 +24,53 @@ WHY_CHARS = 600
 def from_run(
     workspace: Workspace, id: str = "", *, scope: str = "project"
 ) -> list[tuple[Memory | None, Remembered]]:
-    """Reflections from what failed in a run and then went well; the newest run if none is named."""
-
-    capture = runs_of(workspace).capture()
-    found = find_run(capture, id) if id else newest_other_run(capture)
-    digest = masked(final(capture.reading(found), agent_of(found.agent)))
-    wishes = [_wish(digest, failure, found.native, scope) for failure in digest.solved]
-    if not wishes:
-        return []
-    kept = memories_of(workspace).remember_many(wishes)
-    there = {
-        m.id: m
-        for m in memories_of(workspace).store.get([k.id for k in kept], memories_of(workspace).reader())
-    }
-    return [(there.get(one.id), one) for one in kept]
+    """Remember a reflection for each failure that was solved in a run, by default the newest."""
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, id) if id else newest_other_run(finder)
+    digest = masked(final(finder.reading(found), agent_of(found.agent)))
+    return _remembered(
+        workspace, [_reflection(digest, failure, found.native, scope) for failure in digest.solved]
+    )
 
 
 def from_claims(
     workspace: Workspace, run: str, model: str, claims: Sequence[Claim], *, scope: str = "project"
 ) -> list[tuple[Memory | None, Remembered]]:
-    """Reflections that a model found in a run and that its transcript bears out, as trusted as that."""
-    wishes = [
+    """Remember a reflection for each claim of a model that the run's transcript supports."""
+    return _remembered(workspace, [
         {
-            "content": one.text, "type": "reflection", "scope": scope, "trust": "transcript", "run": run,
+            "content": claim.text, "type": "reflection", "scope": scope, "trust": "transcript", "run": run,
             "source": f"a model ({model}) about run {run}",
-            "metadata": {"by": model, "kind": one.kind, "evidence": list(one.evidence), "voice": one.trust},
+            "metadata": {
+                "by": model, "kind": claim.kind, "evidence": list(claim.evidence), "voice": claim.trust,
+            },
         }
-        for one in claims
-    ]  # fmt: skip
-    if not wishes:
+        for claim in claims
+    ])  # fmt: skip
+
+
+def _remembered(
+    workspace: Workspace, reflections: list[dict[str, Any]]
+) -> list[tuple[Memory | None, Remembered]]:
+    if not reflections:
         return []
-    kept = memories_of(workspace).remember_many(wishes)
-    there = {
-        m.id: m
-        for m in memories_of(workspace).store.get([k.id for k in kept], memories_of(workspace).reader())
-    }
-    return [(there.get(one.id), one) for one in kept]
+    service = memories_of(workspace)
+    results = service.remember_many(reflections)
+    memories = {m.id: m for m in service.store.get([result.id for result in results], service.reader())}
+    return [(memories.get(result.id), result) for result in results]
 
 
-def _wish(digest: RunDigest, failure: Failure, run: str, scope: str) -> dict[str, Any]:
+def _reflection(digest: RunDigest, failure: Failure, run: str, scope: str) -> dict[str, Any]:
     why = " ".join(failure.why.split())[:WHY_CHARS]
-    between = [
+    changed = [
         path for path, use in digest.files.items() if use.edits and failure.at <= use.edited <= failure.solved
     ][-SOLVED_FILES_MAX:]
     times = f" {failure.count} times" if failure.count > 1 else ""
-    after = f" It went well after a change of {', '.join(between)}." if between else " It went well later."
+    after = f" It passed after {', '.join(changed)} changed." if changed else " It passed later."
     return {
         "content": f"`{failure.what}` failed{times}: {why or 'no reason was given'}.{after}",
         "type": "reflection", "scope": scope, "trust": "transcript", "run": run,
-        "error_pattern": why[:200], "correct_approach": f"change {', '.join(between)}" if between else "",
-        "file": between[-1] if between else "", "source": f"a run of {digest.native or run}",
-        "metadata": {"command": failure.what, "files": between},
+        "error_pattern": why[:200], "correct_approach": f"change {', '.join(changed)}" if changed else "",
+        "file": changed[-1] if changed else "", "source": f"a run of {digest.native or run}",
+        "metadata": {"command": failure.what, "files": changed},
     }  # fmt: skip

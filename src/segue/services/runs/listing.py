@@ -1,6 +1,6 @@
-"""Runs as they are listed: those on the disk as they stand now, and those that only we still have.
+"""Listing runs: those whose transcripts are on disk as they are now, and those that only Segue still has.
 
-Nothing here writes. What the store knows and has not changed is not read again.
+Nothing is written, and a transcript that has not changed since it was stored is not read again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from . import cursor
 from .discovery import RunFinder, found_of
 from .observed import runs_of
 from .read_transcript import final
-from .run import Run, facts_of, run_in, run_of, seen
+from .run import Run, facts_of, refreshed, run_in, run_of
 from .select import find_run
 
 if TYPE_CHECKING:
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 def list_runs(
     workspace: Workspace, *, agent: str = "", everywhere: bool = False, limit: int = 0
 ) -> list[Run]:
-    """The runs of a project, or of all, the newest first; those that cannot be read are left out."""
-    capture = runs_of(workspace).capture(everywhere=everywhere)
+    """The runs of the project, or of all, the newest first. Runs that cannot be read are left out."""
+    finder = runs_of(workspace).finder(everywhere=everywhere)
     archived = runs_of(workspace).archive.sessions()
     rows = {row.key: row for row in runs_of(workspace).runs.rows()}
     keys = set(workspace.working_tree.project_keys(workspace.settings))
     listed: dict[str, Run] = {}
-    for found in capture.found(agent):
+    for found in finder.found(agent):
         if limit and len(listed) >= limit:
             break
-        key = capture.key(found)
-        if key not in listed and (run := _as_it_stands(capture, found, key in rows)) is not None:
+        key = finder.key(found)
+        if key not in listed and (run := _present_run(finder, found, key in rows)) is not None:
             listed[key] = replace(run, archived=key in archived)
     for key, row in rows.items():
         run = run_in(row)
@@ -51,46 +51,47 @@ def list_runs(
     return newest[:limit] if limit else newest
 
 
-def _as_it_stands(capture: RunFinder, found: Found, known: bool) -> Run | None:
-    """A run from the store if nothing changed since, else from its transcript; None if that fails."""
-    row = capture.row(found) if known else None
+def _present_run(finder: RunFinder, found: Found, known: bool) -> Run | None:
+    """A run from the store if its transcript has not changed, else from the transcript; None if that
+    fails."""
+    row = finder.row(found) if known else None
     facts = facts_of(row) if row is not None else None
     agent = agent_of(found.agent)
     now = time.time()
     if facts is not None and cursor.is_unchanged(facts.stamp, cursor.stamp_of(found, agent), agent):
-        return seen(facts.run, found, now=now)
+        return refreshed(facts.run, found, now=now)
     try:
-        reading = capture.reading(found)
+        reading = finder.reading(found)
     except SegueError as fault:
-        capture.faults.append(fault)
+        finder.faults.append(fault)
         return facts.run if facts is not None else None
-    run = run_of(found, reading, final(reading, agent), host=capture.host, now=now)
+    run = run_of(found, reading, final(reading, agent), host=finder.host, now=now)
     if row is None:
         return run
     return replace(run, project=row.project, session=row.session)
 
 
 def one_run(workspace: Workspace, id: str) -> Run:
-    """A run by its id, or the beginning of it."""
-    capture = runs_of(workspace).capture()
-    found = find_run(capture, id)
-    key = capture.key(found)
+    """A run by its id or the beginning of it. Raises UnknownRun, or why its transcript cannot be read."""
+    finder = runs_of(workspace).finder()
+    found = find_run(finder, id)
+    key = finder.key(found)
     archived = key in runs_of(workspace).archive.sessions()
-    shared = capture.copies is not None and capture.copies.has(key)
+    shared = finder.copies is not None and finder.copies.has(key)
     row = runs_of(workspace).runs.get(key)
     present = cursor.stamp_of(found, agent_of(found.agent)).inode > 0
     known = run_in(row) if row is not None else None
     if not present and known is not None:
         return replace(known, archived=archived, shared=shared, present=False)
-    run = _as_it_stands(capture, found, row is not None)
+    run = _present_run(finder, found, row is not None)
     if run is None:
-        raise capture.faults[-1]
+        raise finder.faults[-1]
     return replace(run, archived=archived, shared=shared, present=present)
 
 
 def steps_of(workspace: Workspace, run: Run) -> list[Step]:
-    """What a run did, step by step, masked, from its transcript or its copy."""
-    capture = runs_of(workspace).capture()
+    """The steps of a run, masked, from its transcript or its copy."""
+    finder = runs_of(workspace).finder()
     found = Found(run.agent, run.path, run.id, 0.0, 0, run.cwd)
     mask = redact_bytes if workspace.settings["redact"] else None
-    return list(capture.steps(found, mask))
+    return list(finder.steps(found, mask))

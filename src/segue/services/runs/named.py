@@ -19,7 +19,7 @@ def run_named(workspace: Workspace, id: str) -> Run | None:
     """The run of this id, or the newest one here if none is given; None if it is a session that is meant."""
     if not id:
         with suppress(UnknownRun):
-            return one_run(workspace, newest_other_run(runs_of(workspace).capture()).native)
+            return one_run(workspace, newest_other_run(runs_of(workspace).finder()).native)
         return None
     with suppress(BadName):  # an id that no session could have
         if workspace.repository.exists(id):

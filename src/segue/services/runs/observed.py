@@ -1,4 +1,4 @@
-"""The runs that a workspace knows: rows in its store, copies of transcripts, and what agents left on the
+"""The runs of a workspace: rows in its store, copies of transcripts, and the transcripts that agents keep on
 disk."""
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class ObservedRuns:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._looked: RunFinder | None = None
+        self._shared: RunFinder | None = None
 
     @property
     def runs(self) -> Runs:
-        """The rows of runs."""
+        """The rows of runs in the store."""
         return self._workspace.store.runs
 
     @cached_property
@@ -31,17 +31,16 @@ class ObservedRuns:
         """The copies of transcripts on this machine."""
         return Archive(self._workspace.home.transcripts)
 
-    def capture(self, *, everywhere: bool = False) -> RunFinder:
-        """The runs that agents left on this machine: of this project, or of all.
-
-        While a store elsewhere cannot be reached, agents' own files tell enough to go on."""
-        if self._looked is not None and not everywhere:
-            return self._looked
-        workspace, shared = self._workspace, bool(self._workspace.home.elsewhere)
+    def finder(self, *, everywhere: bool = False) -> RunFinder:
+        """A finder for the runs on this machine, of this project or of all. While a shared store cannot be
+        reached, the agents' own files have to be enough."""
+        if self._shared is not None and not everywhere:
+            return self._shared
+        workspace, shared = self._workspace, bool(self._workspace.home.shared_store)
         finder = RunFinder(
             workspace.folder, workspace.environment, archive=self.archive, everywhere=everywhere
         )
-        if not shared or self._can_be_asked():
+        if not shared or self._is_reachable():
             finder.runs = self.runs
         if shared and finder.runs is not None:
             from .shared_copies import SharedCopies
@@ -49,7 +48,7 @@ class ObservedRuns:
             finder.copies = SharedCopies(workspace.store)
         return finder
 
-    def _can_be_asked(self) -> bool:
+    def _is_reachable(self) -> bool:
         try:
             self.runs.get("")
         except StoreUnavailable:
@@ -57,22 +56,22 @@ class ObservedRuns:
         return True
 
     @contextmanager
-    def one_look(self) -> Iterator[None]:
-        """Within it, transcripts are looked for once: for a command that asks several services."""
-        before = self._looked
+    def search_once(self) -> Iterator[None]:
+        """Look for transcripts only once within this context, however many services ask for runs."""
+        before = self._shared
         if before is None:
-            self._looked = self.capture()
-            self._looked.remember()
+            self._shared = self.finder()
+            self._shared.remember()
         try:
             yield
         finally:
-            self._looked = before
+            self._shared = before
 
 
 class SentRuns(ObservedRuns):
     """The runs that were sent to a server."""
 
-    def capture(self, *, everywhere: bool = False) -> RunFinder:
+    def finder(self, *, everywhere: bool = False) -> RunFinder:
         workspace = self._workspace
         return SentRunFinder(
             workspace.folder, workspace.environment, runs=self.runs, archive=None, everywhere=everywhere
@@ -80,5 +79,5 @@ class SentRuns(ObservedRuns):
 
 
 def runs_of(workspace: Workspace) -> ObservedRuns:
-    """The runs that a workspace knows: those on this machine, on a server those that were sent to it."""
+    """The runs of a workspace: those on this machine or, on a server, those that were sent to it."""
     return workspace.part(ObservedRuns if workspace.sees_tree else SentRuns)

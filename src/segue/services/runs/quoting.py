@@ -1,7 +1,7 @@
-"""The texts of a run for quoting: read again from the transcript or its copy, masked before anything is cut.
+"""The texts of a run for quoting, read from the transcript or its copy and masked before anything is cut.
 
-Nothing of it is stored. Of a transcript beyond ``READ_BYTES`` only the end is read: what is quoted is
-nearly always there, and the digest knows the rest.
+They are never stored. Of a transcript larger than ``READ_BYTES`` only the end is read: what is quoted is
+nearly always there, and the digest has the rest.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from .discovery import RunFinder
 
 READ_BYTES = 16_000_000
-_BETWEEN = "\n\x1f\n"
+_SEPARATOR = "\n\x1f\n"
 
 
-def blocks_of(capture: RunFinder, found: Found) -> list[RunText]:
-    """The texts of a run, masked; none where the transcript cannot be read any more."""
-    material = RunTexts()
+def blocks_of(finder: RunFinder, found: Found) -> list[RunText]:
+    """The texts of a run, masked; empty if the transcript can no longer be read."""
+    texts = RunTexts()
     try:
-        for step in _steps(capture, found):
-            material.take(step)
+        for step in _steps(finder, found):
+            texts.take(step)
     except (OSError, SegueError):
         return []
-    return masked_blocks(material.blocks)
+    return masked_blocks(texts.blocks)
 
 
-def _steps(capture: RunFinder, found: Found) -> Iterator[Step]:
+def _steps(finder: RunFinder, found: Found) -> Iterator[Step]:
     from ...agents import agent as agent_of
     from ...effects.files.growing_file import chunks
 
@@ -48,24 +48,24 @@ def _steps(capture: RunFinder, found: Found) -> Iterator[Step]:
     except OSError:
         beyond = 0
     if agent.form != "lines" or beyond <= 0:
-        yield from capture.steps(found)
+        yield from finder.steps(found)
         return
     reader = agent.reader()
     first = True
     for block, _ in chunks(path, beyond):
-        for line in block.split(b"\n")[int(first) :]:  # the first is the end of a line
+        for line in block.split(b"\n")[int(first) :]:  # the first one is only the end of a line
             if line:
                 yield from reader.read(line)
         first = False
 
 
 def masked_blocks(blocks: Sequence[RunText]) -> list[RunText]:
-    """The same without secrets, whether or not a passage would cut them in two."""
-    together = _BETWEEN.join(block.text.replace("\x1f", "") for block in blocks)
+    """The same texts without secrets. They are masked as a whole, so that no cut hides half of a secret."""
+    together = _SEPARATOR.join(block.text.replace("\x1f", "") for block in blocks)
     clean = redact(together)
     if clean == together:
         return list(blocks)
-    texts = clean.split(_BETWEEN)
-    if len(texts) != len(blocks):  # a mask took a mark between two texts with it
+    texts = clean.split(_SEPARATOR)
+    if len(texts) != len(blocks):  # a mask covered a separator
         texts = [redact(block.text) for block in blocks]
     return [msgspec.structs.replace(block, text=text) for block, text in zip(blocks, texts, strict=True)]

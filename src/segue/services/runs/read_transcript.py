@@ -1,8 +1,8 @@
-"""A transcript to a digest: the whole of it, or what was added since.
+"""Reading a transcript into a digest: all of it, or what was added since it was last read.
 
-The digest that is kept ends at the last whole line, so reading on gives what reading anew would. A last
-line without its newline is told in a copy: it may be whole, torn, or still being written. No content makes
-this raise; only a file that cannot be opened, or that no agent wrote, does.
+The stored digest ends at the last complete line, so that continuing gives the same as reading from the start.
+A last line without a newline may be complete, torn or still being written: it is folded into a copy of the
+digest only. No content makes this raise, only a file that cannot be opened or that no known agent wrote.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ SEEN_BYTES = 256  # of each block
 
 
 class Reading(msgspec.Struct):
-    """How far a transcript was read, and what it says."""
+    """How far a transcript was read, and the digest of what it says."""
 
     agent: str
     path: str
     native: str = ""
-    offset: int = 0  # bytes that are in the digest; of a document, its size
-    kept: Any = None  # what the reader needs to go on
+    offset: int = 0  # bytes that are in the digest; for a document, its size
+    kept: Any = None  # what the agent's reader needs to continue
     digest: RunDigest = msgspec.field(default_factory=RunDigest)
     malformed: int = 0
     skipped: int = 0
     torn: bytes = b""  # a last line without its newline
-    seen: dict[int, bytes] = {}  # of this reading: offsets, and the bytes before them as they were then
+    seen: dict[int, bytes] = {}  # offsets that this process read up to, with the bytes before them
 
 
 def recognised(path: Path, name: str = "") -> Agent:
-    """The agent of this name, or the one that wrote the file."""
+    """The agent with this name, or else the one that wrote the file. Raises TranscriptUnreadable."""
     if name:
         return agent_of(name)
     if path.is_dir():
-        found = recognise(b"", str(path))
+        agent = recognise(b"", str(path))
     else:
         try:
             with path.open("rb") as file:
@@ -57,28 +57,29 @@ def recognised(path: Path, name: str = "") -> Agent:
             raise unreadable(path, fault.strerror or "it cannot be opened") from fault
         if not head:
             raise unreadable(path, "it is empty")
-        found = recognise(head, str(path))
-    if found is None:
+        agent = recognise(head, str(path))
+    if agent is None:
         raise unreadable(path, "no agent that Segue knows wrote it")
-    return found
+    return agent
 
 
-def unreadable(path: Path, why: str) -> TranscriptUnreadable:
+def unreadable(path: Path, reason: str) -> TranscriptUnreadable:
     return TranscriptUnreadable(
-        f"cannot read {path}: {why}",
-        hint="`segue runs` lists the transcripts of this project; --agent names the agent",
+        f"cannot read {path}: {reason}",
+        hint="`segue runs` lists the transcripts of this project; --agent names the agent that wrote a file",
     )
 
 
 def read(
     path: Path, agent: Agent, native: str = "", clean: Clean | None = None, also: Also | None = None
 ) -> Reading:
-    """Read a transcript from its start; ``also`` is handed every step."""
+    """Read a transcript from its start. ``also`` is called with every step."""
     return read_on(Reading(agent.name, str(path), native), agent, clean, also)
 
 
 def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Also | None = None) -> Reading:
-    """Add what came since; the reading is changed and given back."""
+    """Read what was added since. The reading is changed in place and returned. Raises
+    TranscriptUnreadable."""
     path = Path(reading.path)
     reader = agent.reader(reading.kept)
     digest = reading.digest
@@ -96,7 +97,7 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
             if clean is not None:
                 record = clean(record)
             steps = reader.read(record)
-            reading.digest = fold(steps if also is None else _both(steps, also))
+            reading.digest = fold(steps if also is None else _tee(steps, also))
             reading.offset = len(record)
     except OSError as fault:
         raise unreadable(path, fault.strerror or "it cannot be opened") from fault
@@ -106,14 +107,14 @@ def read_on(reading: Reading, agent: Agent, clean: Clean | None = None, also: Al
     return reading
 
 
-def _both(steps: Iterable[Step], also: Also) -> Iterator[Step]:
+def _tee(steps: Iterable[Step], also: Also) -> Iterator[Step]:
     for step in steps:
         also(step)
         yield step
 
 
 def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes]:
-    """Whole lines; each block counts as read once the next is asked for."""
+    """Blocks of complete lines. A block counts as read when the next one is requested."""
     reading.torn = b""
     for raw, offset in chunks(path, reading.offset):
         block = clean(raw) if clean is not None else raw
@@ -125,7 +126,7 @@ def _blocks(reading: Reading, path: Path, clean: Clean | None) -> Iterator[bytes
 
 
 def final(reading: Reading, agent: Agent) -> RunDigest:
-    """The digest with the last line in it, if that can be read."""
+    """The digest including a last line without a newline, as far as that can be read."""
     if not reading.torn:
         return reading.digest
     copy = decode(encode(reading.digest)) or RunDigest()
@@ -133,7 +134,7 @@ def final(reading: Reading, agent: Agent) -> RunDigest:
 
 
 def masked(digest: RunDigest) -> RunDigest:
-    """The digest without secrets, whatever field they are in."""
-    told = msgspec.json.encode(digest)
-    clean = redact_bytes(told)
-    return digest if clean == told else msgspec.json.decode(clean, type=RunDigest)
+    """The digest with secrets masked in every field."""
+    encoded = msgspec.json.encode(digest)
+    clean = redact_bytes(encoded)
+    return digest if clean == encoded else msgspec.json.decode(clean, type=RunDigest)

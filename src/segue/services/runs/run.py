@@ -1,9 +1,9 @@
-"""A run as it is listed and kept: facts of its digest, how it ended, and under which key it is found.
+"""A run as it is listed and stored: facts of its digest, how it ended, and its key.
 
-One transcript is one run. Its segments (a start, resume, clear or fork within the transcript) are counted
-as ``stretches`` and are not rows of their own: agents append to the same file when they go on, and what
-a brief needs is the fold of the whole file. Where an agent begins a new file for the same conversation,
-that file is a run of its own with the same id; an id then means the newest.
+One transcript is one run. Segments (a start, resume, clear or fork within the transcript) are counted as
+``stretches`` and have no rows of their own: agents append to the same file when they continue, and a brief
+needs the fold of the whole file. If an agent begins a new file for the same conversation, that file is a run
+of its own with the same id, and the id then means the newest.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .cursor import FileStamp
 from .read_transcript import Reading
 
 ALIVE_SECONDS = 120.0
-"""A transcript that was written so recently may still be written."""
+"""A transcript that was written to so recently may still grow."""
 WAITING_SECONDS = 86_400.0
-"""Whoever has waited longer than this for an answer waits no more."""
+"""A run that has waited longer than this for the user counts as ended."""
 GOAL_CHARS = 160
 SUBSTANTIAL_CHARS = 12
 
 
 class Run(Value):
-    """One stretch of an agent's work, as its transcript tells it."""
+    """One stretch of an agent's work, as its transcript describes it."""
 
     id: str
     """The agent's own id."""
@@ -40,7 +40,7 @@ class Run(Value):
     project: str = ""
     session: str = ""
     path: str = ""
-    """The transcript, as the agent keeps it."""
+    """Where the agent keeps the transcript."""
     cwd: str = ""
     branch: str = ""
     began: str = ""
@@ -49,12 +49,12 @@ class Run(Value):
     ended: str = ""
     """alive, waiting (for the user), ended, interrupted or crashed."""
     left: str = ""
-    """How the transcript leaves off: middle, turn, ended, interrupted or crashed."""
+    """How the transcript ends: middle, turn, ended, interrupted or crashed."""
     model: str = ""
     context: int = 0
     """Tokens in the window at the last response."""
     window: int = 0
-    """Size of the window; 0 where it is not known."""
+    """Size of the window; 0 if unknown."""
     goal: str = ""
     """The beginning of the first prompt, masked."""
     parent: str = ""
@@ -66,32 +66,32 @@ class Run(Value):
     steps: int = 0
     calls: int = 0
     malformed: int = 0
-    """Records that could not be read."""
+    """How many records could not be read."""
     pid: int = 0
-    """Of its process, while it lives and where that is known."""
+    """Its process, while that is alive and known."""
     archived: bool = False
     shared: bool = False
-    """Whether a copy is in a store that machines share; told of a single run only."""
+    """Whether a shared store has a copy; looked up for a single run only, not in lists."""
     present: bool = True
-    """Whether the transcript is where the agent keeps it."""
+    """Whether the transcript is still where the agent keeps it."""
 
     @property
     def used(self) -> str:
-        """How full the window is, in a few characters."""
+        """How full the window is: a percentage, or thousands of tokens if its size is unknown."""
         if self.window and self.context:
             return f"{min(999, round(100 * self.context / self.window))} %"
         return f"{self.context / 1000:.0f}k" if self.context else ""
 
 
 def key_of(agent: str, native: str, path: str) -> str:
-    """The name of a run in stores and archive. The host is a fact, not a part of the name: a container gets
-    a new one at every start, and finds the same transcripts."""
-    told = "\0".join((agent, native, path))
-    return hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:20]
+    """The key of a run in store and archive. The host is not part of it: a container gets a new host name at
+    every start, but finds the same transcripts."""
+    name = "\0".join((agent, native, path))
+    return hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:20]
 
 
 def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now: float) -> Run:
-    """What a reading says of a run; project, session and archive come from elsewhere."""
+    """The run that a reading describes, still without project, session and archive."""
     last, left = digest.last or found.changed, left_of(digest)
     parent = (found.parent if found.parent != "?" else "") or digest.parent
     return Run(
@@ -122,7 +122,7 @@ def run_of(found: Found, reading: Reading, digest: RunDigest, *, host: str, now:
 
 
 def goal_of(digest: RunDigest) -> str:
-    """The first prompt that says something, in a line; empty if there was none."""
+    """The first prompt with some content, as one line; empty if there is none."""
     first = [digest.first_prompt.text] if digest.first_prompt else []
     prompts = [*first, *(words.text for words in digest.prompts)]
     lines = (" ".join(text.split()) for text in prompts)
@@ -134,7 +134,7 @@ def goal_of(digest: RunDigest) -> str:
 
 
 def left_of(digest: RunDigest) -> str:
-    """How a transcript leaves off: interrupted, crashed, ended, after a turn, or in the middle of one."""
+    """How a transcript ends: interrupted, crashed, ended, after a turn, or in the middle of one."""
     if _interrupted(digest):
         return "interrupted"
     how = digest.ended.text if digest.ended else ""
@@ -142,11 +142,11 @@ def left_of(digest: RunDigest) -> str:
         return "crashed" if how == "error" else "interrupted"
     if how in ("exit", "complete"):
         return "ended"
-    return "middle" if not how and _in_the_middle(digest) else "turn"
+    return "middle" if not how and _mid_turn(digest) else "turn"
 
 
 def ending(left: str, sign: Sign, age_seconds: float, *, side: bool = False) -> str:
-    """How a run stands, from its agent's registries, from how it leaves off and from its age."""
+    """The status of a run, from its agent's registry, from how its transcript ends and from its age."""
     if sign in ("alive", "crashed"):
         return sign
     if left == "middle":
@@ -156,26 +156,28 @@ def ending(left: str, sign: Sign, age_seconds: float, *, side: bool = False) -> 
     return left
 
 
-def seen(run: Run, found: Found, *, now: float) -> Run:
-    """A run that was read before, as it stands now."""
+def refreshed(run: Run, found: Found, *, now: float) -> Run:
+    """A stored run with its status as of now; its transcript is not read."""
     age_seconds = now - max(found.changed, seconds_of(run.last))
-    stands = ending(run.left, found.sign, age_seconds, side=run.side)
+    status = ending(run.left, found.sign, age_seconds, side=run.side)
     pid = found.pid if found.sign == "alive" else 0
-    return msgspec.structs.replace(run, ended=stands, present=True, pid=pid)
+    return msgspec.structs.replace(run, ended=status, present=True, pid=pid)
 
 
 def _interrupted(digest: RunDigest) -> bool:
-    return digest.interrupted is not None and digest.interrupted.at >= max(_asked(digest), digest.steps - 2)
+    last_prompt = _last_prompt(digest)
+    return digest.interrupted is not None and digest.interrupted.at >= max(last_prompt, digest.steps - 2)
 
 
-def _asked(digest: RunDigest) -> int:
-    """When the user spoke last; what was open before that is over."""
+def _last_prompt(digest: RunDigest) -> int:
+    """The step at which the user spoke last; what was open before that is over."""
     return digest.prompts[-1].at if digest.prompts else 0
 
 
-def _in_the_middle(digest: RunDigest) -> bool:
-    """A call without its result, a fault, or words of the user without an answer."""
-    if any(call.at > _asked(digest) for call in digest.pending.values()):
+def _mid_turn(digest: RunDigest) -> bool:
+    """Whether the last turn is unfinished: a call without a result, a fault, or a prompt without an
+    answer."""
+    if any(call.at > _last_prompt(digest) for call in digest.pending.values()):
         return True
     if digest.fault is not None and digest.fault.at >= digest.steps - 1:
         return True
@@ -183,19 +185,19 @@ def _in_the_middle(digest: RunDigest) -> bool:
 
 
 class RunFacts(msgspec.Struct):
-    """What a row holds beside its columns."""
+    """The part of a row that is not in columns."""
 
     run: Run
     stamp: FileStamp = FileStamp()
     format: int = FORMAT
-    """Of the digest."""
+    """The format of the digest."""
 
 
 _facts = msgpack_decoder(RunFacts)
 
 
 def row_of(run: Run, stamp: FileStamp, reading: bytes | None) -> RunRow:
-    """The row that keeps a run."""
+    """The row under which a run is stored."""
     facts = msgspec.msgpack.encode(RunFacts(run, stamp))
     last = seconds_of(run.last)
     return RunRow(
@@ -204,7 +206,7 @@ def row_of(run: Run, stamp: FileStamp, reading: bytes | None) -> RunRow:
 
 
 def facts_of(row: RunRow) -> RunFacts | None:
-    """What a row holds; None if another version of this module wrote it."""
+    """The facts in a row; None if another version of Segue wrote it in another format."""
     try:
         facts = _facts.decode(row.facts)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -214,6 +216,6 @@ def facts_of(row: RunRow) -> RunFacts | None:
 
 
 def run_in(row: RunRow) -> Run | None:
-    """The run of a row."""
+    """The run in a row; None if another version of Segue wrote it in another format."""
     facts = facts_of(row)
     return facts.run if facts is not None else None

@@ -1,8 +1,8 @@
-"""Which run is meant. Whoever asks for "the newest run" or "the run of this transcript" asks here.
+"""Choosing the run that is meant. "The newest run" and "the run of this transcript" are decided only here.
 
-A run can be meant if it is the main one of a conversation (no sub-agent's) and holds anything. Where a
-conversation lies in a file of lines, an empty file holds nothing; in a database or in documents, what was
-found is there. Several conversations may lie in one file: a transcript's path alone does not name a run then.
+A run can be meant if it is the main one of a conversation, not a sub-agent's, and has content. An empty file
+of lines has none; a conversation that was found in a database or in documents always has. Several
+conversations may share one file: the path of a transcript alone does not identify a run then.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ Excluded = Callable[[Found], bool]
 
 
 def can_be_meant(found: Found) -> bool:
-    """Whether somebody who asks for a run may mean this one."""
+    """Whether somebody who asks for a run without naming it may mean this one."""
     return not found.parent and (found.size > 0 or agent_of(found.agent).form != "lines")
 
 
 def runs_meant(
     finder: RunFinder, *, agent: str = "", session: str = "", but: Excluded | None = None
 ) -> Iterator[Found]:
-    """Runs that can be meant, the newest first: of one agent, or of all.
+    """Runs that can be meant, of one agent or of all, the newest first.
 
-    With ``session`` those that belong to it, and those of which nobody knows to which they belong. ``but``
-    leaves runs out: ``finder.asks`` those in which this very command was given."""
-    for one in finder.found(agent):
-        if not can_be_meant(one):
+    ``session`` leaves out runs that belong to another session. ``but`` is a predicate for runs to leave out:
+    ``finder.is_caller`` for the one that gave the present command."""
+    for found in finder.found(agent):
+        if not can_be_meant(found):
             continue
         if session:
-            row = finder.row(one)
+            row = finder.row(found)
             if row is not None and row.session not in ("", session):
                 continue
-        if but is None or not but(one):
-            yield one
+        if but is None or not but(found):
+            yield found
 
 
 def newest_run(
     finder: RunFinder, *, agent: str = "", session: str = "", but: Excluded | None = None
 ) -> Found | None:
-    """The newest run that can be meant; see ``runs_meant``."""
+    """The newest run that can be meant, with the filters of ``runs_meant``; None if there is none."""
     return next(runs_meant(finder, agent=agent, session=session, but=but), None)
 
 
 def newest_other_run(finder: RunFinder, agent: str = "") -> Found:
-    """The newest run of this project that is not the one that asks; UnknownRun if there is none."""
-    found = newest_run(finder, agent=agent, but=finder.asks)
+    """The newest run of this project except the caller's own. Raises UnknownRun if there is none."""
+    found = newest_run(finder, agent=agent, but=finder.is_caller)
     if found is None:
         raise UnknownRun(
             "no agent has left a run in this project", hint="`segue runs --all` looks in every project"
@@ -62,47 +62,52 @@ def newest_other_run(finder: RunFinder, agent: str = "") -> Found:
 def newest_run_elsewhere(
     finder: RunFinder, *, session: str, projects: tuple[str, ...], agent: str
 ) -> Found | None:
-    """The newest run that another machine shared: of a session, or without one of the project."""
+    """The newest run of a session, or else of the project, that another machine shared; None if there is
+    none."""
     if finder.runs is None or finder.copies is None:
         return None
     rows = finder.runs.rows(session=session) if session else finder.runs.rows(projects=projects)
     shared = (found_of(row) for row in rows if agent in ("", row.agent))
-    return next((one for one in shared if not one.parent), None)
+    return next((found for found in shared if not found.parent), None)
 
 
 def run_of_transcript(finder: RunFinder, path: str, *, agent: str = "", run: str = "") -> Found | None:
-    """The run that wrote a transcript. ``run`` is its id, where several conversations share the file; without
-    it the newest of them is meant."""
-    same = (one for one in finder.found(agent) if one.path == path)
-    return next((one for one in same if run in ("", one.native)), None)
+    """The run that wrote a transcript. Where several conversations share the file, ``run`` is its id; without
+    it the newest is meant."""
+    same = (found for found in finder.found(agent) if found.path == path)
+    return next((found for found in same if run in ("", found.native)), None)
 
 
 def earlier_runs(finder: RunFinder, newest: Found, *, session: str = "") -> Iterator[Found]:
-    """Runs before one that can be meant, the newest first: of the same session, or of any if none is
-    named."""
-    for one in finder.found():
-        if one == newest or one.changed > newest.changed or not can_be_meant(one) or finder.asks(one):
+    """Runs before ``newest`` that can be meant, of one session or of any, the newest first."""
+    for found in finder.found():
+        if (
+            found == newest
+            or found.changed > newest.changed
+            or not can_be_meant(found)
+            or finder.is_caller(found)
+        ):
             continue
-        row = finder.row(one) if session else None
+        row = finder.row(found) if session else None
         if not session or (row is not None and row.session == session):
-            yield one
+            yield found
 
 
 def find_run(finder: RunFinder, id: str) -> Found:
-    """The run with this id, or the one whose id begins so; also ``agent/id`` and a transcript's path.
-    UnknownRun if there is none, UsageError if there are several."""
+    """The run with this id: whole, abbreviated, as ``agent/id``, or the path of its transcript. Raises
+    UnknownRun if there is none, and UsageError if there are several."""
     agent, slash, rest = id.partition("/")
     wanted = rest if slash and rest and "/" not in rest else id
     agent = agent if wanted is rest and slash else ""
     hits: dict[tuple[str, str], Found] = {}
-    for one in (*finder.found(), *map(found_of, finder.rows())):
-        if agent in ("", one.agent) and (one.native.startswith(wanted) or one.path == id):
-            hits.setdefault((one.agent, one.native), one)
-    exact = [one for one in hits.values() if one.native == wanted]
+    for found in (*finder.found(), *map(found_of, finder.rows())):
+        if agent in ("", found.agent) and (found.native.startswith(wanted) or found.path == id):
+            hits.setdefault((found.agent, found.native), found)
+    exact = [found for found in hits.values() if found.native == wanted]
     matches = exact or list(hits.values())
     if len(matches) == 1 and id:
         return matches[0]
     if not matches:
-        raise UnknownRun(f"no run is called {id!r}", hint="`segue runs` lists those of this project")
-    names = ", ".join(f"{one.agent}/{one.native}" for one in matches[:_NAMED_MAX])
-    raise UsageError(f"{len(matches)} runs are called {id!r}…", hint=f"give more of the id: {names}")
+        raise UnknownRun(f"there is no run {id!r}", hint="`segue runs` lists the runs of this project")
+    names = ", ".join(f"{found.agent}/{found.native}" for found in matches[:_NAMED_MAX])
+    raise UsageError(f"{len(matches)} runs begin with {id!r}", hint=f"give more of the id: {names}")

@@ -1,8 +1,7 @@
-"""What a server knows of working trees and of runs: what was sent to it, and nothing of its own disk.
+"""The runs that were sent to a server: rows and digests from ``segue sync``. Transcripts stay on their
+machines.
 
-A server stands in no working tree. Paths in what it is sent are those of other machines: none is ever opened
-here, however it looks. Of runs it has the rows and digests that ``segue sync`` sent; transcripts stay where
-they are. A session's runs are those that were sent for it.
+Paths in what a server is sent belong to other machines, and none is ever opened here.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ DIGEST_BYTES_MAX = 4_000_000
 
 
 def digest_in(row: RunRow) -> RunDigest | None:
-    """The digest of a row, masked; None if it has none that can be read."""
+    """The digest in a row, masked; None if it has none that this version can read."""
     from ...agents import agent as agent_of
 
     kept = cursor.unpacked(row.reading)
@@ -41,8 +40,8 @@ def digest_in(row: RunRow) -> RunDigest | None:
         return None
 
 
-def sent_runs_of(workspace: Workspace, session: str, most: int = RUNS_MAX) -> list[tuple[RunRow, RunDigest]]:
-    """The newest runs that were sent for a session and have a digest, the newest first."""
+def sent_runs_of(workspace: Workspace, session: str, limit: int = RUNS_MAX) -> list[tuple[RunRow, RunDigest]]:
+    """The runs that were sent for a session with a digest, the newest first."""
     runs = workspace.store.runs
     found: list[tuple[RunRow, RunDigest]] = []
     for row in runs.rows(session=session):
@@ -50,23 +49,24 @@ def sent_runs_of(workspace: Workspace, session: str, most: int = RUNS_MAX) -> li
         digest = digest_in(whole) if whole is not None else None
         if whole is not None and digest is not None:
             found.append((whole, digest))
-        if len(found) >= most:
+        if len(found) >= limit:
             break
     return found
 
 
 def keep_run(workspace: Workspace, run: Run, digest: Mapping[str, Any] | None) -> bool:
-    """Keep a run that was sent, with its digest or with the one that is there; whether it has one then."""
+    """Store a run that was sent, with its digest or else the stored one. Returns whether it has a digest
+    then. Raises UsageError for a wrong key, time or digest."""
     from ...agents import agent as agent_of
 
     workspace.pause_file.check()
     agent = agent_of(run.agent)
-    right = key_of(run.agent, run.id, run.path)
-    if run.key != right:
-        raise UsageError(f"this run's key is {right}", hint="it is a hash of agent, id and path")
+    key = key_of(run.agent, run.id, run.path)
+    if run.key != key:
+        raise UsageError(f"the key of this run must be {key}", hint="it is a hash of agent, id and path")
     for name in ("began", "last"):
         if getattr(run, name) and not seconds_of(getattr(run, name)):
-            raise UsageError(f"{name} is no time", hint="UTC, as 2026-11-15T10:00:00.000000Z")
+            raise UsageError(f"{name} is not a time", hint="give UTC, as in 2026-11-15T10:00:00.000000Z")
     reading = None
     if digest is not None:
         found = Reading(run.agent, "", run.id, digest=_checked(digest))
@@ -77,11 +77,14 @@ def keep_run(workspace: Workspace, run: Run, digest: Mapping[str, Any] | None) -
 
 
 def _checked(digest: Mapping[str, Any]) -> RunDigest:
-    """A digest that was sent, masked; UsageError if it is none."""
-    told = msgspec.json.encode(digest)
-    if len(told) > DIGEST_BYTES_MAX:
-        raise UsageError(f"the digest has {len(told):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,}")
+    encoded = msgspec.json.encode(digest)
+    if len(encoded) > DIGEST_BYTES_MAX:
+        raise UsageError(
+            f"the digest has {len(encoded):,} bytes", hint=f"at most {DIGEST_BYTES_MAX:,} are accepted"
+        )
     try:
-        return masked(msgspec.json.decode(told, type=RunDigest))
+        return masked(msgspec.json.decode(encoded, type=RunDigest))
     except (msgspec.MsgspecError, OverflowError) as fault:
-        raise UsageError(f"this is no digest: {fault}", hint="send what was read from a transcript") from None
+        raise UsageError(
+            f"this is not a digest: {fault}", hint="send what was read from a transcript"
+        ) from None

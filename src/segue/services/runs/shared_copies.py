@@ -1,9 +1,9 @@
-"""Copies of transcripts in a store that others share, so that another machine can read what a run did.
+"""Copies of transcripts in a shared store, from which another machine can read what a run did.
 
-What is shared is the masked copy that the archive has, masked once more; never the agent's own file. It
-happens only where ``share_transcripts`` is set, and only for a session that is in the store: when a session
-is archived, the copies of its runs leave the store with it. A piece begins with the key of its run: no two
-runs have one in common, so that it can go with its run without a look at others.
+What is shared is the archive's masked copy, masked once more, never the agent's own file. This happens only
+where ``share_transcripts`` is set, and only for sessions in the store: when a session is archived, the copies
+of its runs leave the store with it. Every piece begins with the key of its run, so that no two runs have a
+piece in common and a piece can be dropped with its run.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from ..workspace.workspace import Workspace
 
 SHARED_BYTES_MAX = 64 << 20
-"""Of one transcript, compressed; a larger one is not shared."""
+"""The size, compressed, up to which a transcript is shared."""
 BATCH_BYTES = 4 << 20
-"""In one commit: far below what a server takes in one request."""
+"""What is written in one commit: far below what a server takes in one request."""
 BATCH_PIECES = 16
-"""In one answer."""
-LOOK_SECONDS = 30 * 86_400.0
+"""How many pieces are read at once."""
+RECENT_SECONDS = 30 * 86_400.0
 """Copies of runs that were active so recently are compared with the store at every sync."""
 _TRIES = 3
 
 
 Unshared = tuple[str, str, str]
-"""Agent, transcript and reason, of what was to be shared and was not."""
+"""Agent, transcript, and why it was not shared."""
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -48,28 +48,26 @@ Unshared = tuple[str, str, str]
 def share_runs(
     workspace: Workspace, archive: Archive | None, project: str, changed: Collection[str]
 ) -> tuple[int, list[Unshared]]:
-    """Bring the store up to what the archive has of a project's runs: how many copies grew, and what is not
-    shared. ``changed``: keys of runs of which something was read just now."""
-    if not workspace.home.elsewhere:
+    """Bring a project's copies in the store up to date with the archive. Returns how many copies grew, and
+    what could not be shared. ``changed`` holds the keys of runs that this sync has read."""
+    if not workspace.home.shared_store:
         return 0, []
     if archive is None:
         return 0, [("", "", "nothing is shared: no copies are kept (archive_bytes_max is 0)")]
     if not workspace.settings["redact"]:
         return 0, [("", "", "nothing is shared: secrets are not masked (redact is off)")]
-    there = dict(workspace.store.streams(PREFIX))
+    versions = dict(workspace.store.streams(PREFIX))
     weights: dict[str, int] = {}
     shared, unshared = 0, []
     for copy in _to_share(workspace, archive, project):
         about = copy.about
-        version = there.get(stream_of(about.key), 0)
+        version = versions.get(stream_of(about.key), 0)
         if version and about.key not in changed and _is_shared(workspace.store, copy, version):
             continue
         weights = weights or archive.weights()
         weight = weights.get(about.key, 0)
         if weight > SHARED_BYTES_MAX:
-            reason = (
-                f"not shared: {weight / 1e6:,.0f} MB compressed, of at most {SHARED_BYTES_MAX / 1e6:,.0f}"
-            )
+            reason = f"not shared: {weight / 1e6:,.0f} MB compressed, over {SHARED_BYTES_MAX / 1e6:,.0f} MB"
             unshared.append((about.agent, about.path, reason))
             continue
         try:
@@ -80,23 +78,23 @@ def share_runs(
 
 
 def _to_share(workspace: Workspace, archive: Archive, project: str) -> Iterator[Copy]:
-    """Copies of this project's runs in this store that nobody switched off."""
-    known: dict[str, bool] = {"": True}
+    """Copies of this project's runs in this store, unless Segue is off for them."""
+    exists: dict[str, bool] = {"": True}
     for copy in archive.copies():
         about, session = copy.about, copy.session
         if about.project != project or about.store != str(workspace.home.database):
             continue
         if is_off(workspace.home, Path(about.cwd) if about.cwd else workspace.working_tree.root, session):
             continue
-        if session not in known:
-            known[session] = workspace.repository.exists(session)
-        if known[session]:
+        if session not in exists:
+            exists[session] = workspace.repository.exists(session)
+        if exists[session]:
             yield copy
 
 
 def _is_shared(journal: Journal, copy: Copy, version: int) -> bool:
-    """Whether the store has all of a copy that nothing was added to just now, as far as sizes tell."""
-    if time.time() - copy.last > LOOK_SECONDS:
+    """Whether the store has all of a copy that this sync did not extend, judged by sizes."""
+    if time.time() - copy.last > RECENT_SECONDS:
         return True
     last = bodies(journal.read(stream_of(copy.about.key), after=version - 1, limit=1))
     return bool(last) and last[-1].size == copy.about.size + len(copy.about.torn)
@@ -114,8 +112,8 @@ def _share_copy(workspace: Workspace, archive: Archive, copy: Copy) -> bool:
 
 
 def share(journal: Journal, copy: Copy, text: bytes, *, actor: str) -> bool:
-    """Put what is new of a copy into the store; False if it has all of it. What was committed is a whole
-    beginning of the copy, however often this is interrupted."""
+    """Put what is new of a copy into the store; False if the store has all of it. If this is interrupted, the
+    store has an intact beginning of the copy."""
     about = copy.about
     stream = stream_of(about.key)
     events = journal.read(stream)
@@ -128,54 +126,54 @@ def share(journal: Journal, copy: Copy, text: bytes, *, actor: str) -> bool:
     if len(text) == known.size and _sum(text, known.size) == known.hash:
         return False
     old = {address for address, _ in known.pieces}
-    stays, at = (len(known.pieces), known.size) if begins else (0, 0)
+    kept, at = (len(known.pieces), known.size) if begins else (0, 0)
     total = hashlib.sha256(memoryview(text)[:at])
-    named: list[tuple[str, int]] = []
+    added: list[tuple[str, int]] = []
     waiting: dict[str, bytes] = {}
-    before = [length for _, length in known.pieces[stays:]]
+    before = [length for _, length in known.pieces[kept:]]
     cuts = lengths(before, len(text) - at)
-    for place, length in enumerate(cuts):
+    for index, length in enumerate(cuts):
         plain = text[at : at + length]
         piece = packed(about.key, plain)
         address = address_of(piece)
         at += length
         total.update(plain)
-        if not named and stays < len(known.pieces) and known.pieces[stays] == (address, length):
-            stays += 1
+        if not added and kept < len(known.pieces) and known.pieces[kept] == (address, length):
+            kept += 1
             continue
-        named.append((address, length))
+        added.append((address, length))
         if address not in old:
             waiting[address] = piece
-        if sum(map(len, waiting.values())) >= BATCH_BYTES and place < len(cuts) - 1:
-            version = _commit(journal, copy, version, (at, total.hexdigest(), stays, named), waiting, actor)
-            stays, named, waiting = stays + len(named), [], {}
-    _commit(journal, copy, version, (at, total.hexdigest(), stays, named), waiting, actor)
+        if sum(map(len, waiting.values())) >= BATCH_BYTES and index < len(cuts) - 1:
+            version = _commit(journal, copy, version, (at, total.hexdigest(), kept, added), waiting, actor)
+            kept, added, waiting = kept + len(added), [], {}
+    _commit(journal, copy, version, (at, total.hexdigest(), kept, added), waiting, actor)
     return True
 
 
 def _commit(
-    journal: Journal, copy: Copy, version: int, told: tuple[int, str, int, list[tuple[str, int]]],
+    journal: Journal, copy: Copy, version: int, change: tuple[int, str, int, list[tuple[str, int]]],
     pieces: dict[str, bytes], actor: str,
 ) -> int:  # fmt: skip
     about = copy.about
-    body = ev.TranscriptShared(about.key, about.agent, about.native, *told)
+    body = ev.TranscriptShared(about.key, about.agent, about.native, *change)
     drafts = [ev.draft(body, at=now(), actor=actor)]
     done = journal.append(Append(stream_of(about.key), version, drafts), pieces=pieces)
     return done[-1].version
 
 
 def packed(key: str, plain: bytes) -> bytes:
-    """A piece of a run's copy."""
+    """Text of a run's copy as a piece for the store."""
     return key.encode() + squeeze(plain)
 
 
 def unpacked(key: str, piece: bytes) -> bytes:
-    """What is in a piece; DamagedError if it is none of this run."""
-    own = key.encode()
+    """The text in a piece. Raises DamagedError if it does not belong to this run or cannot be unpacked."""
+    prefix = key.encode()
     try:
-        if not piece.startswith(own):
-            raise ValueError("a piece is not of this run")
-        return unsqueeze(piece[len(own) :])
+        if not piece.startswith(prefix):
+            raise ValueError("a piece belongs to another run")
+        return unsqueeze(piece[len(prefix) :])
     except ValueError as fault:
         raise DamagedError("the copy", stream_of(key), str(fault)) from fault
 
@@ -188,25 +186,25 @@ def _sum(text: bytes, size: int) -> str:
 
 
 def bodies(events: Iterable[ev.Event]) -> list[ev.TranscriptShared]:
-    """What the events of a transcript's stream say."""
+    """The bodies of the events in a transcript's stream."""
     return [body for body in map(ev.read_body, events) if isinstance(body, ev.TranscriptShared)]
 
 
 def folded(events: Iterable[ev.Event]) -> SharedCopy:
-    """The copy as it is now."""
+    """The present state of a copy, from the events of its stream."""
     known = SharedCopy()
     for body in bodies(events):
         known = fold(known, body)
     return known
 
 
-def named(events: Iterable[ev.Event]) -> list[str]:
-    """Every piece that these events name."""
+def piece_addresses(events: Iterable[ev.Event]) -> list[str]:
+    """The address of every piece that these events refer to."""
     return list(dict.fromkeys(address for body in bodies(events) for address, _ in body.pieces))
 
 
 class SharedCopies:
-    """The copies that are in a store."""
+    """Reads the copies of transcripts in a store."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -216,7 +214,7 @@ class SharedCopies:
         return self._journal.head(stream_of(key)).version > 0
 
     def read(self, key: str) -> Iterator[bytes]:
-        """The copy in blocks of whole lines, proven; DamagedError where it is not what was shared."""
+        """The copy in blocks of complete lines. Raises DamagedError if it does not match its hash."""
         known = folded(self._journal.read(stream_of(key)))
         total, erased = hashlib.sha256(), False
         rest: list[bytes] = []
@@ -230,20 +228,20 @@ class SharedCopies:
                 rest = []
             rest.append(plain[end:])
         if known.size and not erased and total.hexdigest() != known.hash:
-            raise DamagedError("the copy", stream_of(key), "it is not what was shared")
+            raise DamagedError("the copy", stream_of(key), "its content does not match its hash")
         if last := b"".join(rest):
             yield last
 
 
 def _fetched(journal: Journal, stream: str, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
-    for address, piece in _there(journal, known):
+    for address, piece in _pieces(journal, known):
         if not piece:
-            raise DamagedError("the copy", stream, "a piece is gone")
+            raise DamagedError("the copy", stream, "a piece is missing")
         yield address, piece
 
 
-def _there(journal: Journal, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
-    """Address and piece, in order; an empty one where it is gone."""
+def _pieces(journal: Journal, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
+    """Addresses and pieces in order; a missing piece is empty."""
     for start in range(0, len(known.pieces), BATCH_PIECES):
         wanted = [address for address, _ in known.pieces[start : start + BATCH_PIECES]]
         found = journal.pieces(wanted)
@@ -256,12 +254,12 @@ def _there(journal: Journal, known: SharedCopy) -> Iterator[tuple[str, bytes]]:
 def scrub_pieces(
     journal: Journal, stream: str, change: Callable[[bytes], bytes], *, dry_run: bool = False
 ) -> int:
-    """Put every copy that this stream ever told through a change that keeps its length, in place; how many
-    pieces it changed."""
+    """Apply a change that keeps lengths to every version of the copy in a stream, in place. Returns how many
+    pieces changed."""
     key = stream.removeprefix(PREFIX)
     masked: dict[str, bytes] = {}
     for known in history(bodies(journal.read(stream))):
-        plain = [_readable(key, masked.get(one, piece)) for one, piece in _there(journal, known)]
+        plain = [_readable(key, masked.get(address, piece)) for address, piece in _pieces(journal, known)]
         text = b"".join(plain)
         changed = change(text)
         if changed == text:
@@ -299,19 +297,19 @@ def forget(journal: Journal, key: str) -> None:
     """Remove the copy of a run's transcript from the store, if there is one."""
     events = journal.read(stream_of(key))
     if events:
-        journal.drop(Append(stream_of(key), events[-1].version), pieces=named(events))
+        journal.drop(Append(stream_of(key), events[-1].version), pieces=piece_addresses(events))
 
 
-def leaving(workspace: Workspace, session: str) -> tuple[list[Append], list[str]]:
-    """The streams and pieces that leave the store with a session."""
-    there = dict(workspace.store.streams(PREFIX))
-    if not there:
+def archived_with(workspace: Workspace, session: str) -> tuple[list[Append], list[str]]:
+    """The streams and pieces of copies that leave the store when a session is archived."""
+    shared = dict(workspace.store.streams(PREFIX))
+    if not shared:
         return [], []
     streams, pieces = [], []
     for row in workspace.store.runs.rows(session=session):
         name = stream_of(row.key)
-        if name in there:
+        if name in shared:
             events = workspace.store.read(name)
             streams.append(Append(name, events[-1].version))
-            pieces += named(events)
+            pieces += piece_addresses(events)
     return streams, pieces

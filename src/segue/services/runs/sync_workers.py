@@ -1,7 +1,7 @@
-"""Reading transcripts and writing their copies: the part of a sync that several processes can share.
+"""Reading transcripts and writing their copies: the part of a sync that several processes share.
 
-A transcript is read, masked and cut once; reader and archive are given the same bytes. Where cursor, file
-and copy do not agree about how far it was read, it is read from the start.
+A transcript is read, masked and split once, and reader and archive get the same bytes. If cursor, file and
+copy disagree on how far it was read, it is read from the start.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .cursor import FileStamp
 from .read_transcript import Reading, final, read_on
 from .run import Run, key_of, run_of
 
-SHARES_MAX = 4096
-"""More would not fit into the smallest pipe."""
+QUEUED_MAX = 4096
+"""More numbers would not fit into the smallest pipe."""
 
 
 class Job(msgspec.Struct):
-    """A transcript to be read, and what is known of it."""
+    """A transcript to be read, with its stored reading if there is one."""
 
     found: Found
     stamp: FileStamp
@@ -36,20 +36,20 @@ class Job(msgspec.Struct):
     size: int
 
 
-class Taken(msgspec.Struct):
-    """What a job gave: a run with its cursor, or why there is none."""
+class ImportedTranscript(msgspec.Struct):
+    """The result of a job: a run with its cursor, or why there is none."""
 
     job: int
     run: Run | None = None
     stamp: FileStamp = FileStamp()
     reading: bytes = b""
     size: int = 0
-    """Bytes that were read."""
+    """How many bytes were read."""
     fault: str = ""
 
 
-class Taker:
-    """Reads transcripts and writes their copies; the part that other processes can do, too."""
+class TranscriptImporter:
+    """Reads transcripts and writes their copies."""
 
     def __init__(
         self, host: str, archive: Archive | None, about: Callable[[Found, Run], CopyOwner], masks: bool
@@ -61,20 +61,20 @@ class Taker:
         self._copies: list[Copy] = []
         self._chunks: dict[bytes, bytes] = {}
 
-    def take(self, place: int, job: Job) -> Taken:
-        """A run as its transcript tells it now; never raises on what a transcript holds."""
+    def read(self, index: int, job: Job) -> ImportedTranscript:
+        """The run that a transcript describes. The content of a transcript never makes this raise."""
         try:
-            return self._take(place, job)
+            return self._read(index, job)
         except AgentError as fault:
-            return Taken(place, fault=fault.message)
-        except SegueError:  # ours, not the transcript's
+            return ImportedTranscript(index, fault=fault.message)
+        except SegueError:  # of the store or the archive, not of the transcript
             raise
-        except Exception as fault:  # a third party's reader, or a bug of ours: one transcript
-            return Taken(place, fault=f"{type(fault).__name__}: {fault}")
+        except Exception as fault:  # a bug of a reader costs one transcript only
+            return ImportedTranscript(index, fault=f"{type(fault).__name__}: {fault}")
 
-    def _take(self, place: int, job: Job) -> Taken:
+    def _read(self, index: int, job: Job) -> ImportedTranscript:
         found, agent = job.found, agent_of(job.found.agent)
-        reading, before = self._begun(job, agent)
+        reading, before = self._starting_point(job, agent)
         start = reading.offset
         pen: Pen | None = None
         if self._archive is not None:
@@ -94,22 +94,22 @@ class Taker:
         if pen is not None:
             self._finish(pen, reading, found, run)
         packed = cursor.packed(reading, job.stamp, agent)
-        return Taken(place, run, job.stamp, packed, max(0, reading.offset - start))
+        return ImportedTranscript(index, run, job.stamp, packed, max(0, reading.offset - start))
 
-    def _begun(self, job: Job, agent: Agent) -> tuple[Reading, Copy | None]:
-        """Where to read on: behind the cursor if cursor, file and copy agree, else at the start."""
+    def _starting_point(self, job: Job, agent: Agent) -> tuple[Reading, Copy | None]:
+        """Where to continue reading: at the cursor if cursor, file and copy agree, else at the start."""
         found = job.found
         fresh = Reading(agent.name, found.path, found.native)
-        kept = cursor.unpacked(job.reading)
-        if kept is None or not cursor.goes_on(kept, job.stamp, agent):
+        stored = cursor.unpacked(job.reading)
+        if stored is None or not cursor.is_continued(stored, job.stamp, agent):
             return fresh, None
-        reading = cursor.reading_of(kept)
+        reading = cursor.reading_of(stored)
         if reading is None:
             return fresh, None
         if self._archive is None:
             return reading, None
         before = self._archive.find(key_of(found.agent, found.native, found.path))
-        if before is None or before.about.offset != kept.offset:
+        if before is None or before.about.offset != stored.offset:
             return fresh, None
         return reading, before
 
@@ -125,37 +125,37 @@ class Taker:
             self.flush()
 
     def flush(self) -> None:
-        """Make the copies so far durable."""
+        """Write the copies that were collected so far to the archive."""
         if self._archive is not None and self._copies:
             self._archive.put(self._copies, self._chunks)
         self._copies, self._chunks = [], {}
 
 
-class Shares:
-    """Places of jobs that processes take from, so that all end at about the same time.
+class JobQueue:
+    """Indices of jobs that several processes take from, so that all end at about the same time.
 
-    A pipe holds those that nobody has taken; whoever reads one has it."""
+    They wait in a pipe: the process that reads an index does that job."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._step = count // SHARES_MAX + 1
+        self._step = count // QUEUED_MAX + 1
         self._read, write = os.pipe()
         os.write(write, b"".join(n.to_bytes(2, "big") for n in range(-(-count // self._step))))
         os.close(write)
 
     def __iter__(self) -> Iterator[int]:
         while number := os.read(self._read, 2):
-            at = int.from_bytes(number, "big") * self._step
-            yield from range(at, min(at + self._step, self._count))
+            first = int.from_bytes(number, "big") * self._step
+            yield from range(first, min(first + self._step, self._count))
 
     def close(self) -> None:
         os.close(self._read)
 
 
 class Worker:
-    """Another process that takes its share of the work, while this one takes its own."""
+    """A forked process that does jobs from the queue beside this one."""
 
-    def __init__(self, taker: Taker, jobs: list[Job], shares: Shares) -> None:
+    def __init__(self, importer: TranscriptImporter, jobs: list[Job], queue: JobQueue) -> None:
         self._read, write = os.pipe()
         self._pid = os.fork()
         if self._pid:
@@ -164,19 +164,19 @@ class Worker:
         code = 1
         try:
             os.close(self._read)
-            taken = [taker.take(place, jobs[place]) for place in shares]
-            taker.flush()
+            results = [importer.read(index, jobs[index]) for index in queue]
+            importer.flush()
             with os.fdopen(write, "wb") as pipe:
-                pipe.write(msgspec.msgpack.encode(taken))
+                pipe.write(msgspec.msgpack.encode(results))
             code = 0
         finally:
             os._exit(code)
 
-    def results(self) -> list[Taken]:
-        """What it took in; nothing if it came to grief."""
+    def results(self) -> list[ImportedTranscript]:
+        """The results of the process once it has ended; empty if it failed."""
         with os.fdopen(self._read, "rb") as pipe:
             body = pipe.read()
         _, status = os.waitpid(self._pid, 0)
         with suppress(msgspec.DecodeError):
-            return msgspec.msgpack.decode(body, type=list[Taken]) if status == 0 else []
+            return msgspec.msgpack.decode(body, type=list[ImportedTranscript]) if status == 0 else []
         return []

@@ -100,14 +100,14 @@ class Projects:
             own = main.namespace
             return main.beside(project if own == DEFAULT_PROJECT else f"{own}.{project}")
         home = self._home_of(project)
-        lost = home.remains()
+        lost = home.damage()
         if lost:
             raise DamagedError("the store", str(home.database), lost)
         home.make()
         return IdempotentSqlite(home.database, busy_timeout_ms=self._busy_timeout_ms, lock=True)
 
     def _home_of(self, project: str) -> DataFolder:
-        if project == DEFAULT_PROJECT or self.home.elsewhere:
+        if project == DEFAULT_PROJECT or self.home.shared_store:
             return self.home
         return DataFolder(self.home.path / "projects" / project)
 
@@ -157,10 +157,10 @@ class Projects:
             handles = list(self._handles.items())
         looked: set[str] = set()
         for (project, *_), workspace in handles:
-            if workspace.backups.waits and project not in looked:
+            if workspace.backups.unchecked and project not in looked:
                 looked.add(project)
                 workspace.backups.if_due()
-            workspace.backups.looked()
+            workspace.backups.mark_checked()
 
     def close(self) -> None:
         """Let go of all stores."""

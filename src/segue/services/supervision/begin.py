@@ -8,7 +8,7 @@ from ...core.base.text import one_line
 from ...core.sessions import commands as do
 from ...errors import SessionOver, UsageError
 from ..features.features import Features, parsed
-from ..resume.interruptions import notice
+from ..resume.interruptions import pause_if_idle
 from ..workspace.open_session import find_session, start_session
 from ..workspace.session_handle import SessionHandle
 from ..workspace.workspace import Workspace
@@ -44,7 +44,7 @@ def refuse_if_over(session: SessionHandle, hint: str) -> None:
 def resume_if_paused(session: SessionHandle) -> None:
     """Go on with a session that was paused."""
     if session.state.status == "paused":
-        notice(session)
+        pause_if_idle(session)
         session.commit_trusted((do.Resume(),))
 
 

@@ -99,7 +99,7 @@ class Following:
             return False
         self._searched = time.monotonic() + _LOOK_SECONDS
         found = next(
-            (one for one in runs_of(self._workspace).capture().found(self._agent.name) if self._is(one)), None
+            (one for one in runs_of(self._workspace).finder().found(self._agent.name) if self._is(one)), None
         )
         if found is None:
             return False
@@ -158,4 +158,4 @@ class Following:
 
 def known_runs(workspace: Workspace, agent: str) -> frozenset[str]:
     """The runs that an agent has in this project before a launch."""
-    return frozenset(one.native for one in runs_of(workspace).capture().found(agent))
+    return frozenset(one.native for one in runs_of(workspace).finder().found(agent))

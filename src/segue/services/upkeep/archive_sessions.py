@@ -38,7 +38,7 @@ from ...errors import (
 )
 from ...stores.base import Append
 from ..handoff.export import Parcel, deliver, named_pieces, pack, unpack
-from ..runs.shared_copies import leaving
+from ..runs.shared_copies import archived_with
 from ..sessions.holds import Hold, hold_stream, new_run
 from ..sessions.repository import fold_all, stream_of
 from ..workspace.session_handle import SessionHandle
@@ -88,7 +88,7 @@ class Cleanup:
         """Archive all candidates. One that a run holds or somebody writes to waits for the next time;
         what stands in the way of another is raised when all the rest is archived."""
         self._workspace.pause_file.check()
-        if self._workspace.home.elsewhere:
+        if self._workspace.home.shared_store:
             raise RefusedError(
                 "sessions of a shared store are not archived on one machine",
                 hint="`segue export ID -o FILE` keeps a copy here; --list and --restore work as always",
@@ -183,7 +183,7 @@ class Cleanup:
             for name in beside:
                 others.update(named_pieces(journal.read(name)))
             own = [address for address in parcel.pieces if address not in others]
-            copies, theirs = leaving(self._workspace, parcel.session)
+            copies, theirs = archived_with(self._workspace, parcel.session)
             try:
                 journal.drop(whole, ledger, *copies, pieces=[*own, *theirs], beside=beside)
                 return

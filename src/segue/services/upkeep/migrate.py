@@ -28,8 +28,8 @@ from ...settings import Settings
 from ...stores.base import Append, Memories, Runs, Store
 from ...stores.memory_changes import MemoryChange
 from ..handoff.export import named_pieces
-from ..memories.service import searched
-from ..runs.shared_copies import named
+from ..memories.service import search_words
+from ..runs.shared_copies import piece_addresses
 from ..sessions.repository import fold_all, snapshot_of
 from ..workspace.data_folder import DataFolder, is_remote
 from ..workspace.open_store import KINDS, check_kind, open_store, shown
@@ -82,7 +82,7 @@ def migrate(
         )
     timeout_ms = int(settings.number("busy_timeout_ms"))
     places = [home.for_store(where) for where in (source, target)]
-    names = [place.elsewhere or str(place.database) for place in places]
+    names = [place.shared_store or str(place.database) for place in places]
     if names[0] == names[1]:
         raise UsageError(f"source and target are the same store: {names[0]}", hint=KINDS)
     _must_exist(places[0], source)
@@ -153,7 +153,7 @@ class _Move:
             if stream.startswith("session/"):
                 self._copy_pieces(named_pieces(batch))
             elif stream.startswith(PREFIX):
-                self._copy_pieces(named(batch))
+                self._copy_pieces(piece_addresses(batch))
             if not self.dry_run:
                 try:
                     _copy_in(self.target, stream, after, batch)
@@ -234,7 +234,7 @@ class _Move:
             count += len(new)
             if not new or self.dry_run:
                 continue
-            adds = [replace(one.kept, words=searched(one.kept.memory)) for one in new]
+            adds = [replace(one.kept, words=search_words(one.kept.memory)) for one in new]
             votes = [vote for one in new for vote in one.votes]
             target.write(MemoryChange(adds=adds, votes=votes, trail=[t for one in new for t in one.trail]))
             trip("migrate.after_memories")

@@ -66,7 +66,7 @@ def rebuild(workspace: Workspace, *, check: bool = False, progress: Progress | N
 
 def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) -> tuple[int, list[str]]:
     """Read every run from its start; one that cannot be read as it was is left as it is."""
-    capture = runs_of(workspace).capture()
+    finder = runs_of(workspace).finder()
     rows = runs_of(workspace).runs.rows()
     read, different = 0, []
     for done, listed in enumerate(rows):
@@ -74,7 +74,7 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
             progress(done, len(rows), listed.native)
         row = runs_of(workspace).runs.get(listed.key)
         kept = cursor.unpacked(row.reading) if row is not None else None
-        anew = _read_anew(workspace, capture, listed, kept)
+        anew = _read_anew(workspace, finder, listed, kept)
         if row is None or anew is None:
             continue
         read += 1
@@ -89,7 +89,7 @@ def _rebuild_runs(workspace: Workspace, check: bool, progress: Progress | None) 
 
 
 def _read_anew(
-    workspace: Workspace, capture: RunFinder, row: RunRow, kept: cursor.StoredReading | None
+    workspace: Workspace, finder: RunFinder, row: RunRow, kept: cursor.StoredReading | None
 ) -> Reading | None:
     """A reading from the start up to where the cursor is: of the copy, else of the transcript."""
     agent, found = agent_of(row.agent), found_of(row)

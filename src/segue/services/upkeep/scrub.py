@@ -98,7 +98,7 @@ def scrub(
     originals = [path for path in runs_of(workspace).runs.known() if _holds(path, text)]
     stays = _stays(workspace.store, text)
     server = "the server's write-ahead log, replicas and backups, until they are recycled"
-    beyond = [server] if workspace.home.elsewhere and found_any else []
+    beyond = [server] if workspace.home.shared_store and found_any else []
     return Scrubbed(events, pieces, hit, sessions, stays, len(runs), sorted(originals), memories, beyond)
 
 
@@ -106,7 +106,7 @@ def _compact(workspace: Workspace, found_any: bool) -> None:
     """What was erased is gone from the store's own files, too."""
     if isinstance(workspace.store, SqliteStore):
         compact(workspace.store.database)
-    elif workspace.home.elsewhere and found_any:
+    elif workspace.home.shared_store and found_any:
         from ...stores.postgres import PostgresStore
         from ...stores.postgres.upkeep import compact as compact_server
 

@@ -1,1 +1,2 @@
-"""Where work happens: data folder, store, working tree, settings, and a server that cannot be reached."""
+"""What every service is handed: data folder, store, working tree, settings, and the queue for a server that
+cannot be reached."""

@@ -1,8 +1,8 @@
-"""Rotating backups of the embedded store, on a schedule of writes and time.
+"""Rotating backups of the embedded store, by number of writes and by age.
 
-Nothing runs in the background: whoever has written looks whether a backup is due, and makes
-it. A backup's name says when it was made and how many events it holds, so that any process
-can tell what is due without opening it.
+Nothing runs in the background: a process that has written checks whether a backup is due, and makes it. The
+name of a backup says when it was made and how many events it holds, so that any process can tell what is due
+without opening it.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ..workspace.data_folder import DataFolder, is_remote
 if TYPE_CHECKING:
     from ...stores.sqlite import Database
 
-_LOOK_EVERY_WRITES = 64
+_CHECK_EVERY_WRITES = 64
 
 
 class Backup(Value):
-    """A backup that is there."""
+    """A backup file."""
 
     path: Path
     at: str
@@ -37,7 +37,7 @@ class Backup(Value):
 
 
 class Backups:
-    """The backups of a data folder."""
+    """The backups of a store."""
 
     def __init__(self, home: DataFolder, journal: Journal, settings: Settings, pause_file: PauseFile) -> None:
         self._home = home
@@ -46,38 +46,38 @@ class Backups:
         self._settings = settings
         self._written = 0
         self._total = 0
-        self.later = False
-        """Whether somebody else looks now and then whether one is due: a server, beside its requests."""
+        self.on_write = True
+        """Whether writes check if a backup is due. A server checks from time to time instead."""
 
     def list(self) -> list[Backup]:
-        """All backups, the newest first."""
-        found = []
+        """All backups, newest first."""
+        backups = []
         for path in self._home.backups.glob("segue-*.db"):
             _, at, events = path.stem.split("-", 2) if path.stem.count("-") == 2 else ("", "", "")
             with suppress(FileNotFoundError):
                 if events.isdecimal():
-                    found.append(Backup(path, at, int(events), path.stat().st_size))
-        return sorted(found, key=lambda b: (b.at, b.events), reverse=True)
+                    backups.append(Backup(path, at, int(events), path.stat().st_size))
+        return sorted(backups, key=lambda b: (b.at, b.events), reverse=True)
 
     def written(self, count: int) -> None:
-        """Note writes; now and then look whether a backup is due."""
+        """Count writes, and from time to time check whether a backup is due."""
         self._total += count
         self._written += count
-        if self._written >= _LOOK_EVERY_WRITES and not self.later:
+        if self._written >= _CHECK_EVERY_WRITES and self.on_write:
             self.if_due()
 
     @property
-    def waits(self) -> bool:
-        """Whether something was written since it was last looked whether one is due."""
+    def unchecked(self) -> bool:
+        """Whether something was written since it was last checked whether a backup is due."""
         return self._written > 0
 
-    def looked(self) -> None:
-        """Another one of this store looked."""
+    def mark_checked(self) -> None:
+        """Note that another ``Backups`` of the same store has checked."""
         self._written = 0
 
     def if_due(self) -> Backup | None:
-        """Make a backup if enough was written, or the last one is old; never raises."""
-        if not self._written or self._home.elsewhere:
+        """Make a backup if enough was written or the last one is old. Never raises."""
+        if not self._written or self._home.shared_store:
             return None
         self._written = 0
         with suppress(SegueError, OSError):
@@ -91,25 +91,28 @@ class Backups:
         return None
 
     def make(self) -> Backup:
-        """A backup now; the oldest beyond those that are kept goes."""
+        """Make a backup now and delete the oldest beyond ``backup_keep``. Raises RefusedError for a shared
+        store, and StoreUnavailable if the file cannot be written."""
         from ...stores.sqlite import SqliteStore
 
-        if self._home.elsewhere:
-            own = "is made on the server" if is_remote(self._home.elsewhere) else "with pg_dump"
+        if self._home.shared_store:
+            how = "on the server" if is_remote(self._home.shared_store) else "with pg_dump"
             raise RefusedError(
-                f"{self._home.elsewhere} is no file here, and its server keeps its backups",
-                hint=f"a backup {own}; `segue migrate --to sqlite:///copy.db` makes a copy here",
+                f"{self._home.shared_store} is not a file on this machine, so Segue does not back it up",
+                hint=f"back it up {how}; `segue migrate --to sqlite:///copy.db` makes a copy here",
             )
         if not isinstance(self._journal, SqliteStore):
-            raise StoreUnavailable("this store is not kept in a file here", hint="back it up where it lives")
+            raise StoreUnavailable(
+                "this store is not a file on this machine", hint="back it up where it lives"
+            )
         self._pause_file.check()
         events = self._count()
         try:
             return self._make(self._journal.database, events)
         except OSError as fault:
             raise StoreUnavailable(
-                f"no backup could be made in {self._home.backups}: {fault.strerror}",
-                hint="check space and permissions, then run `segue backup`",
+                f"the backup in {self._home.backups} failed: {fault.strerror}",
+                hint="check disk space and permissions, then run `segue backup`",
             ) from fault
 
     def _make(self, database: Database, events: int) -> Backup:

@@ -1,4 +1,4 @@
-"""The data folder: where things are on a user's machine, private to that user."""
+"""The data folder: where everything that Segue keeps lies on a machine, readable by its user only."""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from ...errors import AccessError, StoreUnavailable
 
 
 def is_remote(where: str) -> bool:
-    """Whether a setting names a Segue server; asked by every command, so it imports nothing."""
+    """Whether the address of a store is that of a Segue server. Every command asks, so nothing is
+    imported."""
     return where[:8].lower().startswith(("https://", "http://"))
 
 
 def _hashed(text: str) -> str:
-    import hashlib  # it loads OpenSSL, which most commands need nothing of
+    import hashlib  # loads OpenSSL, which most commands do not need
 
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class DataFolder:
-    """Paths of the data folder; a folder exists once something is kept in it."""
+    """The paths in the data folder, for one store. Folders are made when something is first put into them."""
 
-    def __init__(self, path: Path, store: Path | None = None, *, elsewhere: str = "") -> None:
+    def __init__(self, path: Path, store: Path | None = None, *, shared_store: str = "") -> None:
         self.path = path
-        self.elsewhere = elsewhere
-        """The address, without secrets, of a store that is no file here; empty for the embedded one."""
-        if elsewhere:  # a name for what is kept beside it; no such file is ever made
-            store = path / "elsewhere" / f"{_hashed(elsewhere)[:16]}.db"
+        self.shared_store = shared_store
+        """The address, without secrets, of a store that machines share; empty for the file in this folder."""
+        if shared_store:  # such a file is never made: notes about the store are named after it
+            store = path / "elsewhere" / f"{_hashed(shared_store)[:16]}.db"
         self.database = store or path / "segue.db"
-        """The embedded store."""
-        if not elsewhere:
+        """The file of the embedded store."""
+        if not shared_store:
             keep_out(self.database)
         keep_out(self.transcripts)
         self.backups = path / "backups"
@@ -39,60 +40,61 @@ class DataFolder:
             self.backups = store.with_name(f"{store.name}-backups")
 
     @property
-    def swapping(self) -> Path:
-        """Names where the original is, while a recovery puts a new store in place."""
+    def swap_note(self) -> Path:
+        """Exists while a recovery puts a new store in place, and holds the path of the original."""
         return self.database.with_name(f"{self.database.name}.swapping")
 
-    def remains(self) -> str:
-        """Why there is no whole store here although there was one; empty if all is well."""
-        if self.swapping.exists():
-            return "a recovery was interrupted while it put the new one in place"
+    def damage(self) -> str:
+        """Why there is no intact store here although there was one; empty if all is well."""
+        if self.swap_note.exists():
+            return "a recovery was interrupted while it put the new store in place"
         if self.database.exists():
             return ""
         if any(self.backups.glob("segue-*.db")):
-            return "it is gone, and there are backups of it"
+            return "the file is gone, but there are backups of it"
         log = self.database.with_name(f"{self.database.name}-wal")
         if log.exists() and log.stat().st_size:
-            return "it is gone, and its log is there"
-        kept = self.originals()
-        return "it is gone, and an original that a recovery kept is there" if kept else ""
+            return "the file is gone, but its write-ahead log is there"
+        if self.originals():
+            return "the file is gone, but an original that a recovery kept is there"
+        return ""
 
     def for_store(self, where: str) -> DataFolder:
-        """The same folder for the store that a setting names; backups of two stores never mix."""
+        """The same folder for the store at an address. Each store has backups of its own."""
         if where.startswith("sqlite:///"):
             return DataFolder(self.path, Path(where.removeprefix("sqlite://")))
         if where.startswith(("postgresql://", "postgres://")):
             from ...stores.postgres.address import shown
 
-            return DataFolder(self.path, elsewhere=shown(where))
+            return DataFolder(self.path, shared_store=shown(where))
         if is_remote(where):
             from ...stores.remote.address import Address
 
-            return DataFolder(self.path, elsewhere=Address(where).shown)
+            return DataFolder(self.path, shared_store=Address(where).shown)
         return self
 
     def has_store(self) -> bool:
-        """Whether there is a store to ask, as far as this folder can tell: one elsewhere may be down."""
-        return bool(self.elsewhere) or self.database.is_file()
+        """Whether there is a store, as far as can be told without connecting: a shared one may be down."""
+        return bool(self.shared_store) or self.database.is_file()
 
     @property
     def token(self) -> Path:
-        """What a server of this user on this machine lets its user in with."""
+        """The token with which a server of this user on this machine lets its own user in."""
         return self.path / "server" / "token"
 
     @property
-    def down(self) -> Path:
-        """A note that the store elsewhere could not be reached a moment ago."""
+    def unreachable_note(self) -> Path:
+        """Exists if the shared store could not be reached when it was last tried."""
         return self.database.with_suffix(".down")
 
     @property
     def pending(self) -> Path:
-        """What waits until the store elsewhere can be reached."""
+        """The spool of commands that wait until the shared store can be reached."""
         return self.database.with_suffix(".pending")
 
     @property
     def last_seen(self) -> Path:
-        """What was last seen of working trees and sessions in the store elsewhere."""
+        """The cache of working trees and sessions of the shared store."""
         return self.database.with_suffix(".seen")
 
     @property
@@ -105,67 +107,67 @@ class DataFolder:
 
     @property
     def transcripts(self) -> Path:
-        """The archive of transcripts, a file."""
+        """The database that copies of transcripts are archived in."""
         return self.path / "archive" / "transcripts.db"
 
     @property
     def evidence(self) -> Path:
-        """Whole outputs of checks."""
+        """Complete outputs of checks."""
         return self.path / "evidence"
 
     @property
     def manifests(self) -> Path:
-        """What was prepared for the next run."""
+        """Manifests that were prepared for the next run."""
         return self.path / "manifests"
 
     @property
     def scenes(self) -> Path:
-        """The world as sessions were left."""
+        """Scenes: what the working tree was like when sessions were left."""
         return self.path / "scenes"
 
     @property
     def handover(self) -> Path:
-        """Checkpoints of handovers, a file for each working tree."""
+        """Checkpoints of handovers, one file for each working tree."""
         return self.path / "handover"
 
     @property
     def handoff(self) -> Path:
-        """Restorations for those to whom a session was offered."""
+        """Restorations for the agents that sessions were offered to."""
         return self.path / "handoff"
 
     @property
     def damaged(self) -> Path:
-        """Where a recovery keeps the originals."""
+        """Where recoveries keep the damaged originals."""
         return self.path / "damaged"
 
-    def aside(self, at: str) -> Path:
-        """Where a recovery of now keeps the original; those of two stores never mix."""
-        return self.damaged / (at.replace(":", "").replace(".", "-") + self._own)
+    def folder_for_original(self, at: str) -> Path:
+        """Where a recovery at this time keeps the original; each store has folders of its own."""
+        return self.damaged / (at.replace(":", "").replace(".", "-") + self._store_suffix)
 
     def originals(self) -> list[Path]:
-        """Originals of this store that recoveries kept, the newest first."""
-        return sorted(self.damaged.glob(f"*Z{self._own}/{self.database.name}"), reverse=True)
+        """The originals of this store that recoveries kept, newest first."""
+        return sorted(self.damaged.glob(f"*Z{self._store_suffix}/{self.database.name}"), reverse=True)
 
     @property
-    def _own(self) -> str:
+    def _store_suffix(self) -> str:
         if self.database == self.path / "segue.db":
             return ""
         return f"-{_hashed(str(self.database))[:8]}"
 
     def archived(self, session: str) -> Path:
-        """The archive file of a session; the id cannot lead out of the folder."""
-        from ...core.base.text import clean_name  # with all commands behind it; few need a path of these
+        """The archive file of a session. The id is cleaned, so that it cannot lead out of the folder."""
+        from ...core.base.text import clean_name  # few commands need one of these paths
 
         return self.archive / f"{clean_name(session)}.jsonl.gz"
 
     def make(self) -> None:
-        """Have the folder, for its owner only."""
+        """Create the folder if it is missing, accessible to its owner only. Raises AccessError or
+        StoreUnavailable."""
         try:
             private_folder(self.path)
         except OSError as fault:
+            message = f"cannot create {self.path}: {fault.strerror}"
             if fault.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
-                raise StoreUnavailable(
-                    f"cannot make {self.path}: {fault.strerror}", hint="choose a folder with SEGUE_HOME"
-                ) from fault
-            hint = "mend the folder's permissions, or choose another with SEGUE_HOME"
-            raise AccessError(f"cannot make {self.path}: {fault.strerror}", hint=hint) from fault
+                raise StoreUnavailable(message, hint="choose another folder with SEGUE_HOME") from fault
+            hint = "correct the folder's permissions, or choose another folder with SEGUE_HOME"
+            raise AccessError(message, hint=hint) from fault

@@ -1,7 +1,8 @@
-"""What was last seen of working trees and sessions in a store elsewhere, and what waits to go there.
+"""The cache of working trees and sessions of a remote store, and the spool of commands that are pending for
+it.
 
-A cache: it may be dropped at any time, and everything read from it is said to be as of then. States are shown
-with what waits on top, decided as the server will decide it if nobody else does anything meanwhile.
+The cache may be dropped at any time, and whatever is read from it carries the time at which it was seen.
+States include pending commands, decided as the server will decide them if nobody else writes in between.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -28,35 +29,37 @@ from .open_store import this_machine
 from .working_tree import TreeRecord, tree_stream
 
 SESSIONS_SEEN_MAX = 50
+_Cached = TypeVar("_Cached")
 
 
-class SpooledRecord(Value):
-    """A record of the spool."""
+class PendingRecord(Value):
+    """Commands that were declared together while the server could not be reached: the payload of a spool
+    record."""
 
     session: str
     at: str
     actor: str
     run: str = ""
     since: int = 0
-    """The version that was last seen; 0 if none was."""
+    """The version of the session that was last seen; 0 if it never was."""
     commands: list[Any] = []
     create: Any = None
-    """For a session that was begun: what it is."""
+    """For a session that was begun: its ``Create`` command."""
     root_commit: str = ""
     tree: str = ""
 
 
 class TreeSeen(Value):
-    """A working tree as it was last seen."""
+    """A working tree in the cache."""
 
     tree: TreeRecord
     at: str
     trusted: str = ""
-    """The hash of the project's file that was accepted."""
+    """The hash of the project file that was trusted."""
 
 
 class SessionSeen(Value):
-    """A session as it was last seen."""
+    """A session in the cache."""
 
     id: str
     at: str
@@ -65,23 +68,26 @@ class SessionSeen(Value):
 
 
 class LastSeenSession(Value):
-    """What can be said of a session without the server."""
+    """What is known of a session without the server."""
 
     state: SessionState
-    """As last seen, with what waits on top."""
+    """As last seen, with the pending commands applied."""
     at: str
     pending: int
+    """How many records are pending for it."""
 
 
-class Brought(Value):
-    """What a drain did."""
+class DrainResult(Value):
+    """What became of pending commands that were sent to the server."""
 
     saved: int = 0
+    """How many records were saved."""
     refused: tuple[str, ...] = ()
+    """A line for each record that was refused: what it was, and why."""
 
 
 class LastSeen:
-    """The cache of one store elsewhere, in a data folder."""
+    """The cache and the spool of one remote store, in a data folder."""
 
     def __init__(self, home: DataFolder, machine: str) -> None:
         self._folder = home.last_seen
@@ -89,124 +95,122 @@ class LastSeen:
         self.spool = Spool(home.pending, "commands")
 
     def waits(self) -> bool:
-        """Whether something waits, as far as a look at the folder tells."""
+        """Whether commands are pending, judged by the names of files alone."""
         try:
             return any(name.startswith("commands") for name in os.listdir(self.spool.folder))
         except OSError:
             return False
 
     def clear(self) -> None:
-        """Drop the cache; what waits stays."""
+        """Drop the cache. Pending commands stay."""
         for path in self._folder.glob("*"):
             path.unlink(missing_ok=True)
 
-    # -- keeping -------------------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------
 
     def keep_session(self, session: str, state: SessionState) -> None:
-        """A session as it is seen now."""
-        self._remember(SessionSeen(session, now(), snapshot.FOLD, snapshot.encode(state)))
-
-    def keep_tree(self, tree: TreeRecord, trusted: str | None = None) -> None:
-        """A working tree as it is seen now; ``trusted``: None leaves what was known of that."""
-        accepted = self._trusted(tree.path) if trusted is None else trusted
-        private_folder(self._folder)
-        replace_quickly(self._tree_file(tree.path), msgspec.json.encode(TreeSeen(tree, now(), accepted)))
-
-    def _remember(self, seen: SessionSeen) -> None:
+        """Cache a session as it is now; the oldest beyond ``SESSIONS_SEEN_MAX`` are dropped."""
+        seen = SessionSeen(session, now(), snapshot.FOLD, snapshot.encode(state))
         folder = private_folder(self._folder)
-        replace_quickly(folder / f"session-{seen.id}.json", msgspec.json.encode(seen))
+        replace_quickly(folder / f"session-{session}.json", msgspec.json.encode(seen))
         files = sorted(folder.glob("session-*.json"), key=lambda path: path.stat().st_mtime)
         for path in files[:-SESSIONS_SEEN_MAX]:
             path.unlink(missing_ok=True)
+
+    def keep_tree(self, tree: TreeRecord, trusted: str | None = None) -> None:
+        """Cache a working tree as it is now. ``trusted`` is the hash of its trusted project file; None keeps
+        the one in the cache."""
+        accepted = self._trusted(tree.path) if trusted is None else trusted
+        private_folder(self._folder)
+        replace_quickly(self._tree_file(tree.path), msgspec.json.encode(TreeSeen(tree, now(), accepted)))
 
     def _tree_file(self, path: str) -> Path:
         name = tree_stream(path, self._machine).removeprefix("tree/")
         return self._folder / f"tree-{name}.json"
 
+    # -- reading -------------------------------------------------------------------------------
+
     def _read_tree(self, path: str) -> TreeSeen | None:
-        found: TreeSeen | None = _read(self._tree_file(path), TreeSeen)
-        return found
+        return _read(self._tree_file(path), TreeSeen)
 
     def tree_seen(self, path: str) -> TreeRecord | None:
         """A working tree as it was last seen; None if it never was."""
-        found = self._read_tree(path)
-        return found.tree if found is not None else None
+        seen = self._read_tree(path)
+        return seen.tree if seen is not None else None
 
     def _trusted(self, path: str) -> str:
-        found = self._read_tree(path)
-        return found.trusted if found is not None else ""
+        seen = self._read_tree(path)
+        return seen.trusted if seen is not None else ""
 
     def trusted(self, path: str, hash: str) -> bool:
-        """Whether a project's file was accepted, as far as was last seen."""
+        """Whether a project file with this content was trusted when the tree was last seen."""
         return bool(hash) and self._trusted(path) == hash
 
-    # -- reading -------------------------------------------------------------------------------
-
-    def seen(self, session: str) -> SessionState | None:
-        """A session's state as it was last seen."""
-        found = self._seen_file(session)
-        if found is not None and found.fold == snapshot.FOLD:
+    def session_seen(self, session: str) -> SessionState | None:
+        """A session's state as it was last seen, without pending commands; None if it never was."""
+        seen = self._read_session(session)
+        if seen is not None and seen.fold == snapshot.FOLD:
             with suppress(msgspec.MsgspecError, ValueError):
-                return snapshot.decode(found.state)
+                return snapshot.decode(seen.state)
         return None
 
-    def _seen_file(self, session: str) -> SessionSeen | None:
+    def _read_session(self, session: str) -> SessionSeen | None:
         if "/" in session or "\0" in session:
             return None
-        found: SessionSeen | None = _read(self._folder / f"session-{session}.json", SessionSeen)
-        return found
+        return _read(self._folder / f"session-{session}.json", SessionSeen)
 
     def last(self, session: str) -> LastSeenSession | None:
-        """A session as it was last seen, with what waits for it on top; None if it is not known here."""
-        seen, file = self.seen(session), self._seen_file(session)
-        state = seen if seen is not None else SessionState()
+        """A session as it was last seen, with its pending commands applied; None if it is not known here."""
+        cached, file = self.session_seen(session), self._read_session(session)
+        state = cached if cached is not None else SessionState()
         count = 0
-        for waiting in self._waiting():
-            if waiting.session != session:
+        for pending in self._pending():
+            if pending.session != session:
                 continue
             count += 1
-            made = _decided(state, waiting)
-            state = made.state if isinstance(made, DecidedBatch) else state
+            decided = _decided(state, pending)
+            state = decided.state if isinstance(decided, DecidedBatch) else state
         if not state.version:
             return None
         return LastSeenSession(state, file.at if file is not None else now(), count)
 
-    def _waiting(self) -> list[SpooledRecord]:
-        found = []
+    def _pending(self) -> list[PendingRecord]:
+        pending = []
         for path, _ in self.spool._files() if self.waits() else []:
             for record in self.spool.read(path):
                 with suppress(msgspec.MsgspecError):
-                    found.append(msgspec.json.decode(record.payload, type=SpooledRecord))
-        return found
+                    pending.append(msgspec.json.decode(record.payload, type=PendingRecord))
+        return pending
 
 
-def _read(path: Path, kind: type[Any]) -> Any:
+def _read(path: Path, kind: type[_Cached]) -> _Cached | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
-def commands_of(waiting: SpooledRecord) -> list[Command]:
-    """The commands of a record; ``msgspec.ValidationError`` if this Segue does not know one."""
-    if waiting.create is not None:
-        return [msgspec.convert(waiting.create, do.Create)]
-    return [msgspec.convert(one, waiting_union()) for one in waiting.commands]
+def commands_of(pending: PendingRecord) -> list[Command]:
+    """The commands of a record. Raises ``msgspec.ValidationError`` if this version of Segue does not know
+    one."""
+    if pending.create is not None:
+        return [msgspec.convert(pending.create, do.Create)]
+    return [msgspec.convert(command, waiting_union()) for command in pending.commands]
 
 
-def _decided(state: SessionState, waiting: SpooledRecord) -> Any:
+def _decided(state: SessionState, pending: PendingRecord) -> Any:
     with suppress(msgspec.ValidationError):
-        return decide_all(state, commands_of(waiting), at=waiting.at, actor=waiting.actor, run=waiting.run)
+        return decide_all(state, commands_of(pending), at=pending.at, actor=pending.actor, run=pending.run)
     return None
 
 
 def last_here(home: DataFolder, folder: Path, session: str = "") -> LastSeenSession | None:
-    """A session, or the one that is current in a folder, as it was last seen; None if that was never."""
-    if not home.elsewhere:
+    """A session, by default the current one of a folder, as it was last seen; None if it never was."""
+    if not home.shared_store:
         return None
-    seen = LastSeen(home, this_machine())
+    cache = LastSeen(home, this_machine())
     repository = git.find(folder)
     tops = (repository.root,) if repository is not None else (folder, *folder.parents)
-    trees = (tree for top in tops if (tree := seen.tree_seen(str(top))) is not None)
+    trees = (tree for top in tops if (tree := cache.tree_seen(str(top))) is not None)
     wanted = session or next((tree.current for tree in trees), "")
-    return seen.last(wanted) if wanted else None
+    return cache.last(wanted) if wanted else None

@@ -1,13 +1,12 @@
-"""Without the server: what can wait is kept here and brought there later, once; the rest is refused.
+"""The queue for commands that are declared while the server cannot be reached. Each takes effect once, in
+order.
 
-A command that may wait (``core.offline``) goes to a spool of its own, cleaned, checksummed and synced, and
-its caller is told ``pending``, never that it is saved. Whoever reaches the server next brings the records
-there, in order. Each is committed together with a line in a ledger that names it, so that one which was
-brought already is known by it, whoever died when. What the server refuses by then becomes an event of the
-session, which shows as an open error: nothing is dropped. A write of which nobody knows whether it happened
-does not wait here: bringing it would make it twice.
-
-What was last seen of working trees and sessions is kept beside it (``last_seen``).
+A command that may wait (``core.sessions.offline``) is cleaned, checksummed and synced into a spool; its
+caller is told that it is *pending*, never that it is saved. Other commands fail. The next process that
+reaches the server sends the records in order. Each is committed together with a ledger entry that carries its
+id, so that a record which was sent before a crash is not sent twice. What the server refuses by then becomes
+an event of the session and shows as an open error, so nothing is lost silently. A write whose outcome is
+unknown is never queued: sending it again could apply it twice.
 """
 
 from __future__ import annotations
@@ -39,83 +38,86 @@ from ...errors import (
 )
 from ...stores.base import Append
 from ..sessions.repository import Saved, SessionRepository, refuse, stream_of
-from .last_seen import Brought, LastSeen, SpooledRecord, commands_of
+from .last_seen import DrainResult, LastSeen, PendingRecord, commands_of
 from .working_tree import TreeRecord
 from .workspace import Workspace
 
 LEDGER = "ledger/offline"
+_DRAINING = "sending what is pending"
 RANDOM_BYTES = 3
 SESSIONS_MAX = 4
-"""How many of the sessions that a process saw are kept when it ends: the last ones."""
+"""How many of the sessions that a process read last are cached when it ends."""
 
 
 class QueuedCommand(Saved):
-    """A command that waits until the server can be reached: durable on this machine, and not saved yet."""
+    """The result of commands that are pending: durable on this machine, but not saved by the server yet."""
 
     pending: bool = True
 
 
 class OfflineQueue:
-    """What a workspace does without its server."""
+    """The pending commands of a workspace, and the cache that is kept for the time without its server."""
 
     def __init__(self, workspace: Workspace, last_seen: LastSeen) -> None:
         self._workspace = workspace
-        self._seen = last_seen
-        self.spool = self._seen.spool
-        self.waits, self.last = self._seen.waits, self._seen.last
-        self.brought = Brought()
-        """What was brought so far, by this one."""
-        self._away = False
-        """Whether the server was not there when it was last needed."""
+        self._cache = last_seen
+        self.spool = last_seen.spool
+        self.waits, self.last = last_seen.waits, last_seen.last
+        self.brought = DrainResult()
+        """What became of the commands that this process has sent so far."""
+        self._unreachable = False
+        """Whether the server could not be reached when it was last needed."""
 
-    # -- keeping -------------------------------------------------------------------------------
+    # -- queueing ------------------------------------------------------------------------------
 
     def keep(
         self, session: str, commands: Sequence[Command], fault: StoreUnavailable, actor: str
     ) -> QueuedCommand:
-        """Let commands wait; raises ``fault`` if they may not, and a refusal that is certain already."""
-        self._away = True
+        """Queue commands. Raises ``fault`` if they may not wait, or the error of a refusal that is certain
+        already."""
+        self._unreachable = True
         self._remember(session)
         last = self.last(session)
         state = last.state if last is not None else None
         if fault.doubt or not may_wait(commands, state):
             raise fault
         self._workspace.pause_file.check()
-        book = self._workspace.repository
-        told: list[Command] = []
+        repository = self._workspace.repository
+        queued: list[Command] = []
         for command in commands:
-            plain = spelt_out(state, clean_command(command, mask=book.mask))
-            if isinstance(plain, Refusal):
-                raise refuse(plain)
-            told.append(plain)
-        seen = self._seen.seen(session)
-        since = seen.version if seen is not None else 0
-        record = SpooledRecord(
-            session, now(), actor or book.actor, book.run, since, [msgspec.to_builtins(one) for one in told]
-        )
+            explicit = spelt_out(state, clean_command(command, mask=repository.mask))
+            if isinstance(explicit, Refusal):
+                raise refuse(explicit)
+            queued.append(explicit)
+        cached = self._cache.session_seen(session)
+        since = cached.version if cached is not None else 0
+        record = PendingRecord(
+            session, now(), actor or repository.actor, repository.run, since,
+            [msgspec.to_builtins(command) for command in queued],
+        )  # fmt: skip
         self._put(record, fault)
         return QueuedCommand(session, state.version if state is not None else 0, 0)
 
-    def start(self, wish: do.Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
-        """Begin a session that the server does not know yet, under an id that nobody else can have."""
+    def start(self, create: do.Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
+        """Begin a session as pending and return its id, which nobody else can have chosen."""
         if fault.doubt:
             raise fault
         self._workspace.pause_file.check()
-        session = wish.id or f"{base}-x{os.urandom(RANDOM_BYTES).hex()}"
-        create = msgspec.structs.replace(wish, id=session)
-        book, place = self._workspace.repository, self._workspace.working_tree
-        record = SpooledRecord(
-            session, now(), book.actor, book.run, create=msgspec.to_builtins(create), root_commit=root_commit,
-            tree=str(place.root),
+        session = create.id or f"{base}-x{os.urandom(RANDOM_BYTES).hex()}"
+        repository, root = self._workspace.repository, str(self._workspace.working_tree.root)
+        record = PendingRecord(
+            session, now(), repository.actor, repository.run,
+            create=msgspec.to_builtins(msgspec.structs.replace(create, id=session)),
+            root_commit=root_commit, tree=root,
         )  # fmt: skip
         self._put(record, fault)
-        tree = self._seen.tree_seen(str(place.root)) or TreeRecord(str(place.root))
+        tree = self._cache.tree_seen(root) or TreeRecord(root)
         projects = (*(p for p in tree.projects if p != create.project), create.project)
-        self._seen.keep_tree(TreeRecord(tree.path, tree.version, projects, root_commit, session))
+        self._cache.keep_tree(TreeRecord(tree.path, tree.version, projects, root_commit, session))
         return session
 
-    def _put(self, waiting: SpooledRecord, fault: StoreUnavailable) -> None:
-        payload = msgspec.json.encode(waiting)
+    def _put(self, pending: PendingRecord, fault: StoreUnavailable) -> None:
+        payload = msgspec.json.encode(pending)
         if len(payload) > PAYLOAD_BYTES_MAX:
             raise fault
         try:
@@ -124,164 +126,175 @@ class OfflineQueue:
         except OSError:
             raise fault from None
 
-    # -- bringing ------------------------------------------------------------------------------
+    # -- sending -------------------------------------------------------------------------------
 
-    def drain(self) -> Brought:
-        """Bring everything that waits; StoreUnavailable if the server still cannot be reached."""
+    def drain(self) -> DrainResult:
+        """Send everything that is pending. Raises StoreUnavailable if the server still cannot be reached."""
         if not self.waits() or not self.spool.size():
-            return Brought()
+            return DrainResult()
         self._workspace.pause_file.check()
         saved = 0
         refused: list[str] = []
         try:
-            with only_one(self.spool.folder / "drain.lock", timeout_seconds=0.0, what="bringing what waits"):
-                known = self._known()
-                bringing = _Bringing(self._workspace)
+            with only_one(self.spool.folder / "drain.lock", timeout_seconds=0.0, what=_DRAINING):
+                sent_before = self._sent_before()
+                sender = _PendingSender(self._workspace)
                 for path in self.spool.take():
                     for record in self.spool.read(path):
-                        if record.id not in known:
-                            told = bringing.bring(record)
-                            saved, refused = saved + (not told), refused + ([told] if told else [])
+                        if record.id in sent_before:
+                            continue
+                        refusal = sender.send(record)
+                        if refusal:
+                            refused.append(refusal)
+                        else:
+                            saved += 1
                     self.spool.drop(path)
         except StoreBusy as busy:
-            if "bringing" not in busy.message:
+            if _DRAINING not in busy.message:
                 raise
         self._workspace.forget()
-        self._away = False
-        self.brought = Brought(self.brought.saved + saved, (*self.brought.refused, *refused))
-        return Brought(saved, tuple(refused))
+        self._unreachable = False
+        self.brought = DrainResult(self.brought.saved + saved, (*self.brought.refused, *refused))
+        return DrainResult(saved, tuple(refused))
 
-    def _known(self) -> set[str]:
+    def _sent_before(self) -> set[str]:
         events = self._workspace.store.read(ledger_of(self._workspace))
         bodies = (ev.read_body(event) for event in events)
         return {body.id for body in bodies if isinstance(body, ev.PendingBrought)}
 
     def forget(self) -> None:
-        """Drop what was seen: it may hold what must go."""
-        self._seen.clear()
+        """Drop the cache: it may hold a text that is being erased."""
+        self._cache.clear()
 
     def remember(self) -> None:
-        """Keep what this process saw, for when the server is gone; a cache, so nothing of it may fail."""
-        book, place = self._workspace.repository, self._workspace.working_tree
+        """Cache what this process has read, for when the server cannot be reached. Never raises."""
+        tree = self._workspace.working_tree
         with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
-            if place.seen is not None and place.asked:
-                self._seen.keep_tree(place.seen, place.trusted_hash)
-            for session in book.seen()[-SESSIONS_MAX:]:
+            if tree.seen is not None and tree.from_store:
+                self._cache.keep_tree(tree.seen, tree.trusted_hash)
+            for session in self._workspace.repository.seen()[-SESSIONS_MAX:]:
                 self._remember(session)
 
     def _remember(self, session: str) -> None:
-        """A session as this process saw it last; while the server is away only if that is news."""
+        """Cache a session as this process saw it last. While the server cannot be reached, one that is cached
+        in this version keeps its time."""
         with suppress(OSError, SegueError, ValueError, msgspec.MsgspecError):
-            state, kept = self._workspace.repository.cached(session), self._seen.seen(session)
+            state, cached = self._workspace.repository.cached(session), self._cache.session_seen(session)
             if state is None or not state.version:
                 return
-            if not self._away or kept is None or kept.version != state.version:
-                self._seen.keep_session(session, state)
+            if not self._unreachable or cached is None or cached.version != state.version:
+                self._cache.keep_session(session, state)
 
 
 def ledger_of(workspace: Workspace) -> str:
-    """Where this machine notes what it brought."""
+    """The stream in which this machine records what it has sent."""
     return f"{LEDGER}/{workspace.store.machine or 'here'}"
 
 
-class _Bringing:
-    """One drain."""
+class _PendingSender:
+    """Commits pending records in one drain."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._journal = workspace.store
         self._ledger = ledger_of(workspace)
         self._own: dict[str, set[int]] = {}
-        self._books: dict[tuple[str, str], SessionRepository] = {}
+        """The versions that this drain itself has written, by session."""
+        self._repositories: dict[tuple[str, str], SessionRepository] = {}
 
-    def bring(self, record: SpoolRecord) -> str:
-        """Commit a record, or the event that says why not; the reason, empty if it was taken."""
-        waiting = msgspec.json.decode(record.payload, type=SpooledRecord)
+    def send(self, record: SpoolRecord) -> str:
+        """Commit a record, or an event that says why it was refused. Returns the refusal, empty if it was
+        saved."""
+        pending = msgspec.json.decode(record.payload, type=PendingRecord)
         try:
-            commands = commands_of(waiting)
+            commands = commands_of(pending)
         except msgspec.ValidationError as fault:
-            commands, wrong = [], UsageError(f"this Segue does not know the command: {fault}")
-            return self._refuse(record, waiting, commands, wrong)
+            unknown = UsageError(f"this version of Segue does not know the command: {fault}")
+            return self._refuse(record, pending, [], unknown)
         try:
-            if waiting.create is not None:
-                self._begin(record, waiting, commands[0])
+            if pending.create is not None:
+                self._begin(record, pending, commands[0])
             else:
-                self._commit(record, waiting, commands)
+                self._commit(record, pending, commands)
             return ""
         except (UsageError, RefusedError, ConflictError) as fault:
-            return self._refuse(record, waiting, commands, fault)
+            return self._refuse(record, pending, commands, fault)
 
-    def _book(self, waiting: SpooledRecord) -> SessionRepository:
-        workspace, name = self._workspace, (waiting.actor, waiting.run)
-        if name not in self._books:
-            self._books[name] = SessionRepository(
-                self._journal, actor=waiting.actor, run=waiting.run, pause_file=workspace.pause_file,
-                mask=workspace.repository.mask,
-                after_write=workspace.backups.written,
+    def _repository(self, pending: PendingRecord) -> SessionRepository:
+        workspace, name = self._workspace, (pending.actor, pending.run)
+        if name not in self._repositories:
+            self._repositories[name] = SessionRepository(
+                self._journal, actor=pending.actor, run=pending.run, pause_file=workspace.pause_file,
+                mask=workspace.repository.mask, after_write=workspace.backups.written,
             )  # fmt: skip
-            self._books[name].learnt = workspace.repository.learnt
-        return self._books[name]
+            self._repositories[name].learnt = workspace.repository.learnt
+        return self._repositories[name]
 
-    def _commit(self, record: SpoolRecord, waiting: SpooledRecord, commands: Sequence[Command]) -> None:
-        session = waiting.session
-        if waiting.since:
+    def _commit(self, record: SpoolRecord, pending: PendingRecord, commands: Sequence[Command]) -> None:
+        session = pending.session
+        if pending.since:
             own = self._own.get(session, set())
-            theirs = self._journal.read(stream_of(session), after=waiting.since)
+            theirs = self._journal.read(stream_of(session), after=pending.since)
             for event in theirs:
-                if event.version not in own and not all(merges(one, event) for one in commands):
-                    raise StaleVersion(stream_of(session), waiting.since, theirs[-1].version)
+                if event.version not in own and not all(merges(command, event) for command in commands):
+                    raise StaleVersion(stream_of(session), pending.since, theirs[-1].version)
         elif not self._journal.head(stream_of(session)).version:
             raise UsageError(f"there is no session {session!r}")
-        saved = self._book(waiting).commit(session, commands, guards=self._marks(record, waiting))
+        saved = self._repository(pending).commit(
+            session, commands, guards=self._ledger_entry(record, pending)
+        )
         self._note(session, saved)
 
-    def _begin(self, record: SpoolRecord, waiting: SpooledRecord, create: Command) -> None:
+    def _begin(self, record: SpoolRecord, pending: PendingRecord, create: Command) -> None:
         assert isinstance(create, do.Create)
-        if self._journal.head(stream_of(waiting.session)).version:
-            raise ConflictError(f"session {waiting.session} was begun by somebody else meanwhile")
-        place, mark = self._workspace.working_tree, self._marks(record, waiting)
+        if self._journal.head(stream_of(pending.session)).version:
+            raise ConflictError(f"somebody else has begun session {pending.session} in the meantime")
+        working_tree, ledger_entry = self._workspace.working_tree, self._ledger_entry(record, pending)
 
         def guards() -> list[Append]:
-            bind = place.bind_at(
-                waiting.tree, create.project, waiting.root_commit, create.id, at=now(), actor=waiting.actor
+            bind = working_tree.bind_at(
+                pending.tree, create.project, pending.root_commit, create.id, at=now(), actor=pending.actor
             )
-            return [*mark(), *([bind] if bind is not None else [])]
+            return [*ledger_entry(), *([bind] if bind is not None else [])]
 
-        saved = self._book(waiting).commit(create.id, [create], guards=guards)
+        saved = self._repository(pending).commit(create.id, [create], guards=guards)
         self._note(create.id, saved)
 
     def _note(self, session: str, saved: Saved) -> None:
         own = range(saved.version - saved.events + 1, saved.version + 1)
         self._own.setdefault(session, set()).update(own)
 
-    def _marks(
-        self, record: SpoolRecord, waiting: SpooledRecord, refused: str = ""
+    def _ledger_entry(
+        self, record: SpoolRecord, pending: PendingRecord, refused: str = ""
     ) -> Callable[[], list[Append]]:
-        body = ev.PendingBrought(record.id, waiting.session, waiting.at, refused)
+        body = ev.PendingBrought(record.id, pending.session, pending.at, refused)
 
-        def marks() -> list[Append]:
+        def entry() -> list[Append]:
             version = self._journal.head(self._ledger).version
-            return [Append(self._ledger, version, [ev.draft(body, at=now(), actor=waiting.actor)])]
+            return [Append(self._ledger, version, [ev.draft(body, at=now(), actor=pending.actor)])]
 
-        return marks
+        return entry
 
     def _refuse(
-        self, record: SpoolRecord, waiting: SpooledRecord, commands: Sequence[Command], fault: SegueError
+        self, record: SpoolRecord, pending: PendingRecord, commands: Sequence[Command], fault: SegueError
     ) -> str:
-        """What was not taken is told in the session; in the ledger alone if there is no such session."""
-        what, stream = in_words(commands) or "a command", stream_of(waiting.session)
-        body = ev.PendingRefused(what, fault.message, waiting.at)
-        mark = self._marks(record, waiting, fault.message)
+        """Record the refusal in the session, or in the ledger alone if there is no such session."""
+        what, stream = in_words(commands) or "a command", stream_of(pending.session)
+        body = ev.PendingRefused(what, fault.message, pending.at)
+        ledger_entry = self._ledger_entry(record, pending, fault.message)
         while True:
             version = self._journal.head(stream).version
-            told = ev.draft(body, at=now(), actor=waiting.actor)
-            appends = [Append(stream, version, [told])] if version else []
+            draft = ev.draft(body, at=now(), actor=pending.actor)
+            appends = [Append(stream, version, [draft])] if version else []
             try:
-                self._journal.append(*appends, *mark())
+                self._journal.append(*appends, *ledger_entry())
                 break
             except StaleVersion:
                 continue
         if version:
-            self._own.setdefault(waiting.session, set()).add(version + 1)
-        log(self._workspace.home.path, f"pending in {waiting.session} was refused: {what}: {fault.message}")
+            self._own.setdefault(pending.session, set()).add(version + 1)
+        log(
+            self._workspace.home.path,
+            f"a pending command in {pending.session} was refused: {what}: {fault.message}",
+        )
         return f"{what}: {fault.message}"

@@ -1,8 +1,8 @@
-"""The honest switch: where Segue is off, nothing is captured and nothing is injected.
+"""Switching Segue off for a working tree or a session: nothing is recorded there, and nothing is injected.
 
-Off is a file in the data folder, so that the recording hook can look without loading anything and without
-a store: ``off/tree`` mirrors the paths of working trees, ``off/session`` has the ids of sessions. What is
-switched off is asked by hooks, by syncs and by drains.
+"Off" is a marker file in the data folder, so that the recording hook can check it without a store and without
+loading anything: ``off/tree`` mirrors the paths of working trees, ``off/session`` holds ids of sessions.
+Hooks, syncs and drains check it.
 """
 
 from __future__ import annotations
@@ -21,44 +21,46 @@ MARK = ".off"
 
 
 class Switch(Value):
-    """Whether Segue is on, somewhere."""
+    """Whether Segue is on for a working tree or a session."""
 
     on: bool
     folder: str = ""
     session: str = ""
     changed: bool = False
-    """Whether this command switched it."""
+    """Whether this call changed it."""
 
 
 def tree_mark(home: DataFolder, root: Path) -> Path:
-    """The file that says that a working tree is off."""
+    """The file whose existence says that a working tree is off."""
     return home.path / "off" / "tree" / str(root.absolute()).lstrip("/") / MARK
 
 
 def session_mark(home: DataFolder, session: str) -> Path:
-    """The file that says that a session is off."""
+    """The file whose existence says that a session is off."""
     return home.path / "off" / "session" / clean_name(session)
 
 
 def is_off(home: DataFolder, folder: Path, session: str = "") -> bool:
-    """Whether Segue is off in a folder, or for a session."""
+    """Whether Segue is off for a session, or in a folder or one of its parents."""
     if session and session_mark(home, session).exists():
         return True
     if not (home.path / "off" / "tree").exists():
         return False
     here = folder.resolve()
-    return any(tree_mark(home, one).exists() for one in (here, *here.parents))
+    return any(tree_mark(home, top).exists() for top in (here, *here.parents))
 
 
 def refuse_if_off(home: DataFolder, folder: Path, session: str = "") -> None:
-    """RefusedError where Segue is off: for those who would capture."""
+    """Raise RefusedError where Segue is off."""
     if is_off(home, folder, session):
         what = f"for session {session}" if session and not is_off(home, folder) else f"in {folder}"
-        raise RefusedError(f"Segue is off {what}: nothing is captured", hint="`segue on` switches it on")
+        raise RefusedError(
+            f"Segue is off {what}: nothing is recorded", hint="`segue on` switches it on again"
+        )
 
 
 def switch(home: DataFolder, root: Path, session: str = "", *, on: bool) -> Switch:
-    """Switch Segue on or off, for a session or a working tree; durable when it returns."""
+    """Switch Segue on or off for a session, or else for a working tree. Durable when it returns."""
     mark = session_mark(home, session) if session else tree_mark(home, root)
     was_on = not mark.exists()
     if on and not was_on:
@@ -73,7 +75,7 @@ def switch(home: DataFolder, root: Path, session: str = "", *, on: bool) -> Swit
 
 
 def _prune(folder: Path, top: Path) -> None:
-    """Empty folders go: the recording hook looks whether there are any."""
+    """Remove empty folders up to ``top``: the recording hook only checks whether there are any."""
     with suppress(OSError):
         while folder != top:
             folder.rmdir()

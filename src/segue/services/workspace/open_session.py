@@ -1,4 +1,4 @@
-"""Beginning a session, finding one, and which one is current in a working tree."""
+"""Beginning and finding sessions, and choosing which one is current in a working tree."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from ..sessions.repository import stream_of
 from .session_handle import SessionHandle
 from .workspace import Workspace
 
-_NUMBERS = 100_000
+_ATTEMPTS_MAX = 100_000
 
 
 def start_session(
     workspace: Workspace, goal: str, *, items: Iterable[str] = (), id: str = "", type: str = "",
     organization: str = "", project: str = "",
 ) -> SessionHandle:  # fmt: skip
-    """Begin a session and make it the current one here; with an id that exists, take that one."""
+    """Begin a session and make it the current one of the working tree. If ``id`` names an existing session,
+    that one becomes current instead. While the server cannot be reached, the session is begun as pending."""
     workspace.pause_file.check()
     if id and _exists(workspace, id):
         return make_current(workspace, id)
@@ -56,7 +57,8 @@ def start_session(
 
 
 def _exists(workspace: Workspace, id: str) -> bool:
-    """Whether there is such a session; where nobody can be asked it may be begun, and settled later."""
+    """Whether there is such a session. While the server cannot be reached the answer is no: the session is
+    then begun as pending, and the conflict shows when it is sent."""
     try:
         return workspace.repository.exists(id)
     except StoreUnavailable:
@@ -67,7 +69,7 @@ def _exists(workspace: Workspace, id: str) -> bool:
 
 def _create(workspace: Workspace, create: do.Create, base: str, root_commit: str) -> SessionHandle:
     number = 0 if create.id else _last_number(workspace, base)
-    for _ in range(_NUMBERS):
+    for _ in range(_ATTEMPTS_MAX):
         number += 1
         session = create.id or f"{base}-{number:03d}"
         try:
@@ -79,7 +81,7 @@ def _create(workspace: Workspace, create: do.Create, base: str, root_commit: str
         if saved.events or create.id:
             workspace.working_tree.tree(fresh=True)
             return SessionHandle(workspace, session) if saved.events else make_current(workspace, session)
-    raise UsageError(f"no free number for {base}", hint="give an id with --id")
+    raise UsageError(f"there is no free number for a session {base}-…", hint="choose an id with --id")
 
 
 def _last_number(workspace: Workspace, base: str) -> int:
@@ -97,7 +99,7 @@ def _binding(workspace: Workspace, session: str, project: str, root_commit: str)
 
 
 def make_current(workspace: Workspace, id: str) -> SessionHandle:
-    """Make a session the one that commands in this working tree mean."""
+    """Make a session the one that commands in this working tree mean. Raises UnknownSession."""
     workspace.pause_file.check()
     workspace.repository.state(id)
     tree = workspace.working_tree
@@ -114,12 +116,13 @@ def make_current(workspace: Workspace, id: str) -> SessionHandle:
 
 
 def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
-    """The session of this id, else the one that is meant here; UnknownSession if there is none."""
+    """The session with this id, or the current one if none is given. Raises UnknownSession if there is
+    none."""
     wanted = id or workspace.current_session()
     if not wanted:
         raise UnknownSession(
             "no session is current in this working tree",
-            hint='begin one with `segue start "…"`, or give an id; `segue list` shows them',
+            hint='begin one with `segue start "…"`, or give an id from `segue list`',
         )
     try:
         exists = workspace.repository.exists(wanted)
@@ -134,17 +137,18 @@ def find_session(workspace: Workspace, id: str = "") -> SessionHandle:
 
 def _where_else(workspace: Workspace, id: str) -> str:
     if workspace.home.archived(id).is_file():
-        return f"it is archived; bring it back with `segue cleanup --restore {id}`"
-    return "`segue list --all` names those that exist"
+        return f"it is archived: `segue cleanup --restore {id}` brings it back"
+    return "`segue list --all` shows all sessions"
 
 
 def list_sessions(
     workspace: Workspace, *, everywhere: bool = False, status: str = "", project: str = "",
     organization: str = "",
 ) -> list[Card]:  # fmt: skip
-    """Sessions of this project, or of all, the most recently active first."""
-    own = not (everywhere or project or organization)
-    keys = set(workspace.working_tree.project_keys(workspace.settings)) if own else set()
+    """Sessions of this project, the most recently active first. ``everywhere``, or naming a project or an
+    organization, looks at all projects."""
+    only_here = not (everywhere or project or organization)
+    keys = set(workspace.working_tree.project_keys(workspace.settings)) if only_here else set()
     return [
         card
         for card in workspace.repository.cards()
@@ -156,7 +160,8 @@ def list_sessions(
 
 
 def resumable_sessions(workspace: Workspace, *, everywhere: bool = False) -> list[Card]:
-    """Paused, or left in the middle by a run that is gone, within the last days."""
+    """Sessions to continue: paused, or unfinished and held by no living run, and active within the last
+    ``resumable_days``."""
     since = moment(-86400 * workspace.settings.number("resumable_days"))
     return [
         card

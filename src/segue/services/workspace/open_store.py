@@ -1,4 +1,4 @@
-"""Which store a setting names, and how it is opened; a server is shared, and so it is told who we are."""
+"""Opening the store that an address names. A shared store is told which machine and user this is."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 KINDS = "sqlite:///path/to/segue.db, postgresql://user@host/database, or https://segue.example"
 
 DOWN_SECONDS, DOWN_FIRST_SECONDS = 60.0, 0.3
-"""For so long after a server was not reached, other processes try it only so long."""
+"""For a minute after a server could not be reached, other processes give their first attempt only 0.3
+seconds."""
 
 
 def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, key: str = "") -> Store:
-    """The store of this address, not connected yet; ``home`` is the folder for it (``Home.for_store``),
-    ``key`` the one for a Segue server."""
+    """The store at this address, not connected yet. ``home`` must be the data folder for that address
+    (``DataFolder.for_store``); ``key`` is the API key of a Segue server. Raises DamagedError if the embedded
+    store was lost, and BadSettings for an unknown kind of address."""
     if is_remote(where):
         from ...stores.remote import Address, RemoteStore
 
@@ -35,7 +37,7 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
         if _was_down(home):
             remote.client.first_seconds = DOWN_FIRST_SECONDS
         return remote
-    if home.elsewhere:
+    if home.shared_store:
         from ...stores.postgres import PostgresStore
 
         home.make()
@@ -43,9 +45,9 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
         journal.machine = this_machine()
         return journal
     check_kind(where)
-    lost = home.remains()
-    if lost:
-        raise DamagedError("the store", str(home.database), lost)
+    damage = home.damage()
+    if damage:
+        raise DamagedError("the store", str(home.database), damage)
     home.make()
     from ...stores.sqlite import SqliteStore
 
@@ -53,7 +55,7 @@ def open_store(home: DataFolder, where: str, *, busy_timeout_ms: int = 10_000, k
 
 
 def check_kind(where: str) -> None:
-    """BadSettings if this is the address of no kind of store that there is."""
+    """Raise BadSettings if this is not the address of any known kind of store."""
     if is_remote(where):
         from ...stores.remote import Address
 
@@ -63,7 +65,7 @@ def check_kind(where: str) -> None:
 
 
 def shown(where: str) -> str:
-    """The address of a store as it may be shown: without a password."""
+    """The address of a store without its password, as it may be printed."""
     if is_remote(where):
         from ...stores.remote import shown as shown_remote
 
@@ -74,21 +76,21 @@ def shown(where: str) -> str:
 
 
 def _was_down(home: DataFolder) -> bool:
-    """Whether a process has found a moment ago that the server cannot be reached."""
     try:
-        return time.time() - home.down.stat().st_mtime < DOWN_SECONDS
+        return time.time() - home.unreachable_note.stat().st_mtime < DOWN_SECONDS
     except OSError:
         return False
 
 
 def _note_reached(home: DataFolder, reached: bool) -> None:
-    """Let the next process know; a note that cannot be left costs a little time."""
+    """Leave or remove the note for other processes. It only saves them time, so failing to write it is no
+    error."""
     try:
         if reached:
-            home.down.unlink(missing_ok=True)
+            home.unreachable_note.unlink(missing_ok=True)
         else:
-            private_folder(home.down.parent)
-            home.down.touch(0o600)
+            private_folder(home.unreachable_note.parent)
+            home.unreachable_note.touch(0o600)
     except OSError:
         pass
 
@@ -104,7 +106,7 @@ def token_here(home: DataFolder, address: Address) -> str:
 
 
 def this_machine() -> str:
-    """A name for this user on this machine, in a store that others share."""
+    """The name of this user on this machine in a shared store: a hash of host and user name."""
     import getpass
 
     try:

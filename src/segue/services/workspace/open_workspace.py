@@ -1,4 +1,4 @@
-"""A workspace from what a caller says, the environment and the files of settings."""
+"""Opening a workspace, with settings from arguments, the environment and the settings files."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ def open_workspace(
     folder: Path | str | None = None, actor: str | None = None, run: str = "", session: str = "",
     embedder: Embedder | None = None, environment: Mapping[str, str] | None = None, **settings: Any,
 ) -> Workspace:  # fmt: skip
-    """The workspace of a folder. The process's environment is read only if neither store, home nor
-    environment is given."""
-    reads = store is None and home is None and environment is None
-    variables = environment_now() if reads else dict(environment or {})
+    """The workspace of a folder, by default the current one. The environment of the process is read only if
+    neither store, home nor environment is passed; without it no user settings file is read either."""
+    from_process = store is None and home is None and environment is None
+    variables = environment_now() if from_process else dict(environment or {})
     flags = {**settings, "actor": actor, "store": store if isinstance(store, str) else None}
     config = user_file(variables) if variables else None
-    own = resolve(flags=flags, environment=variables, user_config=config)
-    place = home if isinstance(home, DataFolder) else _data_folder(home, variables)
-    opened, place = _opened(store, place, own)
+    user_settings = resolve(flags=flags, environment=variables, user_config=config)
+    data = home if isinstance(home, DataFolder) else _data_folder(home, variables)
+    opened, data = _opened(store, data, user_settings)
     here = Path(folder).resolve() if folder is not None else Path.cwd()
     shared: dict[str, Any] = {
-        "home": place, "folder": here, "environment": variables, "run": run, "session": session,
+        "home": data, "folder": here, "environment": variables, "run": run, "session": session,
         "embedder": embedder,
     }  # fmt: skip
 
@@ -45,15 +45,15 @@ def open_workspace(
             project_trusted=file.is_file() and tree.trusted(),
         )  # fmt: skip
 
-    if not is_remote(place.elsewhere):
+    if not is_remote(data.shared_store):
         tree = WorkingTree(here, opened)
         return Workspace(opened, working_tree=tree, settings=settings_in(tree), **shared)
     from .last_seen import LastSeen
     from .remote import RemoteWorkspace
 
-    seen = LastSeen(place, opened.machine)
-    tree = WorkingTree(here, opened, seen)
-    return RemoteWorkspace(opened, working_tree=tree, settings=settings_in(tree), last_seen=seen, **shared)
+    cache = LastSeen(data, opened.machine)
+    tree = WorkingTree(here, opened, cache)
+    return RemoteWorkspace(opened, working_tree=tree, settings=settings_in(tree), last_seen=cache, **shared)
 
 
 def _data_folder(home: Path | str | None, variables: Mapping[str, str]) -> DataFolder:
@@ -72,10 +72,10 @@ def _opened(store: Journal | str | None, home: DataFolder, settings: Settings) -
 
 
 def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | None:
-    """A workspace without a store, where nothing was ever stored: looking makes nothing. None if there is
-    one."""
+    """An empty in-memory workspace for commands that only read, so that they leave no files where nothing was
+    ever stored. None if there is a store: open that instead."""
     home = DataFolder(data_folder(environment)).for_store(store_of(environment))
-    if home.elsewhere or home.database.exists() or home.remains():
+    if home.shared_store or home.database.exists() or home.damage():
         return None
     return without_store(folder, environment)
 
@@ -83,7 +83,8 @@ def for_looking(folder: Path, environment: Mapping[str, str]) -> Workspace | Non
 def without_store(
     folder: Path, environment: Mapping[str, str], last: LastSeenSession | None = None
 ) -> Workspace:
-    """A workspace with nothing stored, whatever is on the disk; ``last`` is what is known of its session."""
+    """An empty in-memory workspace, whatever is on disk; ``last`` is what is known of the folder's
+    session."""
     from ...stores.memory.store import VolatileStore
 
     opened = open_workspace(VolatileStore(), folder=folder, environment=environment)

@@ -1,4 +1,5 @@
-"""The workspace whose store is a Segue server: while it cannot be reached, what can wait waits."""
+"""The workspace whose store is a Segue server. While that cannot be reached, commands that may wait are
+queued."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...core.sessions.commands import Command, Create
 from ...errors import StoreError, StoreUnavailable
 from ..sessions.repository import Guards, Saved
-from .last_seen import Brought, LastSeen, LastSeenSession
+from .last_seen import DrainResult, LastSeen, LastSeenSession
 from .offline_queue import OfflineQueue
 from .workspace import Workspace
 
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RemoteWorkspace(Workspace):
-    """A working tree on this machine, with a store that is a server's."""
+    """A working tree on this machine whose sessions are kept by a Segue server."""
 
     works_offline = True
 
-    def __init__(self, *store: Any, last_seen: LastSeen, **more: Any) -> None:
-        super().__init__(*store, **more)
+    def __init__(self, *store: Any, last_seen: LastSeen, **arguments: Any) -> None:
+        super().__init__(*store, **arguments)
         self.offline = OfflineQueue(self, last_seen)
 
     def commit(
@@ -31,7 +32,8 @@ class RemoteWorkspace(Workspace):
         since: int | None = None, actor: str = "", guards: Guards | None = None,
         memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
-        """What waits goes first; what is committed waits on if nobody answers."""
+        """Send pending commands first, then these. If the server cannot be reached, these are queued as well,
+        unless they carry pieces or demand a version."""
         try:
             if self.offline.waits():
                 self.offline.drain()
@@ -42,7 +44,7 @@ class RemoteWorkspace(Workspace):
             if pieces or since is not None:
                 raise
             return self.offline.keep(session, commands, fault, actor)
-        with suppress(StoreError):  # it is saved, whatever can be said of others
+        with suppress(StoreError):  # the commands are saved, even if holds cannot be looked up
             saved = self.with_warnings(saved)
         return saved
 
@@ -59,7 +61,7 @@ class RemoteWorkspace(Workspace):
         self.offline.drain()
 
     @property
-    def brought(self) -> Brought | None:
+    def brought(self) -> DrainResult | None:
         return self.offline.brought
 
     def forget_last_seen(self) -> None:

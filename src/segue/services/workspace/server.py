@@ -1,6 +1,7 @@
-"""The workspace of a server: sessions of a project, for a request. Nothing of the server's own disk is told.
+"""The workspace of a server, for a request: the sessions of a project, without a working tree.
 
-Paths in what a server is sent are those of other machines: none is ever opened here, however it looks.
+Paths that a server is sent belong to other machines. None is ever opened here, and nothing about the server's
+own disk is revealed.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from .workspace import Workspace
 
 
 class ServerWorkspace(Workspace):
-    """Sessions of a project without a working tree."""
+    """The sessions of a project, without a working tree."""
 
     sees_tree = False
 
-    def __init__(self, *store: Any, folder: Path, project: str, whole: str, **more: Any) -> None:
+    def __init__(self, *store: Any, folder: Path, project: str, whole: str, **arguments: Any) -> None:
         tree = NoWorkingTree(folder, project, whole)
-        super().__init__(*store, folder=folder, working_tree=tree, **more)
-        self.backups.later = True
+        super().__init__(*store, folder=folder, working_tree=tree, **arguments)
+        self.backups.on_write = False
 
 
 class NoWorkingTree(WorkingTree):
-    """Where a server is: no session is current, and no file of a project counts."""
+    """The stand-in on a server: no session is current, and no project file is trusted."""
 
     def __init__(self, folder: Path, project: str, whole: str) -> None:
         self.folder = self.root = folder

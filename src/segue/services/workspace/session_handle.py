@@ -1,7 +1,7 @@
-"""A session as services work on it: its state, its log, and commits to it.
+"""A session as services work with it: its state, its log, and commits to it.
 
-A handle holds no state of its own beyond an id and, maybe, a hold: two handles of one session, in one
-process or two, see and merge each other's work. ``segue.Session`` adds the verbs that users write.
+A handle has no state but the id and, possibly, a hold: two handles of one session, in one process or in two,
+see and merge each other's work. ``segue.Session`` adds the methods that users call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class UnsavedKeeper(Protocol):
-    """Keeps what could not be saved, for an emergency file."""
+    """Keeps commands that could not be committed, for an emergency file."""
 
     def keep_unsaved(self, commands: Sequence[Command], fault: BaseException) -> None: ...
     def now_saved(self, commands: Sequence[Command]) -> None: ...
@@ -37,9 +37,9 @@ class SessionHandle:
         self.workspace = workspace
         self.id = id
         self.pending = pending
-        """Whether it was begun while the server could not be reached, and waits to be known there."""
+        """Whether it was begun while the server could not be reached, and is not known there yet."""
         self.held: Hold | None = None
-        """The hold that writes of this handle are fenced by."""
+        """The hold that fences writes of this handle."""
         self.keeper: UnsavedKeeper | None = None
 
     def __repr__(self) -> str:
@@ -47,20 +47,23 @@ class SessionHandle:
 
     @property
     def state(self) -> SessionState:
-        """Everything that is known of it, as of now."""
+        """The session's current state."""
         return self.workspace.repository.state(self.id)
 
     def log(self, *, after: int = 0, limit: int = 0) -> list[ev.Event]:
-        """The journal, in order."""
+        """The session's events, in order."""
         return self.workspace.store.read(stream_of(self.id), after=after, limit=limit)
 
     def apply(
         self, *commands: Command, pieces: Mapping[str, bytes] | None = None, since: int | None = None
     ) -> Saved:
-        """Make commands durable, all or none; UsageError for what only Segue itself may say."""
+        """Make commands durable, all or none. Raises UsageError for commands that only Segue itself may
+        issue."""
         for command in commands:
             if command.WITNESSED:
-                raise UsageError("only Segue itself says what it saw", hint="see `verify` and `attest`")
+                raise UsageError(
+                    "only Segue itself may record what it has observed", hint="see `verify` and `attest`"
+                )
         return self.commit_trusted(commands, pieces=pieces, since=since)
 
     def commit_trusted(
@@ -68,9 +71,8 @@ class SessionHandle:
         since: int | None = None, actor: str = "", guards: Guards | None = None,
         memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
-        """Make commands durable, all or none, fenced by the hold if there is one; for services: it does
-        not ask
-        whether a command is one that only Segue itself may give."""
+        """Make commands durable, all or none, fenced by the hold if there is one. For services: unlike
+        ``apply``, it accepts commands that only Segue itself may issue."""
         hold, workspace = self.held, self.workspace
         if hold is None and self.keeper is None:
             return workspace.commit(
@@ -79,8 +81,8 @@ class SessionHandle:
         if hold is not None:
             hold.renew_if_due()
         try:
-            wanted = [one for one in (hold.guard if hold else None, guards) if one is not None]
-            both = (lambda: [append for one in wanted for append in one()]) if wanted else None
+            sources = [guard for guard in (hold.guard if hold else None, guards) if guard is not None]
+            both = (lambda: [append for guard in sources for append in guard()]) if sources else None
             saved = workspace.repository.commit(
                 self.id, commands, pieces=pieces, guards=both, since=since, actor=actor, memories=memories
             )
@@ -96,25 +98,27 @@ class SessionHandle:
         self, command: Command, *, since: int | None = None, guards: Guards | None = None,
         memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
-        """Apply what may give an agent another state than the one that it saved last."""
+        """Commit a command that may change agents' saved states, such as a rewind, and drop the cached
+        ones."""
         saved = self.commit_trusted((command,), since=since, guards=guards, memories=memories)
         self.workspace.agent_states.forget(self.id)
         return saved
 
     def save_agent(self, agent: str, value: Any, *, since: int | None = None) -> Saved:
-        """Keep an agent's own state; ``since`` is the session's version at which it was last seen."""
+        """Save an agent's own state; ``since`` is the session version at which the agent last read it."""
         return self.workspace.agent_states.save(
             self.id, agent, value, commit=self.commit_trusted, since=since
         )
 
     def load_agent(self, agent: str) -> Any:
-        """The agent's state as it was last saved."""
+        """The state that the agent saved last."""
         return self.workspace.agent_states.load(self.id, agent)
 
     def hold(
         self, *, holder: str = "", run: str = "", share: bool = False, lease_seconds: float | None = None
     ) -> SessionHold:
-        """Hold the session for a run: ``with s.hold(): ...``; SessionHeld if another does."""
+        """Hold the session for a run: ``with s.hold(): ...``. Raises SessionHeld if another run holds it. A
+        hold inside a hold of the same run changes nothing."""
         name = run or self.workspace.repository.run or new_run()
         if self.held is not None and self.held.run == name:
             return SessionHold(self, self.held, nested=True)
@@ -126,7 +130,7 @@ class SessionHandle:
 
 
 class SessionHold:
-    """A hold taken through a handle: while it lasts, writes of that handle are fenced."""
+    """A hold that was taken through a handle. While it lasts, writes of that handle are fenced."""
 
     def __init__(self, session: SessionHandle, hold: Hold, *, nested: bool = False) -> None:
         self._session = session
@@ -141,15 +145,16 @@ class SessionHold:
 
     @property
     def run(self) -> str:
-        """The run that holds."""
+        """The id of the run that holds the session."""
         return self._held.run
 
     def renew(self) -> None:
-        """Prolong the lease now."""
+        """Extend the lease now."""
         self._held.renew()
 
     def release(self) -> None:
-        """Let go; a hold within a hold of the same run leaves that to the outer one."""
+        """Release the session. Does nothing for a hold inside a hold of the same run: the outer one releases
+        it."""
         if not self._nested:
             self._session.held = None
             self._held.release()

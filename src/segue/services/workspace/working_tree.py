@@ -1,8 +1,9 @@
-"""The working tree that a command runs in: its project, its current session, whether its file is trusted.
+"""The working tree that a command runs in: its project, its current session, and whether its project file is
+trusted.
 
-The working tree is git's, else the folder with ``segue.toml``, else a folder that is known
-already, else the folder itself. Its stream remembers which projects it was bound to (a remote
-added later must not hide older sessions) and which session is current in it.
+The root of the working tree is git's; without git the folder with ``segue.toml``; without that a folder that
+is known already; else the folder itself. The tree's stream records every project key that it was bound to (a
+git remote that is added later must not hide older sessions) and which session is current.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ TRUST_STREAM = "ledger/trust"
 
 
 class TreeRecord(Value):
-    """A working tree as its stream tells it."""
+    """A working tree as its stream describes it."""
 
     path: str
     version: int = 0
     projects: tuple[str, ...] = ()
-    """Every key this tree was bound to, the newest last."""
+    """Every project key that this tree was bound to, the newest last."""
     root_commit: str = ""
     current: str = ""
 
 
 def tree_stream(path: str, machine: str = "") -> str:
-    """The stream of a working tree; of this machine alone where machines share a store."""
-    told = f"{machine}\0{path}" if machine else path
-    return "tree/" + hashlib.sha256(told.encode(errors="surrogateescape")).hexdigest()[:24]
+    """The stream of a working tree. In a shared store, equal paths on two machines are two trees."""
+    name = f"{machine}\0{path}" if machine else path
+    return "tree/" + hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:24]
 
 
 def trust_stream(store: Store) -> str:
-    """The ledger of what was accepted here: what a colleague accepts on another machine is not."""
+    """The ledger of what was trusted on this machine; what is trusted on another one does not count here."""
     return f"{TRUST_STREAM}/{store.machine}" if store.machine else TRUST_STREAM
 
 
@@ -59,30 +60,30 @@ def fold_tree(tree: TreeRecord, event: ev.Event) -> TreeRecord:
 
 
 class LastSeenTree(Protocol):
-    """What was last seen, for when the store cannot be asked."""
+    """A cache of trees, for when the store cannot be reached."""
 
     def tree_seen(self, path: str) -> TreeRecord | None: ...
     def trusted(self, path: str, hash: str) -> bool: ...
 
 
 class WorkingTree:
-    """A working tree and its project. Everything is looked up when it is first asked for."""
+    """A working tree and its project. Everything is looked up lazily."""
 
     def __init__(self, folder: Path, store: Store, last: LastSeenTree | None = None) -> None:
         self._store = store
         self._last = last
         self.folder = folder
         self.seen: TreeRecord | None = None
-        """The working tree's own facts, as far as they were asked for."""
-        self.asked = False
-        """Whether the store itself told them."""
+        """The tree's record, once it was read."""
+        self.from_store = False
+        """Whether ``seen`` was read from the store, not from the cache."""
         self.trusted_hash = ""
         self.repository = git.find(folder)
         self.root = self._find_root()
         if not _is_text(str(self.root)):
             raise UsageError(
-                f"the path of this folder is no UTF-8: {str(self.root)!r}",
-                hint="Segue keeps paths as text: rename the folder, or reach it by another name",
+                f"the path of this folder is not valid UTF-8: {str(self.root)!r}",
+                hint="Segue stores paths as text: rename the folder, or use another path to it",
             )
 
     def _find_root(self) -> Path:
@@ -109,39 +110,40 @@ class WorkingTree:
         return self.root / PROJECT_FILE
 
     def trusted(self) -> bool:
-        """Whether the content of the project's file was accepted."""
-        found = content_hash(self.project_file)
+        """Whether the project file was trusted, with the content that it has now."""
+        file_hash = content_hash(self.project_file)
         try:
-            accepted = bool(found) and found in {t.hash for t in _trusted(self._store)}
+            accepted = bool(file_hash) and file_hash in _trusted_hashes(self._store)
         except StoreUnavailable:
             if self._last is None:
                 raise
-            return self._last.trusted(str(self.root), found)
-        self.trusted_hash = found if accepted else ""
+            return self._last.trusted(str(self.root), file_hash)
+        self.trusted_hash = file_hash if accepted else ""
         return accepted
 
     def trust(self, pause_file: PauseFile, *, at: str, actor: str) -> str:
-        """Accept the project's file as it is now; gives its hash, or nothing if there is none."""
+        """Trust the project file with its present content. Returns its hash, empty if there is no file."""
         pause_file.check()
-        found = content_hash(self.project_file)
-        while found and not self.trusted():
-            body = ev.Trusted(str(self.project_file), found)
+        file_hash = content_hash(self.project_file)
+        while file_hash and not self.trusted():
+            body = ev.Trusted(str(self.project_file), file_hash)
             stream = trust_stream(self._store)
             version = self._store.head(stream).version
             with suppress(StaleVersion):
                 self._store.append(Append(stream, version, [ev.draft(body, at=at, actor=actor)]))
-        return found
+        return file_hash
 
     def tree(self, *, fresh: bool = False) -> TreeRecord:
-        """The working tree's own facts."""
+        """The tree's record; ``fresh`` reads it again. While the store cannot be reached, it is the cached
+        one."""
         if self.seen is None or fresh:
             try:
-                self.seen, self.asked = self._read(str(self.root)), True
+                self.seen, self.from_store = self._read(str(self.root)), True
             except StoreUnavailable:
-                found = self._last.tree_seen(str(self.root)) if self._last is not None else None
-                if found is None:
+                cached = self._last.tree_seen(str(self.root)) if self._last is not None else None
+                if cached is None:
                     raise
-                self.seen, self.asked = found, False
+                self.seen, self.from_store = cached, False
         return self.seen
 
     def _read(self, path: str) -> TreeRecord:
@@ -151,7 +153,8 @@ class WorkingTree:
         return tree
 
     def _root_commit(self) -> str:
-        """The root commit that the tree was bound by; empty too where nobody can say."""
+        """The root commit that the tree was bound by; empty if none is recorded or the store is
+        unreachable."""
         try:
             return self.tree().root_commit
         except StoreUnavailable:
@@ -160,10 +163,10 @@ class WorkingTree:
             return ""
 
     def project_key(self, settings: Settings) -> tuple[str, str]:
-        """(key, root commit if that is what the key is)."""
-        given = settings.text("project")
-        if given:
-            return given, ""
+        """The key of the project, and the root commit if the key was made of that."""
+        configured = settings.text("project")
+        if configured:
+            return configured, ""
         if self.repository is not None:
             url = git.remote_url(self.repository)
             if url:
@@ -174,24 +177,24 @@ class WorkingTree:
         return str(self.root), ""
 
     def project_name(self, key: str) -> str:
-        """The project in a word, for ids."""
+        """A short name of the project, for ids of sessions."""
         if key.startswith("commit:") or key == str(self.root):
             return slug(self.root.name)
         return slug(key.rstrip("/").rpartition("/")[2])
 
     def project_keys(self, settings: Settings) -> tuple[str, ...]:
-        """Every key whose sessions belong to this tree."""
+        """Every project key whose sessions belong to this tree."""
         key, _ = self.project_key(settings)
         return (*(p for p in self.tree().projects if p != key), key)
 
     def bind(self, key: str, root_commit: str, session: str, *, at: str, actor: str) -> Append | None:
-        """What makes a session the current one here; None if it is already."""
+        """The append that makes a session the current one here; None if it is already."""
         return self._binding(self.tree(fresh=True), key, root_commit, session, at, actor)
 
     def bind_at(
         self, path: str, key: str, root_commit: str, session: str, *, at: str, actor: str
     ) -> Append | None:
-        """The same for a working tree that may be another one than this."""
+        """The same for the working tree at another path."""
         return self._binding(self._read(path), key, root_commit, session, at, actor)
 
     def _binding(
@@ -218,11 +221,11 @@ def _is_text(path: str) -> bool:
         return False
 
 
-def _trusted(store: Store) -> list[ev.Trusted]:
+def _trusted_hashes(store: Store) -> set[str]:
     bodies = (ev.read_body(event) for event in store.read(trust_stream(store)))
-    return [body for body in bodies if isinstance(body, ev.Trusted)]
+    return {body.hash for body in bodies if isinstance(body, ev.Trusted)}
 
 
 def check_pause(folder: Path, data: Path, pause_file: str = "") -> None:
-    """Raise Paused if a PAUSE file holds here; for what works without a workspace."""
+    """Raise Paused if there is a PAUSE file; for commands that open no workspace."""
     PauseFile(pause_paths(folder, data, pause_file)).check()

@@ -1,7 +1,8 @@
-"""The workspace: what every service is handed. A store, a working tree, settings, and who works.
+"""The workspace that every service is handed: a store, a working tree, the settings, and who is at work.
 
-This one is a working tree on this machine with a store that can be asked. ``remote.py`` has the one whose
-store is a Segue server, which may be away; ``server.py`` the one of a server, which sees no working tree.
+``Workspace`` is the common case, a working tree on this machine and a store that can be reached. In
+``remote.py`` the store is a Segue server, which may be unreachable; in ``server.py`` the process is that
+server, and there is no working tree.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ from .working_tree import WorkingTree
 if TYPE_CHECKING:
     from ...effects.vectors.embedder import Embedder
     from ...stores.memory_changes import MemoryChange
-    from .last_seen import Brought, LastSeenSession
+    from .last_seen import DrainResult, LastSeenSession
 
-_HOLD_LOOK_SECONDS = 1.0
+_HOLD_CHECK_SECONDS = 1.0
 _Part = TypeVar("_Part")
 
 
 class Workspace:
-    """Where work is done, on this machine."""
+    """A working tree on this machine and the store that its sessions are kept in."""
 
     sees_tree = True
-    """Whether there is a working tree to look at: files, git, processes."""
+    """Whether files, git and processes of the project can be looked at."""
     works_offline = False
-    """Whether work goes on while the store cannot be reached."""
+    """Whether commands are accepted, as pending, while the store cannot be reached."""
 
     def __init__(
         self, store: Store, *, home: DataFolder, folder: Path, working_tree: WorkingTree, settings: Settings,
@@ -54,7 +55,7 @@ class Workspace:
         self.settings = settings
         self.environment: Mapping[str, str] = environment or {}
         self.embedder = embedder
-        """What compares memories, where the caller chose it."""
+        """The embedder that the caller chose; None means the one that the settings name."""
         paths = [working_tree.root / "PAUSE", home.path / "PAUSE"]
         if settings.text("pause_file"):
             paths.append(working_tree.root / settings.text("pause_file"))
@@ -68,22 +69,22 @@ class Workspace:
         self.holds = Holds(store, pause_file=self.pause_file, lease_seconds=settings.number("lease_seconds"))
         self.agent_states = AgentStates(self.repository)
         self.named_session = session or self.environment.get("SEGUE_SESSION", "")
-        """The session that the caller or the environment names; else the tree's current one is meant."""
+        """The session that the caller or the environment names; empty for the working tree's current one."""
         self.last: LastSeenSession | None = None
-        """What was last seen of the session here, where nothing is stored."""
-        self._quiet_until: dict[str, float] = {}
+        """The session as it was last seen, in a workspace that was opened without its store."""
+        self._next_hold_check: dict[str, float] = {}
         self._parts: dict[Any, Any] = {}
         self.at_close: list[Callable[[], None]] = []
-        """What is still to be done before the store is closed."""
+        """Callbacks that run before the store is closed."""
 
     def part(self, make: Callable[[Workspace], _Part]) -> _Part:
-        """What ``make`` gives for this workspace, made when it is first asked for."""
+        """What ``make`` returns for this workspace: called once, then cached."""
         if make not in self._parts:
             self._parts[make] = make(self)
         return cast(_Part, self._parts[make])
 
     def current_session(self) -> str:
-        """The id of the session that is meant if none is named; empty if there is none."""
+        """The id of the session that a command without one means; empty if there is none."""
         return self.named_session or self.working_tree.tree(fresh=True).current
 
     def commit(
@@ -91,57 +92,60 @@ class Workspace:
         since: int | None = None, actor: str = "", guards: Guards | None = None,
         memories: MemoryChange | None = None,
     ) -> Saved:  # fmt: skip
-        """Make commands durable, all or none; the result names other runs that hold the session."""
+        """Make commands durable, all or none. The result warns of other living runs that hold the session."""
         saved = self.repository.commit(
             session, commands, pieces=pieces, since=since, actor=actor, guards=guards, memories=memories
         )
         return self.with_warnings(saved)
 
     def start_offline(self, create: Create, base: str, root_commit: str, fault: StoreUnavailable) -> str:
-        """Begin a session although the store cannot be reached, and give its id; raises ``fault`` here."""
+        """Begin a session although the store cannot be reached, and return its id. Without an offline queue,
+        as here, ``fault`` is raised."""
         raise fault
 
     def last_seen(self, session: str) -> LastSeenSession | None:
-        """A session as it was last seen, for when the store cannot be asked; None if that is not known."""
+        """A session as it was last seen, for when the store cannot be reached; None if it never was."""
         return self.last if self.last is not None and session in ("", self.last.state.id) else None
 
     def waits_offline(self) -> bool:
-        """Whether something waits until the store can be reached."""
+        """Whether commands are pending until the store can be reached."""
         return False
 
     def drain_offline(self) -> None:
-        """Bring to the store what waited for it."""
+        """Send pending commands to the store."""
 
     @property
-    def brought(self) -> Brought | None:
-        """What was brought to the store so far of what had waited; None where nothing ever waits."""
+    def brought(self) -> DrainResult | None:
+        """What became of the pending commands that were sent so far; None where nothing is ever pending."""
         return None
 
     def forget_last_seen(self) -> None:
-        """Drop what was last seen of the store: it may hold what must go."""
+        """Drop the local cache of a remote store: it may hold a text that is being erased."""
 
     def with_warnings(self, saved: Saved) -> Saved:
-        """A result that says if another living run holds the session; looked at once a second."""
-        looked = time.monotonic()
-        if looked < self._quiet_until.get(saved.session, 0.0):
+        """The result with a warning for every other living run that holds the session; checked at most once a
+        second."""
+        checked = time.monotonic()
+        if checked < self._next_hold_check.get(saved.session, 0.0):
             return saved
-        self._quiet_until[saved.session] = looked + _HOLD_LOOK_SECONDS
+        self._next_hold_check[saved.session] = checked + _HOLD_CHECK_SECONDS
         if not self.store.head(f"hold/{saved.session}").version:
             return saved
-        others = [one for one in self.holds.living(saved.session) if one.run != self.repository.run]
-        words = tuple(
-            f"{one.holder} ({one.run}, pid {one.pid} on {one.host}) holds this session since {one.since}"
-            for one in others
+        warnings = tuple(
+            f"{hold.holder} ({hold.run}, pid {hold.pid} on {hold.host}) "
+            f"has held this session since {hold.since}"
+            for hold in self.holds.living(saved.session)
+            if hold.run != self.repository.run
         )
-        return Saved(saved.session, saved.version, saved.events, words)
+        return Saved(saved.session, saved.version, saved.events, warnings)
 
     def forget(self) -> None:
-        """Drop everything cached: the store was changed behind our back."""
+        """Drop every cached state, after the store was changed by other means than this workspace."""
         self.repository.forget()
         self.agent_states = AgentStates(self.repository)
 
     def close(self) -> None:
-        """Let go of files; a backup that is due is made first."""
+        """Run the closing callbacks, make a backup if one is due, and close the store."""
         for finish in self.at_close:
             finish()
         self.backups.if_due()

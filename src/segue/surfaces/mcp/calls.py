@@ -142,10 +142,10 @@ class Calls:
         return f"for session {session}" if is_off(home, folder, session) else ""
 
     def _find_caller(self, segue: Segue) -> None:
-        """Which agent calls, and on which session, as far as that was not what."""
-        from ...services.runs.caller import asker
+        """Which agent calls, and on which session, unless that was given."""
+        from ...services.runs.caller import find_caller
 
-        who = asker(segue.workspace)
+        who = find_caller(segue.workspace)
         self._agent = self._agent or who.agent
         self._session = self._session or who.session
 

@@ -35,7 +35,7 @@ from ...hooks import hook_file
 from ...hooks.install import can_serve, has_server
 from ...hooks.install import read as installed
 from ...resume import emergency
-from ...runs.sync import deletes
+from ...runs.sync import retention_notice
 from ...workspace.data_folder import DataFolder, is_remote
 from ...workspace.open_workspace import open_workspace
 from ..recover.ladder import inspect, recover
@@ -51,7 +51,7 @@ def examine(
 ) -> list[Diagnosis]:
     """Everything worth a look; opens the store only to read. ``folder``: of the project."""
     home = home.for_store(settings.text("store"))
-    there = _server(home, settings) if home.elsewhere else (*_store(home, settings), *_backups(home))
+    there = _server(home, settings) if home.shared_store else (*_store(home, settings), *_backups(home))
     return [
         _versions(),
         *_git(),
@@ -147,7 +147,7 @@ def _whole_store(path: Path) -> Diagnosis:
 
 
 def _server(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
-    if is_remote(home.elsewhere):
+    if is_remote(home.shared_store):
         from .server import look as look_remote
 
         return look_remote(home, settings)
@@ -223,7 +223,9 @@ def _transcripts(home: DataFolder, settings: Settings, environment: Mapping[str,
             days = agent_of(name).retention(where)
             if days is not None:
                 hint = "" if kept else "`archive_bytes_max` says how much of copies is kept"
-                yield Diagnosis("transcripts", "ok" if kept else "warn", deletes(name, days, kept=kept), hint)
+                yield Diagnosis(
+                    "transcripts", "ok" if kept else "warn", retention_notice(name, days, kept=kept), hint
+                )
 
 
 def _emergency(home: DataFolder) -> Diagnosis:
@@ -354,9 +356,9 @@ def prove(
     """Break copies of the store, recover them, and say what came back."""
     findings = []
     home = home.for_store(settings.text("store")) if settings else home
-    if home.elsewhere:
+    if home.shared_store:
         raise RefusedError(
-            f"{home.elsewhere} is no file that could be copied and broken",
+            f"{home.shared_store} is no file that could be copied and broken",
             hint="`segue doctor` without --prove looks whether it is whole",
         )
     with tempfile.TemporaryDirectory(prefix="segue-prove-") as folder:

@@ -37,7 +37,7 @@ def look(home: DataFolder, settings: Settings) -> Iterator[Diagnosis]:
 
 
 def _server(home: DataFolder, journal: PostgresStore, found: Facts) -> Iterator[Diagnosis]:
-    detail = f"{home.elsewhere}: Postgres {found.version}, {found.driver}, schema {found.schema}"
+    detail = f"{home.shared_store}: Postgres {found.version}, {found.driver}, schema {found.schema}"
     if found.standby:
         yield Diagnosis(
             "server", "warn", f"{detail}; a standby: it can only be read", "name the primary, too"

@@ -52,7 +52,7 @@ def _pending(home: DataFolder) -> Diagnosis:
 
 
 def _server(home: DataFolder, found: About) -> Iterator[Diagnosis]:
-    detail = f"{home.elsewhere}: Segue {found.segue}, project {found.project}"
+    detail = f"{home.shared_store}: Segue {found.segue}, project {found.project}"
     own = own_version()
     if found.segue.split(".")[:2] != own.split(".")[:2]:
         hint = "bring both to the same version; until then each reads what it knows"

@@ -33,7 +33,7 @@ from ....stores.base import Append, Journal
 from ....stores.memory_changes import MemoryChange, StoredMemory
 from ....stores.sqlite import SqliteStore
 from ....stores.sqlite.salvage import salvage
-from ...memories.service import said
+from ...memories.service import searched_text
 from ...sessions.repository import stream_of
 from ...workspace.data_folder import DataFolder
 from .result import ACTOR
@@ -97,7 +97,9 @@ def put_back(path: Path, memories: Sequence[Memory]) -> None:
         return
     journal = SqliteStore(path)
     try:
-        kept = [StoredMemory(m, " ".join(words(said(m)[:20_000])) if m.live else "") for m in memories]
+        kept = [
+            StoredMemory(m, " ".join(words(searched_text(m)[:20_000])) if m.live else "") for m in memories
+        ]
         journal.memories.write(MemoryChange(adds=kept))
         if journal.database.journal_mode == "wal":
             journal.database.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -125,7 +127,9 @@ def scrubbed(kept: Iterable[StoredMemory], clean: Callable[[Any], Any]) -> list[
             if other != memory.id:
                 reason = "says what another one says, since a text was erased"
                 memory = replace(memory, deprecated=now(), superseded_by=other, reason=reason)
-        found.append(StoredMemory(memory, " ".join(words(said(memory)[:20_000])) if memory.live else ""))
+        found.append(
+            StoredMemory(memory, " ".join(words(searched_text(memory)[:20_000])) if memory.live else "")
+        )
     return found
 
 

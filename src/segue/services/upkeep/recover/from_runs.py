@@ -66,8 +66,8 @@ def lost_sessions(
         if copy.session and ours and copy.session not in there and not home.archived(copy.session).is_file():
             found.setdefault(copy.session, []).append(copy)
     shelf = SharedCopies(journal) if journal is not None else None
-    capture = RunFinder(home.path, {}, archive=archive, copies=shelf)
-    return [_told(session, copies, capture) for session, copies in found.items()]
+    finder = RunFinder(home.path, {}, archive=archive, copies=shelf)
+    return [_told(session, copies, finder) for session, copies in found.items()]
 
 
 def _shared(journal: Store) -> list[Copy]:
@@ -83,7 +83,7 @@ def _shared(journal: Store) -> list[Copy]:
     return found
 
 
-def _told(session: str, copies: list[Copy], capture: RunFinder) -> ObservedSession:
+def _told(session: str, copies: list[Copy], finder: RunFinder) -> ObservedSession:
     digests: list[RunDigest] = []
     unreadable = 0
     for copy in copies:
@@ -92,7 +92,7 @@ def _told(session: str, copies: list[Copy], capture: RunFinder) -> ObservedSessi
             continue  # a sub-agent's: what it did stands in its parent's
         agent = agent_of(about.agent)
         try:
-            reading = capture.reading(Found(about.agent, about.path, about.native, copy.last))
+            reading = finder.reading(Found(about.agent, about.path, about.native, copy.last))
             digests.append(final(reading, agent))
         except SegueError:
             unreadable += 1

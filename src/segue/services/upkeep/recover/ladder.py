@@ -65,7 +65,7 @@ def recover(
         PauseFile([home.path / "PAUSE", home.path / (settings.text("pause_file") or "PAUSE")]).check()
     home = home.for_store(settings.text("store"))
     tree = (folder, memory_dir) if folder is not None else None
-    if home.elsewhere:
+    if home.shared_store:
         from .remote import recover_server
 
         return recover_server(home, settings, dry_run=dry_run)
@@ -79,7 +79,7 @@ def recover(
 def _climb(
     home: DataFolder, settings: Settings, tree: Tree | None, *, dry_run: bool, progress: Progress | None
 ) -> Recovery:  # fmt: skip
-    path, remains = home.database, home.remains()
+    path, remains = home.database, home.damage()
     if not dry_run:
         _remove_leftovers(path)
     trouble = [remains] if remains else []
@@ -237,7 +237,7 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
     From the moment in which the old log goes until the new file stands there, a marker names the
     copies: whoever opens the store then is told, and the next recovery begins from the copies.
     """
-    aside = home.aside(now())
+    aside = home.folder_for_original(now())
     originals = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal", "")]
     for original in originals:
         if original.exists():
@@ -248,15 +248,15 @@ def _swap(home: DataFolder, path: Path, new: Path) -> str:
                 sync_file(copy.fileno())
     if aside.exists():
         sync_folder(aside)
-        if not home.swapping.exists():
-            write_whole(home.swapping, str(aside).encode())
-    kept = str(aside) if aside.exists() else home.swapping.read_text() if home.swapping.exists() else ""
+        if not home.swap_note.exists():
+            write_whole(home.swap_note, str(aside).encode())
+    kept = str(aside) if aside.exists() else home.swap_note.read_text() if home.swap_note.exists() else ""
     trip("recover.before_swap")
     for suffix in ("-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     os.replace(new, path)
     sync_folder(path.parent)
-    home.swapping.unlink(missing_ok=True)
+    home.swap_note.unlink(missing_ok=True)
     trip("recover.after_swap")
     return kept
 

@@ -60,7 +60,7 @@ def places(home: DataFolder) -> list[SourceFile]:
     found = []
     if path.exists() or log_of(path).exists():
         found.append(SourceFile("the damaged store", "damaged file", path))
-    aside = Path(home.swapping.read_text()) / path.name if home.swapping.exists() else None
+    aside = Path(home.swap_note.read_text()) / path.name if home.swap_note.exists() else None
     if aside is not None:
         found.append(SourceFile(f"the original in {aside.parent.name}", "damaged file", aside))
     made = backups(home)

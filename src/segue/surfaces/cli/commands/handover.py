@@ -156,7 +156,7 @@ def _condenser(context: CommandContext) -> Condense:
     from ....services.models import config, refine
     from ..progress import model_progress
 
-    config.wanted(context.segue.workspace)
+    config.load_required(context.segue.workspace)
     return lambda notes: refine.condensed_notes(context.segue.workspace, notes, say=model_progress(context))
 
 

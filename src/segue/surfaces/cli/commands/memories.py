@@ -83,7 +83,7 @@ def _condenser(context: CommandContext, session: str) -> Callable[[Sequence[Memo
     from ....services.models import config, refine
     from ..progress import model_progress
 
-    config.wanted(context.segue.workspace)
+    config.load_required(context.segue.workspace)
     return lambda group: refine.condensed_memories(
         context.segue.workspace, group, session=session, say=model_progress(context)
     )

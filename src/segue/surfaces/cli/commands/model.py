@@ -13,7 +13,7 @@ from ..views.models import dollars
 
 if TYPE_CHECKING:
     from ....core.models.spending import Price
-    from ....services.models.config import Ladder, ModelChoice
+    from ....services.models.config import ModelChoice, ModelConfig
     from ..parser import Parser
 
 
@@ -24,14 +24,14 @@ def model(context: CommandContext) -> int:
 
 def _set(context: CommandContext) -> int:
     from ....services.models import choose
-    from ....services.models.config import rung_of
+    from ....services.models.config import model_choice
 
     args = context.args
     if not args.names:
         raise UsageError("which model?", hint="for example: segue model set ollama/qwen3:4b")
     price = _price(args.price)
     chosen = [
-        rung_of(
+        model_choice(
             name, url=args.url or "", price=price, window=args.window or 0, seconds=args.seconds or 0.0,
             key=args.key_env or "", keyring=args.keyring,
         )
@@ -41,7 +41,7 @@ def _set(context: CommandContext) -> int:
         context.segue.workspace, chosen, add=args.add, call=args.cap_per_call, session=args.cap_per_session,
         day=args.cap_per_day,
     )  # fmt: skip
-    return _show_ladder(context, made)
+    return _show_models(context, made)
 
 
 def _price(text: str | None) -> Price | None:
@@ -65,13 +65,13 @@ def _price(text: str | None) -> Price | None:
 def _show(context: CommandContext) -> int:
     from ....services.models import config
 
-    return _show_ladder(context, config.load(context.look().workspace))
+    return _show_models(context, config.load(context.look().workspace))
 
 
-def _show_ladder(context: CommandContext, found: Ladder) -> int:
+def _show_models(context: CommandContext, found: ModelConfig) -> int:
     segue = context.segue
-    rows = [_row(rung, bool(rung.secret(segue.workspace.environment))) for rung in found.rungs]
-    context.emit({"models": rows, "caps": found.caps, "on": bool(found.rungs)})
+    rows = [_row(choice, bool(choice.secret(segue.workspace.environment))) for choice in found.models]
+    context.emit({"models": rows, "caps": found.caps, "on": bool(found.models)})
     if context.json:
         return 0
     if not rows:
@@ -95,15 +95,15 @@ def _show_ladder(context: CommandContext, found: Ladder) -> int:
     return 0
 
 
-def _row(rung: ModelChoice, has_key: bool) -> dict[str, object]:
-    price = rung.price
+def _row(choice: ModelChoice, has_key: bool) -> dict[str, object]:
+    price = choice.price
     listed = f"${price.input:g} / ${price.output:g}" if price else "not known"
     words = "free" if price is not None and price.free else listed
-    key = "none needed" if not rung.key else f"{rung.key}: {'there' if has_key else 'not set'}"
+    key = "none needed" if not choice.key else f"{choice.key}: {'there' if has_key else 'not set'}"
     return {
-        "name": rung.name, "url": rung.url, "wire": rung.wire, "window": rung.window,
-        "seconds": rung.seconds, "price": price, "price_words": words, "key": rung.key,
-        "keyring": rung.keyring, "key_there": has_key, "key_words": key,
+        "name": choice.name, "url": choice.url, "wire": choice.wire, "window": choice.window,
+        "seconds": choice.seconds, "price": price, "price_words": words, "key": choice.key,
+        "keyring": choice.keyring, "key_there": has_key, "key_words": key,
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _test(context: CommandContext) -> int:
 def _unset(context: CommandContext) -> int:
     from ....services.models.choose import take_out
 
-    return _show_ladder(context, take_out(context.segue.workspace, context.args.names))
+    return _show_models(context, take_out(context.segue.workspace, context.args.names))
 
 
 def _arguments(parser: Parser) -> None:

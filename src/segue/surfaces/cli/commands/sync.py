@@ -24,7 +24,7 @@ def sync(context: CommandContext) -> int:
     """Take in what is new, and keep copies."""
     import os
 
-    from ....services.runs.sync import deletes
+    from ....services.runs.sync import retention_notice
 
     args = context.args
     paths = [Path(path).expanduser().absolute() for path in args.path]
@@ -38,7 +38,7 @@ def sync(context: CommandContext) -> int:
     for agent in done.first:  # once is enough; `segue doctor` says it again
         if agent in done.retention and not paths:
             kept = context.segue.workspace.settings["archive_bytes_max"] > 0
-            context.warn(deletes(agent, done.retention[agent], kept=kept))
+            context.warn(retention_notice(agent, done.retention[agent], kept=kept))
     for one in done.unreadable:
         named = "" if one.path and one.path in one.reason else f"{one_line(one.path or one.agent)}: "
         context.warn(f"not read: {named}{one_line(one.reason)}")

@@ -56,7 +56,7 @@ class ServerContext:
         self.options = options or ServerOptions()
         self.metrics = Metrics()
         self.follower = StreamFollower(projects)
-        self.embedded = not projects.home.elsewhere
+        self.embedded = not projects.home.shared_store
         self._write_log = log or _to_stderr
         self._queues: dict[str, CommitQueue] = {}
         self._buckets: dict[str, Bucket] = {}
