@@ -201,7 +201,7 @@ def test_a_damaged_checkpoint_heals_itself_from_the_journal_and_says_so(
     else:
         path.write_text(damage)
     standing = Handover(segue).standing()
-    assert standing.code == 1 and len(standing.said) == 1 and "made anew from" in standing.said[0]
+    assert standing.code == 1 and len(standing.said) == 1 and "rebuilt from" in standing.said[0]
     assert json.loads(path.read_bytes()) == whole and Handover(segue).standing().said == []
 
 
@@ -326,7 +326,7 @@ def test_a_command_that_fails_or_hangs_leaves_its_step_pending_and_nothing_runni
         segue,
         '[[handover.step]]\nkind = "command"\ncommand = ["sh", "-c", "echo broken; exit 3"]\n',
     )
-    with pytest.raises(HandoverPending, match="ended with 3: broken"):
+    with pytest.raises(HandoverPending, match="exited with 3: broken"):
         Handover(segue).run()
     declare(
         segue,

@@ -382,8 +382,8 @@ class _Looking:
         moved = [name for name, hash in self.about.locks.items() if now.get(name) != hash]
         after = f"; changed since: {', '.join(moved)}" if moved else ""
         if wrong:
-            says = "; ".join(f"{one.lock}: {one.says}" for one in wrong)
-            return Readiness("dependencies", False, says + after, f"`{wrong[0].mend}`")
+            says = "; ".join(f"{one.lock}: {one.detail}" for one in wrong)
+            return Readiness("dependencies", False, says + after, f"`{wrong[0].install_command}`")
         if not found:
             return (
                 Readiness("dependencies", None, f"no lock file that can be compared{after}")

@@ -13,9 +13,9 @@ from ...core.base.values import Value, whole
 from ...core.resume.changes import FileChange
 from ...core.resume.scene import Anchor, Scene, moved
 from ...core.sessions.state import SessionState
-from ...effects.files.atomic import is_kept_out
+from ...effects.files.atomic import is_protected_database
 from ...effects.git import scene as effect
-from ...effects.git.history import Way
+from ...effects.git.history import HistoryQuery
 from ...effects.processes import identity
 from ...errors import SegueError
 from . import scenes
@@ -123,7 +123,7 @@ def _focus(workspace: Workspace, state: SessionState, kept: Scene | None) -> Foc
         if not renamed:
             return FocusNow(file, position, focus.note_id, focus.note_title, file, position, False)
         file = renamed
-    if is_kept_out(root / file):
+    if is_protected_database(root / file):
         return now
     try:
         body = (root / file).read_bytes()
@@ -173,7 +173,7 @@ def _text(workspace: Workspace, body: bytes, line: int) -> str:
 def _renamed(kept: Scene, root: Path, file: str) -> str:
     """Where a file is now that was renamed since."""
     try:
-        changes: tuple[FileChange, ...] = Way(kept, root, seconds=2.0).history().changes
+        changes: tuple[FileChange, ...] = HistoryQuery(kept, root, seconds=2.0).history().changes
     except (SegueError, OSError):
         return ""
     found = {one.source: one.path for one in changes if one.kind == "renamed"}
